@@ -1,0 +1,44 @@
+# The shared entry for people and for CI. `make help` lists the targets.
+
+SWIFT ?= swift
+# Media tests measure milliseconds: tests that compete with them for two cores would be measured too.
+TESTFLAGS ?= --no-parallel
+CONFIG ?= deploy/mixorchestrator.yaml
+BUILD_DIR ?= .build
+export KEEP BUILD_DIR
+
+SWIFTFLAGS := --scratch-path $(BUILD_DIR)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test run check format bench clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+
+setup: ## install what is missing (Debian 12; root or sudo)
+	@deploy/setup.sh
+
+build: setup ## build everything but the tests
+	$(SWIFT) build $(SWIFTFLAGS)
+
+demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running
+	@deploy/demo.sh
+
+test: setup ## build and run all tests
+	$(SWIFT) build $(SWIFTFLAGS) --build-tests
+	$(SWIFT) test $(SWIFTFLAGS) --skip-build $(TESTFLAGS)
+
+run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another)
+	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
+
+check: setup ## format, warnings, module edges, link line, scripts
+	@scripts/check.sh
+
+format: ## rewrite the sources as `make check` wants them
+	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
+
+bench: setup ## benchmarks of the pure modules, optimised
+	@scripts/bench.sh
+
+clean: ## remove everything that was built
+	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out

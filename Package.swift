@@ -1,0 +1,141 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// MIX_ONLY narrows the package while working on one part of it:
+//   pure   – the modules without C or network (proves that they need neither)
+//   media  – pure + everything that links GStreamer
+//   control – pure + everything that must not
+//   bench  – pure + Benchmarks
+// Unset, the whole package is described. CI builds everything.
+let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
+let wantsMedia = only == "all" || only == "media"
+let wantsControl = only == "all" || only == "control"
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+var products: [Product] = []
+var dependencies: [Package.Dependency] = []
+var targets: [Target] = [
+    .target(name: "LayoutEngine", swiftSettings: strict),
+    .target(name: "MixModel", dependencies: ["LayoutEngine"], swiftSettings: strict),
+    .target(name: "ProgramSplicer", dependencies: ["MixModel"], swiftSettings: strict),
+    .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
+    .testTarget(
+        name: "LayoutEngineTests", dependencies: ["LayoutEngine", "TestSupport"], exclude: ["Golden"],
+        swiftSettings: strict),
+    .testTarget(name: "MixModelTests", dependencies: ["MixModel", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "ProgramSplicerTests", dependencies: ["ProgramSplicer", "TestSupport"], swiftSettings: strict),
+]
+
+if wantsMedia || wantsControl {
+    dependencies += [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    ]
+}
+
+if wantsMedia {
+    products += [.executable(name: "mixworker", targets: ["MixWorker"])]
+    targets += [
+        .systemLibrary(
+            name: "CGStreamer",
+            pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0",
+            providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
+        .target(name: "GStreamerKit", dependencies: ["CGStreamer"], swiftSettings: strict),
+        .target(
+            name: "MixPipeline",
+            dependencies: [
+                "GStreamerKit", "MixModel", "ProgramSplicer", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "MixWorker",
+            dependencies: [
+                "MixPipeline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
+        .testTarget(name: "MixPipelineTests", dependencies: ["MixPipeline", "TestSupport"], swiftSettings: strict),
+    ]
+}
+
+if wantsControl {
+    products += [.executable(name: "mixorchestrator", targets: ["MixOrchestrator"])]
+    dependencies += [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.5.0"),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.0.0",
+            traits: [.defaults, "YAML"]),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
+    ]
+    targets += [
+        .target(name: "EventSubscription", dependencies: ["MixModel"], swiftSettings: strict),
+        .target(
+            name: "TaskStore",
+            dependencies: ["MixModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "MixOrchestrator",
+            dependencies: [
+                "EventSubscription", "TaskStore", "MixModel", "LayoutEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict),
+        .testTarget(name: "EventSubscriptionTests", dependencies: ["EventSubscription"], swiftSettings: strict),
+        .testTarget(
+            name: "TaskStoreTests",
+            dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MixOrchestratorTests",
+            dependencies: [
+                "MixOrchestrator",
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+    ]
+}
+
+if only == "bench" {
+    targets += [
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer"],
+            path: "Benchmarks/Sources", swiftSettings: strict)
+    ]
+}
+
+if only == "all" {
+    targets += [
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["MixPipeline", "MixModel", "ProgramSplicer", "TestSupport"],
+            swiftSettings: strict)
+    ]
+}
+
+let package = Package(
+    name: "co-streaming-mixer",
+    platforms: [.macOS(.v15)],
+    products: products,
+    dependencies: dependencies,
+    targets: targets
+)

@@ -1,0 +1,124 @@
+/// Where streams may be pulled from or pushed to: entries `scheme://host[:port]` with `*` as wildcard.
+///
+/// - An entry without a port allows every port. `*` in a host stands for any characters, dots too: `*.example` is every
+///   host below `example`.
+/// - Addresses and `localhost` are matched by an entry that spells an address (`10.0.*`, `127.0.0.1`), never by a
+///   wildcard for names: `*` does not open the local network.
+/// - An empty list allows loopback only.
+public struct AllowList: Hashable, Sendable {
+    public let entries: [Entry]
+
+    public struct Entry: Hashable, Sendable {
+        let text: String
+        let scheme: String
+        let host: String
+        let port: String?
+
+        init?(_ text: String) {
+            guard let separator = text.firstRange(of: "://") else { return nil }
+            let scheme = text[..<separator.lowerBound].lowercased()
+            guard scheme == "*" || StreamURL.Scheme(rawValue: scheme) != nil else { return nil }
+            var host = text[separator.upperBound...].lowercased()
+            var port: String?
+            if host.hasPrefix("["), let close = host.firstIndex(of: "]") {
+                let behind = host[host.index(after: close)...]
+                guard behind.isEmpty || behind.hasPrefix(":") else { return nil }
+                port = behind.isEmpty ? nil : String(behind.dropFirst())
+                host = String(host[..<close].dropFirst())
+            } else if let colon = host.lastIndex(of: ":") {
+                port = String(host[host.index(after: colon)...])
+                host = String(host[..<colon])
+            }
+            guard !host.isEmpty, !host.contains(where: { "/?#@ ".contains($0) }) else { return nil }
+            if let port, port != "*" {
+                guard let number = Int(port), 1...65535 ~= number else { return nil }
+            }
+            self.text = text
+            self.scheme = scheme
+            self.host = host
+            self.port = port == "*" ? nil : port
+        }
+
+        func allows(_ url: StreamURL) -> Bool {
+            guard scheme == "*" || scheme == url.scheme.rawValue else { return false }
+            if let port, url.port.map(String.init) != port { return false }
+            if url.isAddress {
+                let spellsAddress =
+                    host == url.host
+                    || (host.contains(where: \.isNumber) && host.allSatisfy { $0.isNumber || $0 == "." || $0 == "*" })
+                guard spellsAddress else { return false }
+            }
+            return Self.matches(Array(host.utf8)[...], Array(url.host.utf8)[...])
+        }
+
+        private static func matches(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
+            // Greedy with one point of return: linear in practice, and the host is at most 253 bytes.
+            var (p, t) = (pattern.startIndex, text.startIndex)
+            var retry: (pattern: Int, text: Int)?
+            while t < text.endIndex {
+                if p < pattern.endIndex, pattern[p] == UInt8(ascii: "*") {
+                    retry = (p + 1, t)
+                    p += 1
+                } else if p < pattern.endIndex, pattern[p] == text[t] {
+                    (p, t) = (p + 1, t + 1)
+                } else if let (afterStar, from) = retry {
+                    retry = (afterStar, from + 1)
+                    (p, t) = (afterStar, from + 1)
+                } else {
+                    return false
+                }
+            }
+            return pattern[p...].allSatisfy { $0 == UInt8(ascii: "*") }
+        }
+    }
+
+    /// - Throws: The first entry that cannot be read.
+    public init(_ entries: [String]) throws(InputError) {
+        var read: [Entry] = []
+        for text in entries {
+            guard let entry = Entry(text) else {
+                let schemes = StreamURL.Scheme.allCases.map(\.rawValue).joined(separator: ", ")
+                throw InputError(
+                    .invalidField, field: "allow", found: "\"\(text)\"",
+                    expected: "scheme://host[:port] with * as wildcard, scheme one of \(schemes)")
+            }
+            read.append(entry)
+        }
+        self.entries = read
+    }
+
+    /// Allows loopback only.
+    public static let loopbackOnly = AllowList(unchecked: [])
+    private init(unchecked entries: [Entry]) { self.entries = entries }
+
+    public func allows(_ url: StreamURL) -> Bool {
+        entries.isEmpty ? url.isLoopback : entries.contains { $0.allows(url) }
+    }
+
+    /// - Parameters:
+    ///   - schemes: What can be used at this place.
+    ///   - field: JSON path, for the error.
+    ///   - setting: The configuration key that holds this list, for the error.
+    /// - Throws: `InputError` of code `invalidField` or `refusedURL`; its `found` is redacted.
+    public func check(
+        _ text: String, schemes: Set<StreamURL.Scheme>, field: String, setting: String
+    ) throws(InputError) -> StreamURL {
+        let url: StreamURL
+        do {
+            url = try StreamURL(text)
+        } catch {
+            throw InputError(.invalidField, field: field, expected: error.expected)
+        }
+        guard schemes.contains(url.scheme) else {
+            let names = schemes.map { $0.rawValue + "://" }.sorted().joined(separator: ", ")
+            throw InputError(.refusedURL, field: field, found: url.redacted, expected: "one of \(names)")
+        }
+        guard allows(url) else {
+            let allowed = entries.isEmpty ? "loopback addresses" : entries.map(\.text).joined(separator: ", ")
+            throw InputError(
+                .refusedURL, field: field, found: url.redacted,
+                expected: "an address that \(setting) allows (now: \(allowed)); add scheme://host[:port] there")
+        }
+        return url
+    }
+}

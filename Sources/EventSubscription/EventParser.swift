@@ -1,0 +1,195 @@
+import Foundation
+import MixModel
+
+/// Reads events as app servers send them: CloudEvents 1.0 in structured mode, or the short form of one room.
+public struct EventParser: Sendable {
+    /// Where streams may be pulled from.
+    public var allowList: AllowList
+    /// Pull URL of a stream that comes without one; `{room}`, `{user}` and `{stream}` are replaced.
+    public var urlTemplate: String?
+
+    /// What the relay can pull now.
+    public static let pullSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps, .http, .https]
+
+    public init(allowList: AllowList, urlTemplate: String? = nil) {
+        self.allowList = allowList
+        self.urlTemplate = urlTemplate
+    }
+
+    /// One event, or several when the document is an array (CloudEvents batch). All of them are good, or none is taken.
+    public func cloudEvents(_ document: JSONValue) throws(InputError) -> [RoomEvent] {
+        guard case .array(let elements) = document else { return [try cloudEvent(document, path: "")] }
+        var events: [RoomEvent] = []
+        for (index, element) in elements.enumerated() {
+            events.append(try cloudEvent(element, path: "[\(index)]"))
+        }
+        return events
+    }
+
+    /// CloudEvents' structured mode. Extension attributes that are not known here are left alone, as the
+    /// specification asks; unknown fields of `data` are refused.
+    public func cloudEvent(_ document: JSONValue, path: String = "") throws(InputError) -> RoomEvent {
+        var reader = try FieldReader(document, path: path)
+        let version = try reader.requiredString("specversion", expected: "\"1.0\"")
+        guard version == "1.0" else { throw reader.invalid("specversion", .string(version), "\"1.0\"") }
+        let id = try reader.requiredString("id")
+        let source = try reader.requiredString("source", expected: "a URI reference that names the sender")
+        let type = try reader.requiredString("type", expected: "the type of the event")
+        let room = try Self.identifier(
+            reader.requiredString("subject", expected: "the room's id"), field: reader.path(of: "subject"))
+        if let contentType = try reader.string("datacontenttype"), !contentType.hasPrefix("application/json") {
+            throw reader.invalid("datacontenttype", .string(contentType), "\"application/json\"")
+        }
+        if let value = reader.value("data_base64") { throw reader.invalid("data_base64", value, "JSON in \"data\"") }
+        let app = try reader.string("app") ?? "default"
+        let sequence = try Self.sequence(&reader)
+        let time = try Self.time(&reader)
+        var data = try FieldReader(reader.value("data") ?? .object([:]), path: reader.path(of: "data"))
+        let kind = try kind(type, &data, room: RoomID(room), typeField: reader.path(of: "type"))
+        try data.finish()
+        return RoomEvent(
+            room: RoomID(room), app: app, source: source, id: id, sequence: sequence, time: time, kind: kind)
+    }
+
+    /// The short form: `{"type":"stream.published","user":"alice","url":"rtmp://…"}`.
+    ///
+    /// - Parameter id: The request's `Idempotency-Key`, or something new.
+    public func shortForm(_ document: JSONValue, room: RoomID, id: String) throws(InputError) -> RoomEvent {
+        var reader = try FieldReader(document)
+        let type = try reader.requiredString("type", expected: "the type of the event")
+        let sequence = try Self.sequence(&reader)
+        let time = try Self.time(&reader)
+        let kind = try kind(type, &reader, room: room, typeField: "type")
+        try reader.finish()
+        return RoomEvent(
+            room: room, source: "/v1/rooms/\(room)/events", id: id, sequence: sequence, time: time, kind: kind)
+    }
+
+    private static let types = [
+        "stream.published", "stream.updated", "stream.unpublished", "participant.joined", "participant.left",
+        "room.opened", "room.closed",
+    ]
+
+    private func kind(
+        _ type: String, _ data: inout FieldReader, room: RoomID, typeField: String
+    ) throws(InputError) -> RoomEvent.Kind {
+        switch type {
+        case "stream.published":
+            let user = try Self.user(&data)
+            let stream = try data.choice("stream", of: StreamKind.self) ?? .camera
+            let audio = try data.boolean("audio") ?? true
+            let video = try data.boolean("video") ?? true
+            let role = try data.choice("role", of: Role.self)
+            let url = try url(&data, room: room, user: user, stream: stream)
+            return .streamPublished(
+                Publication(user: user, stream: stream, url: url, audio: audio, video: video, role: role))
+        case "stream.updated":
+            return .streamUpdated(
+                StreamUpdate(
+                    user: try Self.user(&data), stream: try data.choice("stream", of: StreamKind.self) ?? .camera,
+                    audio: try data.boolean("audio"), video: try data.boolean("video"),
+                    role: try data.choice("role", of: Role.self)))
+        case "stream.unpublished":
+            return .streamUnpublished(
+                user: try Self.user(&data), stream: try data.choice("stream", of: StreamKind.self) ?? .camera,
+                reason: try data.string("reason"))
+        case "participant.joined":
+            return .participantJoined(
+                user: try Self.user(&data), role: try data.choice("role", of: Role.self),
+                name: try data.string("name"))
+        case "participant.left":
+            let user = try Self.user(&data)
+            _ = data.value("role")
+            _ = data.value("name")
+            _ = data.value("reason")
+            return .participantLeft(user: user)
+        case "room.opened":
+            return .roomOpened
+        case "room.closed":
+            _ = data.value("reason")
+            return .roomClosed
+        default:
+            throw InputError(
+                .unknownEventType, field: typeField, found: JSONValue.string(type).summary,
+                expected: "one of " + Self.types.joined(separator: ", ")
+                    + Suggestion.phrase(for: type, among: Self.types))
+        }
+    }
+
+    private func url(
+        _ data: inout FieldReader, room: RoomID, user: UserID, stream: StreamKind
+    ) throws(InputError) -> String {
+        let expected = "where the stream can be pulled, as rtmp://host/app/key"
+        let text: String
+        if let given = try data.string("url", expected: expected) {
+            text = given
+        } else if let urlTemplate {
+            text = Self.substitute(
+                urlTemplate, ["room": room.rawValue, "user": user.rawValue, "stream": stream.rawValue])
+        } else {
+            throw InputError(
+                .missingField, field: data.path(of: "url"),
+                expected: expected + " (or configure sources.urlTemplate)")
+        }
+        return try allowList.check(
+            text, schemes: Self.pullSchemes, field: data.path(of: "url"), setting: "sources.allow"
+        ).text
+    }
+
+    private static func user(_ data: inout FieldReader) throws(InputError) -> UserID {
+        UserID(
+            try identifier(
+                data.requiredString("user", expected: "the participant's id"), field: data.path(of: "user")))
+    }
+
+    /// Ids of rooms and users: 1…128 bytes, no control characters, no white space, none of `/ ? # % \`.
+    public static func identifier(_ text: String, field: String) throws(InputError) -> String {
+        let isGood =
+            1...128 ~= text.utf8.count
+            && text.unicodeScalars.allSatisfy { scalar in
+                !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+                    && !"/?#%\\".unicodeScalars.contains(scalar)
+            }
+        guard isGood, text != ".", text != ".." else {
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(text).summary,
+                expected: "1 to 128 bytes without spaces, control characters and / ? # % \\")
+        }
+        return text
+    }
+
+    private static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
+        let expected = "a whole number, as a number or as decimal digits in a string"
+        guard let value = reader.value("sequence") else { return nil }
+        let number: UInt64? =
+            switch value {
+            case .string(let text): UInt64(text)
+            case .number(let number): UInt64(exactly: number)
+            default: nil
+            }
+        guard let number else { throw reader.invalid("sequence", value, expected) }
+        return number
+    }
+
+    private static func time(_ reader: inout FieldReader) throws(InputError) -> Double? {
+        let expected = "a time as in RFC 3339: 2026-01-31T12:00:00.5Z"
+        guard let text = try reader.string("time", expected: expected) else { return nil }
+        for fraction in [true, false] {
+            let style = Date.ISO8601FormatStyle(includingFractionalSeconds: fraction)
+            if let date = try? style.parse(text.uppercased()) { return date.timeIntervalSince1970 }
+        }
+        throw reader.invalid("time", .string(text), expected)
+    }
+
+    /// Replaces `{name}`; values are percent-encoded so that they stay one part of a path.
+    public static func substitute(_ template: String, _ values: [String: String]) -> String {
+        var text = template
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        for (name, value) in values {
+            let encoded = value.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+            text = text.replacingOccurrences(of: "{\(name)}", with: encoded)
+        }
+        return text
+    }
+}

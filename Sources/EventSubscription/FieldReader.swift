@@ -1,0 +1,137 @@
+/// Reads the fields of one JSON object and says exactly what is wrong with one.
+///
+/// Every accessor takes a key off the list of keys not read yet; `finish` refuses what is left.
+public struct FieldReader {
+    /// JSON path of the object, as in `outputs[0]`; empty for the document.
+    public let path: String
+    private let fields: [String: JSONValue]
+    private var asked: Set<String> = []
+
+    public init(_ value: JSONValue, path: String = "") throws(InputError) {
+        guard case .object(let fields) = value else {
+            throw InputError(.invalidField, field: path, found: value.summary, expected: "a JSON object")
+        }
+        self.path = path
+        self.fields = fields
+    }
+
+    /// The path of a key of this object.
+    public func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    /// The value as it came; `nil` when the key is absent or null.
+    public mutating func value(_ key: String) -> JSONValue? {
+        asked.insert(key)
+        guard let value = fields[key], value != .null else { return nil }
+        return value
+    }
+
+    /// Whether the key is there, be it null.
+    public mutating func has(_ key: String) -> Bool {
+        asked.insert(key)
+        return fields[key] != nil
+    }
+
+    public mutating func string(_ key: String, expected: String = "a string") throws(InputError) -> String? {
+        guard let value = value(key) else { return nil }
+        guard case .string(let text) = value else { throw invalid(key, value, expected) }
+        return text
+    }
+
+    public mutating func requiredString(
+        _ key: String, expected: String = "a string that is not empty"
+    ) throws(InputError) -> String {
+        guard let text = try string(key, expected: expected) else {
+            throw InputError(.missingField, field: path(of: key), expected: expected)
+        }
+        guard !text.isEmpty else { throw invalid(key, .string(""), expected) }
+        return text
+    }
+
+    public mutating func boolean(_ key: String) throws(InputError) -> Bool? {
+        guard let value = value(key) else { return nil }
+        guard case .boolean(let flag) = value else { throw invalid(key, value, "true or false") }
+        return flag
+    }
+
+    public mutating func integer(_ key: String, in range: ClosedRange<Int>) throws(InputError) -> Int? {
+        guard let value = value(key) else { return nil }
+        let expected = "a whole number, \(range.lowerBound)…\(range.upperBound)"
+        guard case .number(let number) = value, let integer = Int(exactly: number), range.contains(integer) else {
+            throw invalid(key, value, expected)
+        }
+        return integer
+    }
+
+    /// One of the raw values of an enumeration.
+    public mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, of type: Choice.Type
+    ) throws(InputError) -> Choice? where Choice.RawValue == String {
+        let names = Choice.allCases.map(\.rawValue)
+        guard let value = value(key) else { return nil }
+        guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
+            throw invalid(key, value, "one of " + names.map { "\"\($0)\"" }.joined(separator: ", "))
+        }
+        return choice
+    }
+
+    public mutating func object(_ key: String) throws(InputError) -> FieldReader? {
+        guard let value = value(key) else { return nil }
+        return try FieldReader(value, path: path(of: key))
+    }
+
+    public mutating func array(_ key: String) throws(InputError) -> [(JSONValue, path: String)]? {
+        guard let value = value(key) else { return nil }
+        guard case .array(let elements) = value else { throw invalid(key, value, "an array") }
+        return elements.enumerated().map { ($1, "\(path(of: key))[\($0)]") }
+    }
+
+    /// The error for a value that is there but cannot be used.
+    public func invalid(_ key: String, _ found: JSONValue?, _ expected: String) -> InputError {
+        InputError(.invalidField, field: path(of: key), found: found?.summary, expected: expected)
+    }
+
+    /// Refuses keys that nobody asked for, with the known one that is spelt most like it.
+    public func finish() throws(InputError) {
+        guard let stranger = fields.keys.filter({ !asked.contains($0) }).min() else { return }
+        let known = asked.sorted().joined(separator: ", ")
+        let suggestion = Suggestion.phrase(for: stranger, among: asked)
+        throw InputError(
+            .unknownField, field: path(of: stranger), expected: "one of \(known)\(suggestion)")
+    }
+}
+
+/// Finds the known word that a misspelt one is nearest to.
+public enum Suggestion {
+    /// ` (did you mean "x"?)`, or nothing.
+    public static func phrase(for word: String, among known: some Collection<String>) -> String {
+        nearest(to: word, among: known).map { " (did you mean \"\($0)\"?)" } ?? ""
+    }
+
+    /// `nil` when nothing is near: more than a third of the letters, or more than three, would have to change.
+    public static func nearest(to word: String, among known: some Collection<String>) -> String? {
+        let ranked = known.map { ($0, distance(word.lowercased(), $0.lowercased())) }
+            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+        guard let (best, distance) = ranked.first, distance <= min(3, max(1, word.count / 3)) else { return nil }
+        return best
+    }
+
+    /// Damerau–Levenshtein distance (adjacent letters swapped count once).
+    static func distance(_ left: String, _ right: String) -> Int {
+        let left = Array(left.unicodeScalars.prefix(64))
+        let right = Array(right.unicodeScalars.prefix(64))
+        var rows = [Array(0...right.count)]
+        for i in 0..<left.count {
+            var row = [i + 1]
+            for j in 0..<right.count {
+                let isSame = left[i] == right[j]
+                var cost = min(rows[i][j] + (isSame ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    cost = min(cost, rows[i - 1][j - 1] + 1)
+                }
+                row.append(cost)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

@@ -1,0 +1,40 @@
+/// Why something that came from outside was refused: the field at fault, what was found, and what was expected.
+///
+/// Holds no secret: URLs in `found` are redacted before they get here.
+public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Stable; becomes the problem's `type` in HTTP answers.
+    public enum Code: String, Hashable, Sendable {
+        case malformedJSON = "malformed-json"
+        case missingField = "missing-field"
+        case invalidField = "invalid-field"
+        case unknownField = "unknown-field"
+        case unknownEventType = "unknown-event-type"
+        case refusedURL = "url-refused"
+    }
+
+    public var code: Code
+    /// JSON path of the field, as in `data.url`; empty for the whole document.
+    public var field: String
+    public var found: String?
+    public var expected: String
+
+    public init(_ code: Code, field: String, found: String? = nil, expected: String) {
+        self.code = code
+        self.field = field
+        self.found = found
+        self.expected = expected
+    }
+
+    public var description: String {
+        let place = field.isEmpty ? "the body" : "\"\(field)\""
+        let what =
+            switch code {
+            case .missingField: "\(place) is missing"
+            case .unknownField: "\(place) is not known here"
+            case .malformedJSON: "\(place) is not JSON"
+            case .refusedURL: "\(place) is refused"
+            case .unknownEventType, .invalidField: "\(place) cannot be used"
+            }
+        return what + (found.map { ": found \($0)" } ?? "") + "; expected \(expected)"
+    }
+}

@@ -1,0 +1,117 @@
+/// A URL of a media stream, taken apart strictly: what this type accepts, no other parser reads differently.
+public struct StreamURL: Hashable, Sendable {
+    public enum Scheme: String, Hashable, Sendable, CaseIterable {
+        case rtmp, rtmps, rtsp, srt, http, https
+    }
+
+    public let scheme: Scheme
+    /// Lower case; IPv6 addresses without brackets.
+    public let host: String
+    public let port: Int?
+    /// With its leading `/`; empty when there is none.
+    public let path: String
+    /// Without `?`.
+    public let query: String?
+    /// As it was given.
+    public let text: String
+
+    static let longest = 2048
+
+    /// - Throws: What is wrong with it, in words that hold no part of the URL behind the host.
+    public init(_ text: String) throws(Malformed) {
+        guard text.utf8.count <= Self.longest else { throw Malformed(expected: "at most \(Self.longest) bytes") }
+        // Spaces would be options to librtmp; the rest is what RFC 3986 forbids.
+        guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) }) else {
+            throw Malformed(expected: "printable ASCII without spaces, everything else percent-encoded")
+        }
+        let names = Scheme.allCases.map { $0.rawValue + "://" }.joined(separator: ", ")
+        guard let separator = text.firstRange(of: "://"),
+            let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased())
+        else { throw Malformed(expected: "a URL that starts with one of \(names)") }
+        let rest = text[separator.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let authority = rest[..<end]
+        guard !authority.contains("@") else { throw Malformed(expected: "no user name or password before the host") }
+        (host, port) = try Self.hostAndPort(authority)
+        var tail = rest[end...]
+        guard !tail.contains("#") else { throw Malformed(expected: "no fragment (#…)") }
+        if let mark = tail.firstIndex(of: "?") {
+            query = String(tail[tail.index(after: mark)...])
+            tail = tail[..<mark]
+        } else {
+            query = nil
+        }
+        self.scheme = scheme
+        path = String(tail)
+        self.text = text
+    }
+
+    public struct Malformed: Error, Hashable, Sendable {
+        public let expected: String
+    }
+
+    private static func hostAndPort(_ authority: Substring) throws(Malformed) -> (String, Int?) {
+        var host = authority
+        var port: Substring?
+        if authority.first == "[" {
+            guard let close = authority.firstIndex(of: "]") else { throw Malformed(expected: "a ] after the address") }
+            host = authority[authority.index(after: authority.startIndex)..<close]
+            let behind = authority[authority.index(after: close)...]
+            guard behind.isEmpty || behind.first == ":" else { throw Malformed(expected: "a port after ]") }
+            port = behind.isEmpty ? nil : behind.dropFirst()
+            guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+                throw Malformed(expected: "an IPv6 address in brackets")
+            }
+        } else {
+            if let colon = authority.firstIndex(of: ":") {
+                host = authority[..<colon]
+                port = authority[authority.index(after: colon)...]
+            }
+            guard !host.isEmpty, host.utf8.count <= 253,
+                host.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" || $0 == "_" })
+            else { throw Malformed(expected: "a host name or address") }
+            // Anything that a resolver could take for a number in disguise (0x7f.1, 2130706433) is not a name.
+            let last = host.split(separator: ".").last ?? host
+            let looksNumeric = last.allSatisfy(\.isNumber) || last.lowercased().hasPrefix("0x")
+            guard !looksNumeric || isIPv4(String(host)) else { throw Malformed(expected: "an IPv4 address as a.b.c.d") }
+        }
+        guard let port else { return (host.lowercased(), nil) }
+        guard let number = Int(port), 1...65535 ~= number, port.allSatisfy(\.isNumber) else {
+            throw Malformed(expected: "a port, 1…65535")
+        }
+        return (host.lowercased(), number)
+    }
+
+    static func isIPv4(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4
+            && parts.allSatisfy { part in
+                guard let value = Int(part), 0...255 ~= value else { return false }
+                return String(value) == part
+            }
+    }
+
+    /// Whether the host is an address (or a name that always means this machine) and not a name to look up.
+    var isAddress: Bool { host.contains(":") || Self.isIPv4(host) || isLoopback }
+
+    /// 127.0.0.0/8, ::1 and localhost.
+    public var isLoopback: Bool {
+        host == "localhost" || host == "::1" || (Self.isIPv4(host) && host.hasPrefix("127."))
+    }
+
+    /// Without what may be a secret: the last part of the path (the stream key) and the query.
+    public var redacted: String {
+        let shownHost = host.contains(":") ? "[\(host)]" : host
+        let authority = scheme.rawValue + "://" + shownHost + (port.map { ":\($0)" } ?? "")
+        let parts = path.split(separator: "/")
+        guard !parts.isEmpty || query != nil else { return authority }
+        return authority + "/" + (parts.dropLast().map(String.init) + ["***"]).joined(separator: "/")
+    }
+
+    /// `redacted` for text that may not even be a URL.
+    public static func redacted(_ text: String) -> String {
+        redactedOrNil(text) ?? "***"
+    }
+
+    static func redactedOrNil(_ text: String) -> String? { (try? StreamURL(text))?.redacted }
+}

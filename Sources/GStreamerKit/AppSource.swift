@@ -1,0 +1,102 @@
+import CGStreamer
+
+/// The entrance of a pipeline. Its limits (`max-bytes`, `block`, `leaky-type`, `is-live`, `format`) are written in the
+/// description; with `block=false`, the default of `appsrc`, no call waits. Usable from any thread; the order of
+/// calls from different threads is the order in which they get in.
+public final class AppSource: Sendable {
+    /// How the pipeline took something.
+    public enum Flow: String, Hashable, Sendable {
+        case ok
+        /// The pipeline is not running (not yet, or no longer).
+        case flushing
+        /// The stream was ended before.
+        case endOfStream
+        /// Refused for another reason; the bus says which.
+        case error
+    }
+
+    public let name: String
+    private let reference: ObjectRef<GstAppSrc>
+
+    init(_ reference: ObjectRef<GstAppSrc>, name: String) {
+        self.reference = reference
+        self.name = name
+    }
+
+    /// Sets the format of what is pushed next, in the notation of `gst-launch-1.0`. Serialized with the buffers.
+    public func setCaps(_ text: String) throws(GStreamerError) {
+        guard let caps = gst_caps_from_string(text) else {
+            throw GStreamerError(.syntax, "\(name): '\(text)' are not caps")
+        }
+        gst_app_src_set_caps(reference.pointer, caps)
+        cgst_caps_unref(caps)
+    }
+
+    /// Sets the format of the pictures pushed next.
+    public func setCaps(_ format: VideoFormat) throws(GStreamerError) {
+        var info = try format.info()
+        guard let caps = gst_video_info_to_caps(&info) else {
+            throw GStreamerError(.syntax, "\(name): \(format) has no caps")
+        }
+        gst_app_src_set_caps(reference.pointer, caps)
+        cgst_caps_unref(caps)
+    }
+
+    /// Copies `bytes` into a buffer and pushes it. Times in ns.
+    @discardableResult
+    public func push(
+        bytes: [UInt8], pts: UInt64? = nil, dts: UInt64? = nil, duration: UInt64? = nil, isDelta: Bool = false,
+        isHeader: Bool = false
+    ) -> Flow {
+        let made = bytes.withUnsafeBytes { gst_buffer_new_memdup($0.baseAddress, gsize($0.count)) }
+        guard let buffer = made else { return .error }
+        buffer.pointee.pts = clockTime(pts)
+        buffer.pointee.dts = clockTime(dts)
+        buffer.pointee.duration = clockTime(duration)
+        cgst_buffer_set_delta(buffer, isDelta ? 1 : 0)
+        if isHeader { cgst_buffer_set_header(buffer) }
+        return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
+    }
+
+    /// Pushes a picture without copying its pixels; times in ns. Nobody may draw onto `frame` afterwards. The same
+    /// frame may be pushed again with another time.
+    @discardableResult
+    public func push(_ frame: VideoFrame, pts: UInt64, duration: UInt64? = nil) -> Flow {
+        guard let buffer = frame.bufferForPush() else { return .error }
+        buffer.pointee.pts = clockTime(pts)
+        buffer.pointee.dts = cgst_no_time()
+        buffer.pointee.duration = clockTime(duration)
+        return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
+    }
+
+    /// Ends the stream after what was pushed so far.
+    @discardableResult
+    public func endOfStream() -> Flow {
+        Flow(gst_app_src_end_of_stream(reference.pointer))
+    }
+
+    /// Asks the encoder behind this source to make the first picture at or after `runningTime` (ns) a keyframe that
+    /// starts anew (IDR). Serialized: goes ahead of the buffer that is pushed next.
+    /// - Returns: False if the pipeline did not take it.
+    @discardableResult
+    public func pushForceKeyUnit(runningTime: UInt64) -> Bool {
+        let event = gst_video_event_new_downstream_force_key_unit(
+            clockTime(runningTime), clockTime(runningTime), clockTime(runningTime), 1, 0)
+        let element = UnsafeMutableRawPointer(reference.pointer).assumingMemoryBound(to: GstElement.self)
+        return gst_element_send_event(element, event) != 0
+    }
+
+    /// What waits inside the source, in bytes.
+    public var queuedBytes: Int { Int(gst_app_src_get_current_level_bytes(reference.pointer)) }
+}
+
+extension AppSource.Flow {
+    init(_ flow: GstFlowReturn) {
+        switch flow {
+        case GST_FLOW_OK: self = .ok
+        case GST_FLOW_FLUSHING: self = .flushing
+        case GST_FLOW_EOS: self = .endOfStream
+        default: self = .error
+        }
+    }
+}

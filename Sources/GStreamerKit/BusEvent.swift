@@ -1,0 +1,103 @@
+import CGStreamer
+import Synchronization
+
+/// What a pipeline reports about itself.
+public enum BusEvent: Hashable, Sendable {
+    /// The pipeline, or the part around `source`, does not go on.
+    case error(BusFailure)
+    /// Something is wrong, but the pipeline goes on.
+    case warning(BusFailure)
+    /// Every sink has reached the end of its stream.
+    case endOfStream
+}
+
+/// An error or a warning as an element posted it.
+public struct BusFailure: Hashable, Sendable, CustomStringConvertible {
+    /// Name of the element.
+    public let source: String
+    /// GLib error domain, for example `gst-resource-error-quark`.
+    public let domain: String
+    /// Meaning depends on `domain`.
+    public let code: Int
+    /// For people.
+    public let message: String
+    /// For developers: source file and line, system error. May contain URLs with secrets.
+    public let debug: String
+
+    public var description: String { "\(source): \(message)" }
+}
+
+extension BusFailure {
+    /// Copies what the message holds; the message stays the caller's.
+    init(copying message: UnsafeMutablePointer<GstMessage>, isError: Bool) {
+        var error: UnsafeMutablePointer<GError>?
+        var debug: UnsafeMutablePointer<CChar>?
+        if isError {
+            gst_message_parse_error(message, &error, &debug)
+        } else {
+            gst_message_parse_warning(message, &error, &debug)
+        }
+        source = consumingText(of: cgst_object_name(cgst_message_source(message))) ?? "?"
+        domain = error.map { String(cString: g_quark_to_string($0.pointee.domain)) } ?? "?"
+        code = error.map { Int($0.pointee.code) } ?? 0
+        self.debug = consumingText(of: debug) ?? ""
+        self.message = consumingText(of: error)
+    }
+}
+
+/// Where a pipeline's bus messages go. Ends the stream when the last reference is gone.
+///
+/// The stream keeps the newest 64 events. An error or end of stream is never pushed out of it: warnings are no longer
+/// forwarded once there was one, and at most 32 of these are.
+final class BusSink: Sendable {
+    private struct State {
+        var failures = 0
+        var firstError: BusFailure?
+    }
+
+    private let continuation: AsyncStream<BusEvent>.Continuation
+    private let state = Mutex(State())
+
+    init(_ continuation: AsyncStream<BusEvent>.Continuation) { self.continuation = continuation }
+
+    deinit { continuation.finish() }
+
+    /// Ends the stream: nothing is forwarded afterwards.
+    func finish() { continuation.finish() }
+
+    var firstError: BusFailure? { state.withLock { $0.firstError } }
+
+    func take(_ event: BusEvent) {
+        let isWanted = state.withLock { state in
+            switch event {
+            case .warning:
+                return state.failures == 0
+            case .error(let failure):
+                if state.firstError == nil { state.firstError = failure }
+            case .endOfStream:
+                break
+            }
+            state.failures += 1
+            return state.failures <= 32
+        }
+        if isWanted { continuation.yield(event) }
+    }
+}
+
+/// Bus sync handler: copies the message out and drops it. Runs on whichever thread posted.
+func onBusMessage(
+    _ bus: UnsafeMutablePointer<GstBus>?, _ message: UnsafeMutablePointer<GstMessage>?,
+    _ data: UnsafeMutableRawPointer?
+) -> GstBusSyncReply {
+    guard let message else { return GST_BUS_PASS }
+    if let sink = CallbackBox<BusSink>.peek(data) {
+        switch cgst_message_type(message) {
+        case GST_MESSAGE_ERROR: sink.take(.error(BusFailure(copying: message, isError: true)))
+        case GST_MESSAGE_WARNING: sink.take(.warning(BusFailure(copying: message, isError: false)))
+        case GST_MESSAGE_EOS: sink.take(.endOfStream)
+        default: break
+        }
+    }
+    cgst_message_unref(message)
+    return GST_BUS_DROP
+}

@@ -1,0 +1,40 @@
+import CGStreamer
+
+/// One element of a pipeline. Holds a reference: let go of it before the pipeline is expected to be freed.
+public struct Element: Sendable {
+    public let name: String
+    private let reference: ObjectRef<GstElement>
+
+    init(_ reference: ObjectRef<GstElement>, name: String) {
+        self.reference = reference
+        self.name = name
+    }
+
+    /// Sets a property from text: numbers, booleans, names of enum values, caps. Text that does not fit the
+    /// property's type is ignored by GStreamer.
+    public func set(_ property: String, to text: String) throws(GStreamerError) {
+        guard cgst_has_property(reference.pointer, property) != 0 else {
+            throw GStreamerError(.notFound, "element '\(name)' has no property '\(property)'")
+        }
+        gst_util_set_object_arg(gobject(reference.pointer), property, text)
+    }
+
+    /// A property as text; `nil` if there is none of that name or it has no text form.
+    public func text(_ property: String) -> String? {
+        consumingText(of: cgst_property_text(reference.pointer, property))
+    }
+
+    /// An unsigned number inside a property that is a structure, such as `out-bytes-acked` in `stats`.
+    public func statistic(_ field: String, of property: String = "stats") -> UInt64? {
+        guard cgst_has_property(reference.pointer, property) != 0 else { return nil }
+        var value: UInt64 = 0
+        var result: guint64 = 0
+        guard cgst_statistic(reference.pointer, property, field, &result) != 0 else { return nil }
+        value = UInt64(result)
+        return value
+    }
+
+    private func gobject(_ pointer: UnsafeMutablePointer<GstElement>) -> UnsafeMutablePointer<GObject> {
+        UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GObject.self)
+    }
+}

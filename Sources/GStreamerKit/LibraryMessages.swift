@@ -1,0 +1,50 @@
+import CGStreamer
+import Glibc
+import Synchronization
+
+/// What GLib and the elements themselves write to standard error.
+///
+/// Bytes from the network can make an element complain thousands of times a second (`rtmp2src` does, of an RTMP server
+/// that sends garbage); a log must not fill a disk with that.
+enum LibraryMessages {
+    /// Messages written in `window` seconds; the rest is left out, and that is said once.
+    private static let most = 10
+    private static let window = 60
+
+    private struct State {
+        var began = 0
+        var written = 0
+    }
+    private static let state = Mutex(State())
+
+    /// Call once in a process: GLib refuses a second writer.
+    static func limit() {
+        g_log_set_writer_func(
+            { level, fields, count, _ in
+                // Debug and info are shown only when asked for (`G_MESSAGES_DEBUG`).
+                guard level.rawValue & LibraryMessages.serious == 0 || LibraryMessages.mayWrite() else {
+                    return G_LOG_WRITER_HANDLED
+                }
+                return g_log_writer_default(level, fields, count, nil)
+            }, nil, nil)
+    }
+
+    private static let serious =
+        G_LOG_LEVEL_WARNING.rawValue | G_LOG_LEVEL_CRITICAL.rawValue | G_LOG_LEVEL_MESSAGE.rawValue
+
+    private static func mayWrite() -> Bool {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let now = time.tv_sec
+        let number = state.withLock { state in
+            if state.written == 0 || now - state.began >= window { state = State(began: now) }
+            state.written += 1
+            return state.written
+        }
+        if number == most + 1 {
+            let text = "GStreamer: more messages than \(most) in \(window) s, the rest is left out\n"
+            _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+        }
+        return number <= most
+    }
+}

@@ -1,0 +1,73 @@
+import CGStreamer
+
+/// One counted reference to a GObject; released when the last Swift reference goes.
+///
+/// `@unchecked Sendable`: the count is atomic, and GStreamer's objects lock themselves.
+final class ObjectRef<Object>: @unchecked Sendable {
+    let pointer: UnsafeMutablePointer<Object>
+
+    /// Takes over a reference that the caller owns ("transfer full").
+    init(adopting pointer: UnsafeMutablePointer<Object>) { self.pointer = pointer }
+
+    /// Makes a floating reference ours, as element and pipeline factories return it.
+    init(sinking pointer: UnsafeMutablePointer<Object>) {
+        gst_object_ref_sink(pointer)
+        self.pointer = pointer
+    }
+
+    /// Adds a reference to an object that somebody else owns ("transfer none").
+    init(retaining pointer: UnsafeMutablePointer<Object>) {
+        gst_object_ref(pointer)
+        self.pointer = pointer
+    }
+
+    deinit { gst_object_unref(pointer) }
+}
+
+/// Carries a Swift value through the user data of a C callback: `retain` where the callback is set, `peek` in the
+/// trampoline, `releaseBox` as the destroy notify.
+final class CallbackBox<Body: Sendable>: Sendable {
+    let body: Body
+
+    private init(_ body: Body) { self.body = body }
+
+    static func retain(_ body: Body) -> UnsafeMutableRawPointer {
+        Unmanaged.passRetained(CallbackBox(body)).toOpaque()
+    }
+
+    /// `data` must come from `retain` of the same type.
+    static func peek(_ data: UnsafeMutableRawPointer?) -> Body? {
+        guard let data else { return nil }
+        return Unmanaged<CallbackBox<Body>>.fromOpaque(data).takeUnretainedValue().body
+    }
+}
+
+/// Destroy notify of every `CallbackBox`.
+func releaseBox(_ data: UnsafeMutableRawPointer?) {
+    guard let data else { return }
+    Unmanaged<AnyObject>.fromOpaque(data).release()
+}
+
+/// The text of a C string that the caller owns; frees it.
+func consumingText(of text: UnsafeMutablePointer<CChar>?) -> String? {
+    guard let text else { return nil }
+    defer { g_free(text) }
+    return String(cString: text)
+}
+
+/// The message of an error that the caller owns; frees it.
+func consumingText(of error: UnsafeMutablePointer<GError>?) -> String {
+    guard let error else { return "no reason given" }
+    defer { g_error_free(error) }
+    return String(cString: error.pointee.message)
+}
+
+/// GStreamer's "no time" as `nil`.
+func optionalTime(_ time: GstClockTime) -> UInt64? {
+    time == cgst_no_time() ? nil : UInt64(time)
+}
+
+/// `nil` as GStreamer's "no time".
+func clockTime(_ time: UInt64?) -> GstClockTime {
+    time.map { GstClockTime($0) } ?? cgst_no_time()
+}

@@ -1,0 +1,234 @@
+import CGStreamer
+import Dispatch
+import Synchronization
+
+/// A GStreamer pipeline made from a description, with its own queue for everything that can block.
+///
+/// Elements may be looked up and configured from any thread. `play()` and `tearDown()` run one after another on the
+/// pipeline's queue, never on Swift's cooperative threads. Whoever makes a pipeline tears it down; one that is let go
+/// of without that is torn down in the background.
+public final class Pipeline: Sendable {
+    public let name: String
+    /// Errors, warnings and end of stream. Ends after `tearDown()`. For one reader.
+    public let events: AsyncStream<BusEvent>
+
+    private let core: Core
+    private let queue: DispatchQueue
+
+    /// - Parameters:
+    ///   - description: As for `gst-launch-1.0`: `appsrc name=in ! queue ! fakesink`.
+    ///   - name: Appears in GStreamer's logs.
+    public init(_ description: String, name: String) throws(GStreamerError) {
+        try GStreamerRuntime.start()
+        var error: UnsafeMutablePointer<GError>?
+        let parsed = gst_parse_launch(description, &error)
+        if let error {
+            // A partial result may come with the error.
+            if let parsed { _ = ObjectRef(sinking: parsed) }
+            let isMissing =
+                error.pointee.domain == gst_parse_error_quark()
+                && error.pointee.code == Int32(GST_PARSE_ERROR_NO_SUCH_ELEMENT.rawValue)
+            let text = consumingText(of: error)
+            if isMissing {
+                let element = text.split(separator: "\"").dropFirst().first.map(String.init) ?? text
+                throw GStreamerError(.missingElement, "\(name): \(MissingElement(name: element))")
+            }
+            throw GStreamerError(.syntax, "\(name): \(text)")
+        }
+        guard let parsed else { throw GStreamerError(.syntax, "\(name): the description is empty") }
+        let root: ObjectRef<GstElement>
+        if cgst_is_pipeline(parsed) != 0 {
+            root = ObjectRef(sinking: parsed)
+        } else {
+            guard let pipeline = gst_pipeline_new(nil) else {
+                throw GStreamerError(.resource, "\(name): no pipeline could be made")
+            }
+            root = ObjectRef(sinking: pipeline)
+            gst_bin_add(cgst_bin(pipeline), parsed)
+        }
+        cgst_set_name(root.pointer, name)
+        self.name = name
+        queue = DispatchQueue(label: "pipeline.\(name)")
+        let (events, continuation) = AsyncStream.makeStream(of: BusEvent.self, bufferingPolicy: .bufferingNewest(64))
+        self.events = events
+        let sink = BusSink(continuation)
+        core = Core(root, sink)
+        guard let bus = cgst_pipeline_bus(root.pointer) else {
+            throw GStreamerError(.resource, "\(name): the pipeline has no bus")
+        }
+        gst_bus_set_sync_handler(bus, onBusMessage, CallbackBox.retain(sink), releaseBox)
+        gst_object_unref(bus)
+    }
+
+    deinit {
+        guard core.isAlive else { return }
+        tearDownInBackground()
+    }
+
+    /// Sets the pipeline going. Returns when GStreamer has accepted the change, which for live sources and
+    /// connecting elements is before data flows: watch `events` for what comes after.
+    public func play() async throws(GStreamerError) {
+        let failure: GStreamerError? = await onQueue { [name] core in
+            guard let root = core.root else { return GStreamerError(.stateChange, "\(name): already torn down") }
+            guard gst_element_set_state(root.pointer, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE else {
+                return nil
+            }
+            let reason = core.sink.firstError.map { "\($0)" } ?? "no reason given"
+            return GStreamerError(.stateChange, "\(name) does not start: \(reason)")
+        }
+        if let failure { throw failure }
+    }
+
+    /// Stops the pipeline, joins its threads, lets go of its callbacks and frees its elements (but for those that an
+    /// `Element` or `AppSource` holds); then `events` ends. Idempotent: a second call returns when the first one is
+    /// done. Must not be awaited from inside a callback of this pipeline.
+    public func tearDown() async {
+        await onQueue { core in core.dismantle() }
+    }
+
+    /// As `tearDown()`, but waits for `limit` at most; what is not done by then goes on in the background.
+    /// - Returns: Whether it was done in time.
+    @discardableResult
+    public func tearDown(within limit: Duration) async -> Bool {
+        let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) * 1e-18
+        return await withCheckedContinuation { continuation in
+            let once = Once(continuation)
+            queue.async(group: GStreamerRuntime.dismantling) { [core] in
+                core.dismantle()
+                once.resume(returning: true)
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { once.resume(returning: false) }
+        }
+    }
+
+    /// As `tearDown()`, without waiting.
+    public func tearDownInBackground() {
+        queue.async(group: GStreamerRuntime.dismantling) { [core] in core.dismantle() }
+    }
+
+    /// Waits until every sink is at its end or there is an error, at most `limit`. Takes the events: not together with
+    /// another reader.
+    /// - Returns: Whether it came to that.
+    @discardableResult
+    public func waitForEnd(atMost limit: Duration) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await event in self.events {
+                    if case .warning = event { continue }
+                    return true
+                }
+                return false
+            }
+            group.addTask {
+                // Ends early, by cancellation, when the end is there.
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
+    }
+
+    /// The first error that was posted, also when nobody reads `events`.
+    public var firstError: BusFailure? { core.sink.firstError }
+
+    /// The element called `name=…` in the description.
+    public func element(_ name: String) throws(GStreamerError) -> Element {
+        Element(try find(name), name: name)
+    }
+
+    /// The `appsrc` called `name`.
+    public func appSource(_ name: String) throws(GStreamerError) -> AppSource {
+        let element = try find(name)
+        guard let source = cgst_app_source(element.pointer) else {
+            throw GStreamerError(.notFound, "\(self.name): '\(name)' is not an appsrc")
+        }
+        return AppSource(ObjectRef(retaining: source), name: name)
+    }
+
+    /// Installs the receiver of the `appsink` called `name`. To be called before `play()`.
+    /// - Parameters:
+    ///   - onSample: Called on the sink's streaming thread for every sample; must return soon, and must neither
+    ///     change the state of the pipeline nor wait for anything.
+    ///   - onEndOfStream: Called on the same thread after the last sample.
+    @discardableResult
+    public func appSink(
+        _ name: String, onSample: @escaping @Sendable (borrowing Sample) -> Void,
+        onEndOfStream: @escaping @Sendable () -> Void = {}
+    ) throws(GStreamerError) -> Element {
+        let element = try find(name)
+        guard let pointer = cgst_app_sink(element.pointer) else {
+            throw GStreamerError(.notFound, "\(self.name): '\(name)' is not an appsink")
+        }
+        setSampleCallbacks(of: pointer, SampleReceiver(onSample: onSample, onEndOfStream: onEndOfStream))
+        core.add(ObjectRef(retaining: pointer))
+        return Element(element, name: name)
+    }
+
+    private func find(_ name: String) throws(GStreamerError) -> ObjectRef<GstElement> {
+        guard let root = core.root else { throw GStreamerError(.notFound, "\(self.name): already torn down") }
+        guard let pointer = cgst_bin_by_name(root.pointer, name) else {
+            throw GStreamerError(.notFound, "\(self.name): no element '\(name)'")
+        }
+        return ObjectRef(adopting: pointer)
+    }
+
+    private func onQueue<Result: Sendable>(_ work: @escaping @Sendable (Core) -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            queue.async { [core] in continuation.resume(returning: work(core)) }
+        }
+    }
+}
+
+/// A continuation that several threads may try to resume.
+private final class Once: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Bool, Never>?>
+
+    init(_ continuation: CheckedContinuation<Bool, Never>) { self.continuation = Mutex(continuation) }
+
+    func resume(returning value: Bool) {
+        let waiting = continuation.withLock { held in
+            defer { held = nil }
+            return held
+        }
+        waiting?.resume(returning: value)
+    }
+}
+
+/// What a pipeline holds of GStreamer; empty once it is dismantled.
+private final class Core: Sendable {
+    private struct Held {
+        var root: ObjectRef<GstElement>?
+        /// Sinks whose callbacks are cleared at tear-down: these may hold the pipeline's owner.
+        var sinks: [ObjectRef<GstAppSink>] = []
+    }
+
+    let sink: BusSink
+    private let held: Mutex<Held>
+
+    init(_ root: ObjectRef<GstElement>, _ sink: BusSink) {
+        self.sink = sink
+        held = Mutex(Held(root: root))
+    }
+
+    var root: ObjectRef<GstElement>? { held.withLock { $0.root } }
+    var isAlive: Bool { root != nil }
+
+    func add(_ sink: ObjectRef<GstAppSink>) { held.withLock { $0.sinks.append(sink) } }
+
+    /// Blocks until the streaming threads have ended.
+    func dismantle() {
+        let taken = held.withLock { held in
+            defer { held = Held(root: nil) }
+            return held
+        }
+        guard let root = taken.root else { return }
+        gst_element_set_state(root.pointer, GST_STATE_NULL)
+        for sink in taken.sinks { clearSampleCallbacks(of: sink.pointer) }
+        if let bus = cgst_pipeline_bus(root.pointer) {
+            gst_bus_set_sync_handler(bus, nil, nil, nil)
+            gst_object_unref(bus)
+        }
+        sink.finish()
+    }
+}

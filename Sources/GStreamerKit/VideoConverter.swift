@@ -1,0 +1,119 @@
+import CGStreamer
+import Synchronization
+
+/// Crops, scales, converts the colour of and places pictures of one format into a rectangle of pictures of another, in
+/// one pass. Made once per combination: making one takes tens of microseconds to a millisecond.
+///
+/// With equal formats and sizes of the rectangles the pixels are copied exactly. With a layout that subsamples chroma
+/// (I420) all coordinates should be even. Calls are serialized.
+public final class VideoConverter: Sendable {
+    /// How pixels between pixels are found.
+    public enum Quality: Hashable, Sendable {
+        /// Two pixels a direction: cheapest; shimmers when scaling down by more than two.
+        case bilinear
+        /// As many pixels as the scale needs, weighted linearly: clean in both directions.
+        case linear
+        /// As many pixels as the scale needs, cubic weights: sharpest.
+        case cubic
+    }
+
+    public let source: VideoFormat
+    public let sourceRect: VideoRect
+    public let destination: VideoFormat
+    public let destinationRect: VideoRect
+
+    private let state: Mutex<State>
+    /// Colour conversion done here, after GStreamer has scaled; `nil` if there is none or GStreamer does it.
+    private let matrix: ColourMatrix?
+
+    /// - Parameters:
+    ///   - source: Format of the pictures that are drawn. Its colorimetry counts, not that of the pictures: for an
+    ///     unsignalled stream the caller decides.
+    ///   - sourceRect: The part that is shown; `nil` = the whole picture.
+    ///   - destinationRect: Where it appears; the rest of the canvas stays as it is.
+    ///   - threads: Number of threads used for one picture; 1 = the caller's only.
+    /// - Throws: `.syntax` if a rectangle does not lie inside its picture or a format is unknown.
+    public init(
+        from source: VideoFormat, sourceRect: VideoRect? = nil, to destination: VideoFormat,
+        destinationRect: VideoRect, quality: Quality = .linear, threads: Int = 1
+    ) throws(GStreamerError) {
+        try GStreamerRuntime.start()
+        let sourceRect = sourceRect ?? VideoRect(x: 0, y: 0, width: source.width, height: source.height)
+        guard sourceRect.isInside(width: source.width, height: source.height) else {
+            throw GStreamerError(.syntax, "\(sourceRect) is not inside a picture of \(source.width)×\(source.height)")
+        }
+        guard destinationRect.isInside(width: destination.width, height: destination.height) else {
+            throw GStreamerError(
+                .syntax, "\(destinationRect) is not inside a canvas of \(destination.width)×\(destination.height)")
+        }
+        var input = try source.info()
+        var output = try destination.info()
+        // Pictures are drawn when the caller says so; the converter insists on equal rates.
+        (output.fps_n, output.fps_d) = (input.fps_n, input.fps_d)
+        let isOurs = destination.layout == "I420" && Self.hasLumaAndChroma(source.layout)
+        if isOurs { input.colorimetry = output.colorimetry }
+        let method = quality == .cubic ? GST_VIDEO_RESAMPLER_METHOD_CUBIC : GST_VIDEO_RESAMPLER_METHOD_LINEAR
+        let made = cgst_converter(
+            &input, &output, sourceRect.raw, destinationRect.raw, Int32(method.rawValue),
+            quality == .bilinear ? 2 : 0, guint(clamping: max(1, threads)), 1)
+        guard let made else {
+            throw GStreamerError(.syntax, "no conversion from \(source.layout) to \(destination.layout)")
+        }
+        matrix = isOurs ? ColourMatrix(from: source.colorimetry, to: destination.colorimetry) : nil
+        self.source = source
+        self.sourceRect = sourceRect
+        self.destination = destination
+        self.destinationRect = destinationRect
+        state = Mutex(State(made))
+    }
+
+    /// Draws `frame` onto `canvas`. Pixels outside the destination rectangle are not touched.
+    /// - Returns: False, with nothing drawn, if a picture has not the size and layout that this converter was made for or
+    ///   `canvas` is not writable.
+    @discardableResult
+    public func draw(_ frame: VideoFrame, onto canvas: VideoFrame) -> Bool {
+        guard frame.width == source.width, frame.height == source.height, frame.format.layout == source.layout,
+            canvas.width == destination.width, canvas.height == destination.height,
+            canvas.format.layout == destination.layout
+        else { return false }
+        return state.withLock { state in
+            let drawn = frame.withMapped(writing: false) { input -> Bool in
+                let mapped: Void? = canvas.withMapped(writing: true) { output in
+                    gst_video_converter_frame(state.pointer, &input, &output)
+                    if let matrix { convert(&output, matrix) }
+                }
+                return mapped != nil
+            }
+            return drawn ?? false
+        }
+    }
+
+    private func convert(_ canvas: inout GstVideoFrame, _ matrix: ColourMatrix) {
+        let (x, y) = (destinationRect.x, destinationRect.y)
+        var planes: [ColourMatrix.Target] = []
+        for plane in 0..<3 {
+            guard let data = cgst_frame_data(&canvas, guint(plane)) else { return }
+            let stride = Int(cgst_frame_stride(&canvas, guint(plane)))
+            let shift = plane == 0 ? 0 : 1
+            planes.append(ColourMatrix.Target(bytes: data + (y >> shift) * stride + (x >> shift), stride: stride))
+        }
+        matrix.apply(
+            y: planes[0], u: planes[1], v: planes[2], width: destinationRect.width, height: destinationRect.height)
+    }
+
+    /// Layouts for which GStreamer gets from one to I420 without touching the matrix.
+    private static func hasLumaAndChroma(_ layout: String) -> Bool {
+        [
+            "I420", "YV12", "NV12", "NV21", "Y42B", "Y444", "I420_10LE", "I422_10LE", "Y444_10LE", "P010_10LE", "YUY2",
+            "UYVY",
+        ]
+        .contains(layout)
+    }
+
+    /// Owns GStreamer's converter, which is not safe to share between threads: hence the mutex around it.
+    private struct State: ~Copyable {
+        let pointer: OpaquePointer
+        init(_ pointer: sending OpaquePointer) { self.pointer = pointer }
+        deinit { gst_video_converter_free(pointer) }
+    }
+}

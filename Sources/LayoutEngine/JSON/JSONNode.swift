@@ -1,0 +1,70 @@
+/// A JSON value that knows where it stands in its file.
+struct JSONNode {
+    enum Value {
+        case null
+        case boolean(Bool)
+        case number(Double)
+        case string(String)
+        case array([JSONNode])
+        case object([JSONMember])
+    }
+
+    var value: Value
+    var position: JSONPosition
+}
+
+struct JSONMember {
+    var key: String
+    var keyPosition: JSONPosition
+    var node: JSONNode
+}
+
+/// Both counted from 1; columns in bytes.
+struct JSONPosition: Comparable {
+    var line: Int
+    var column: Int
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.line, left.column) < (right.line, right.column)
+    }
+}
+
+struct JSONSyntaxError: Error {
+    var position: JSONPosition
+    var found: String
+    var expected: String
+}
+
+extension JSONNode {
+    /// For error messages: scalars as they are written, the rest by kind.
+    var summary: String {
+        switch value {
+        case .null: "null"
+        case .boolean(let value): "\(value)"
+        case .number(let value): Self.text(of: value)
+        case .string(let text): Self.quoted(text)
+        case .array(let elements): elements.isEmpty ? "an empty array" : "an array"
+        case .object: "an object"
+        }
+    }
+
+    /// Without `.0` behind whole numbers.
+    static func text(of number: Double) -> String {
+        abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+
+    /// At most 40 characters, control characters made visible.
+    static func quoted(_ text: String) -> String {
+        let isLong = text.unicodeScalars.count > 40
+        var shown = ""
+        for scalar in text.unicodeScalars.prefix(isLong ? 39 : 40) {
+            switch scalar {
+            case "\"", "\\": shown += "\\\(scalar)"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            default: shown.unicodeScalars.append(scalar)
+            }
+        }
+        return "\"\(shown)\(isLong ? "…" : "")\""
+    }
+}

@@ -1,0 +1,47 @@
+/// The layouts that rooms can name: the built-in `auto` and those that were added.
+public struct LayoutLibrary: Hashable, Sendable {
+    /// The name of the layout that every library has. A file of this name replaces it.
+    public static let automaticName = "auto"
+
+    /// One person fills the canvas, two stand side by side, three and more form a grid.
+    public static let automatic = LayoutTemplate(
+        name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
+        arrangements: [
+            Arrangement(when: .init(people: 0...1), placement: .solo),
+            Arrangement(when: .init(people: 2...2), placement: .sideBySide),
+            Arrangement(placement: .grid(tileAspect: nil)),
+        ])
+
+    private var templates: [String: LayoutTemplate]
+
+    public init() {
+        templates = [Self.automaticName: Self.automatic]
+    }
+
+    /// In alphabetical order.
+    public var names: [String] { templates.keys.sorted() }
+
+    public subscript(name: String) -> LayoutTemplate? { templates[name] }
+
+    /// Adds a template or replaces the one of the same name.
+    public mutating func insert(_ template: LayoutTemplate) {
+        templates[template.name] = template
+    }
+
+    /// Removes a template; `auto` becomes the built-in one again.
+    public mutating func remove(_ name: String) {
+        templates[name] = name == Self.automaticName ? Self.automatic : nil
+    }
+
+    /// Reads a layout and adds it; on an error the library keeps what it had under this name.
+    public mutating func load(_ bytes: some Sequence<UInt8>, name: String) throws(LayoutError) {
+        insert(try LayoutTemplate.decode(bytes, name: name))
+    }
+
+    /// The known name that `name` was probably meant to be, for error messages.
+    public func suggestion(for name: String) -> String? { Spelling.nearest(to: name, in: names) }
+
+    static func automaticArrangement(people: Int) -> Arrangement {
+        automatic.arrangements.first { $0.when.people.contains(people) } ?? Arrangement(placement: .solo)
+    }
+}

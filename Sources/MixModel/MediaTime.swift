@@ -1,0 +1,74 @@
+/// A point or a length of time on a media timeline, in nanoseconds.
+///
+/// On a program's timeline 0 is the start of the task, and the timeline advances with CLOCK_MONOTONIC.
+public struct MediaTime: Hashable, Comparable, Codable, Sendable {
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    public static let zero = MediaTime(nanoseconds: 0)
+
+    /// Must fit in an `Int64` of nanoseconds (292 years).
+    public static func milliseconds(_ value: some BinaryInteger) -> MediaTime {
+        MediaTime(nanoseconds: Int64(value) * 1_000_000)
+    }
+
+    /// Rounded to the nearest nanosecond; must be finite and fit in an `Int64` of nanoseconds.
+    public static func seconds(_ value: Double) -> MediaTime {
+        MediaTime(nanoseconds: Int64((value * 1e9).rounded()))
+    }
+
+    /// The time of unit `index` at `rate` units per second, rounded to the nearest nanosecond. Exact over any
+    /// length because nothing is accumulated.
+    public static func units(_ index: Int64, rate: Int) -> MediaTime {
+        let (whole, part) = index.quotientAndRemainder(dividingBy: Int64(rate))
+        let nanoseconds = (Double(part) * 1e9 / Double(rate)).rounded()
+        return MediaTime(nanoseconds: whole * 1_000_000_000 + Int64(nanoseconds))
+    }
+
+    /// The number of units at `rate` units per second, rounded to the nearest.
+    public func units(rate: Int) -> Int64 {
+        let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return whole * Int64(rate) + Int64((Double(part) * Double(rate) / 1e9).rounded())
+    }
+
+    public var inSeconds: Double { Double(nanoseconds) / 1e9 }
+    public var inMilliseconds: Double { Double(nanoseconds) / 1e6 }
+
+    /// Whole milliseconds, rounded to the nearest, as FLV and RTMP carry them.
+    public var roundedMilliseconds: Int64 {
+        let half: Int64 = nanoseconds < 0 ? -500_000 : 500_000
+        return (nanoseconds + half) / 1_000_000
+    }
+
+    public var magnitude: MediaTime { MediaTime(nanoseconds: abs(nanoseconds)) }
+
+    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+    public static func + (left: Self, right: Self) -> Self {
+        MediaTime(nanoseconds: left.nanoseconds + right.nanoseconds)
+    }
+    public static func - (left: Self, right: Self) -> Self {
+        MediaTime(nanoseconds: left.nanoseconds - right.nanoseconds)
+    }
+    public static prefix func - (value: Self) -> Self { MediaTime(nanoseconds: -value.nanoseconds) }
+    public static func += (left: inout Self, right: Self) { left = left + right }
+    public static func -= (left: inout Self, right: Self) { left = left - right }
+    public static func * (left: Self, right: Int64) -> Self {
+        MediaTime(nanoseconds: left.nanoseconds * right)
+    }
+    public static func / (left: Self, right: Int64) -> Self {
+        MediaTime(nanoseconds: left.nanoseconds / right)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        nanoseconds = try decoder.singleValueContainer().decode(Int64.self)
+    }
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(nanoseconds)
+    }
+}
+
+extension MediaTime: CustomStringConvertible {
+    public var description: String { "\(inMilliseconds) ms" }
+}

@@ -1,0 +1,232 @@
+import LayoutEngine
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// Frames and configurations are binary because they are many and large; the rest is JSON because it is small and read
+// by people. A frame's body: track (1 byte) · flags (1: bit 0 = IDR) · pts (8) · dts (8) · length of the source's
+// name (2) · name in UTF-8 · payload. A configuration's body: track · length of the name · name · bytes. Integers are
+// big-endian, times in nanoseconds. Reports carry an empty name.
+
+extension MixerCommand: WireMessage {
+    private enum Kind: UInt8 {
+        case start = 1
+        case scene, configuration, frame, ended, requestIDR, stop
+    }
+    private struct SceneBody: Codable {
+        var scene: Scene
+        var audible: [SourceID]
+    }
+    private struct EndedBody: Codable { var source: SourceID }
+    private struct TimeBody: Codable { var time: MediaTime }
+
+    /// - Throws: `WireError` when a part is longer than the format can say.
+    public func wireBytes() throws(WireError) -> [UInt8] {
+        var writer: WireWriter
+        switch self {
+        case .start(let setup):
+            writer = WireWriter(kind: Kind.start.rawValue)
+            try writer.append(json: setup)
+        case .scene(let scene, let audible):
+            writer = WireWriter(kind: Kind.scene.rawValue)
+            try writer.append(json: SceneBody(scene: scene, audible: audible))
+        case .configuration(let source, let configuration):
+            writer = WireWriter(kind: Kind.configuration.rawValue)
+            try writer.append(configuration, source: source.rawValue)
+        case .frame(let source, let frame):
+            writer = WireWriter(kind: Kind.frame.rawValue, capacity: frame.payload.count + 64)
+            try writer.append(frame, source: source.rawValue)
+        case .ended(let source):
+            writer = WireWriter(kind: Kind.ended.rawValue)
+            try writer.append(json: EndedBody(source: source))
+        case .requestIDR(let time):
+            writer = WireWriter(kind: Kind.requestIDR.rawValue)
+            try writer.append(json: TimeBody(time: time))
+        case .stop:
+            writer = WireWriter(kind: Kind.stop.rawValue)
+        }
+        return try writer.finish()
+    }
+
+    public init(kind: UInt8, body: ArraySlice<UInt8>) throws(WireError) {
+        guard let known = Kind(rawValue: kind) else { throw .unknownKind(kind) }
+        var parser = WireParser(kind: kind, body: body)
+        switch known {
+        case .start:
+            self = .start(try parser.json(MixerSetup.self))
+        case .scene:
+            let body = try parser.json(SceneBody.self)
+            self = .scene(body.scene, audible: body.audible)
+        case .configuration:
+            let (source, configuration) = try parser.configuration()
+            self = .configuration(SourceID(source), configuration)
+        case .frame:
+            let (source, frame) = try parser.frame()
+            self = .frame(SourceID(source), frame)
+        case .ended:
+            self = .ended(try parser.json(EndedBody.self).source)
+        case .requestIDR:
+            self = .requestIDR(try parser.json(TimeBody.self).time)
+        case .stop:
+            self = .stop
+        }
+    }
+}
+
+extension MixerReport: WireMessage {
+    private enum Kind: UInt8 {
+        case configuration = 129
+        case frame, sourceFailed, failed
+    }
+    private struct SourceFailedBody: Codable {
+        var source: SourceID
+        var reason: String
+    }
+    private struct FailedBody: Codable { var reason: String }
+
+    public func wireBytes() throws(WireError) -> [UInt8] {
+        var writer: WireWriter
+        switch self {
+        case .configuration(let configuration):
+            writer = WireWriter(kind: Kind.configuration.rawValue)
+            try writer.append(configuration, source: "")
+        case .frame(let frame):
+            writer = WireWriter(kind: Kind.frame.rawValue, capacity: frame.payload.count + 64)
+            try writer.append(frame, source: "")
+        case .sourceFailed(let source, let reason):
+            writer = WireWriter(kind: Kind.sourceFailed.rawValue)
+            try writer.append(json: SourceFailedBody(source: source, reason: reason))
+        case .failed(let reason):
+            writer = WireWriter(kind: Kind.failed.rawValue)
+            try writer.append(json: FailedBody(reason: reason))
+        }
+        return try writer.finish()
+    }
+
+    public init(kind: UInt8, body: ArraySlice<UInt8>) throws(WireError) {
+        guard let known = Kind(rawValue: kind) else { throw .unknownKind(kind) }
+        var parser = WireParser(kind: kind, body: body)
+        switch known {
+        case .configuration:
+            self = .configuration(try parser.configuration().1)
+        case .frame:
+            self = .frame(try parser.frame().1)
+        case .sourceFailed:
+            let body = try parser.json(SourceFailedBody.self)
+            self = .sourceFailed(body.source, reason: body.reason)
+        case .failed:
+            self = .failed(reason: try parser.json(FailedBody.self).reason)
+        }
+    }
+}
+
+/// Builds the bytes of one message.
+private struct WireWriter {
+    private let kind: UInt8
+    private var bytes: [UInt8]
+
+    init(kind: UInt8, capacity: Int = 256) {
+        self.kind = kind
+        bytes = [0, 0, 0, 0, kind]
+        bytes.reserveCapacity(capacity)
+    }
+
+    mutating func append(json value: some Encodable) throws(WireError) {
+        do {
+            bytes.append(contentsOf: try JSONEncoder().encode(value))
+        } catch {
+            throw .malformed(kind: kind, reason: "\(error)")
+        }
+    }
+
+    mutating func append(_ configuration: CodecConfiguration, source: String) throws(WireError) {
+        bytes.append(configuration.track.rawValue)
+        try append(name: source)
+        bytes.append(contentsOf: configuration.bytes)
+    }
+
+    mutating func append(_ frame: EncodedFrame, source: String) throws(WireError) {
+        bytes.append(frame.track.rawValue)
+        bytes.append(frame.isIDR ? 1 : 0)
+        append(UInt64(bitPattern: frame.pts.nanoseconds))
+        append(UInt64(bitPattern: frame.dts.nanoseconds))
+        try append(name: source)
+        bytes.append(contentsOf: frame.payload)
+    }
+
+    private mutating func append(name: String) throws(WireError) {
+        guard let length = UInt16(exactly: name.utf8.count) else {
+            throw .malformed(kind: kind, reason: "a source's name is longer than 65535 bytes")
+        }
+        append(length)
+        bytes.append(contentsOf: name.utf8)
+    }
+
+    private mutating func append(_ value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    consuming func finish() throws(WireError) -> [UInt8] {
+        let length = bytes.count - 4
+        guard length <= MessageReader<MixerCommand>.maximumLength else { throw .badLength(length) }
+        for index in 0..<4 { bytes[index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * index)) }
+        return bytes
+    }
+}
+
+/// Reads the body of one message from front to back.
+private struct WireParser {
+    let kind: UInt8
+    var body: ArraySlice<UInt8>
+
+    func json<Value: Decodable>(_ type: Value.Type) throws(WireError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch {
+            throw .malformed(kind: kind, reason: "\(error)")
+        }
+    }
+
+    mutating func configuration() throws(WireError) -> (String, CodecConfiguration) {
+        let track = try track()
+        let source = try name()
+        return (source, CodecConfiguration(track: track, bytes: Array(body)))
+    }
+
+    mutating func frame() throws(WireError) -> (String, EncodedFrame) {
+        let track = try track()
+        let flags = UInt8(try integer(bytes: 1))
+        let pts = MediaTime(nanoseconds: Int64(bitPattern: try integer(bytes: 8)))
+        let dts = MediaTime(nanoseconds: Int64(bitPattern: try integer(bytes: 8)))
+        let source = try name()
+        let frame = EncodedFrame(track: track, pts: pts, dts: dts, isIDR: flags & 1 == 1, payload: Array(body))
+        return (source, frame)
+    }
+
+    private mutating func track() throws(WireError) -> Track {
+        let value = UInt8(try integer(bytes: 1))
+        guard let track = Track(rawValue: value) else {
+            throw .malformed(kind: kind, reason: "no track has the number \(value)")
+        }
+        return track
+    }
+
+    private mutating func name() throws(WireError) -> String {
+        let length = Int(try integer(bytes: 2))
+        guard length <= body.count else { throw .malformed(kind: kind, reason: "the name is cut off") }
+        defer { body = body.dropFirst(length) }
+        guard let name = String(validating: body.prefix(length), as: UTF8.self) else {
+            throw .malformed(kind: kind, reason: "the name is not UTF-8")
+        }
+        return name
+    }
+
+    private mutating func integer(bytes count: Int) throws(WireError) -> UInt64 {
+        guard count <= body.count else { throw .malformed(kind: kind, reason: "the header is cut off") }
+        defer { body = body.dropFirst(count) }
+        return body.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,83 @@
+import LayoutEngine
+
+/// From a relay to its mixer. `MixerMessage+Wire.swift` has the bytes.
+public enum MixerCommand: Hashable, Sendable {
+    case start(MixerSetup)
+    /// What is drawn and heard from the next frame on.
+    case scene(Scene, audible: [SourceID])
+    /// Before the first frame of a track and when its encoder changes.
+    case configuration(SourceID, CodecConfiguration)
+    case frame(SourceID, EncodedFrame)
+    /// The stream is over: what it showed is removed with the next scene.
+    case ended(SourceID)
+    /// The frame of this program time shall be an IDR.
+    case requestIDR(MediaTime)
+    case stop
+}
+
+/// From a mixer to its relay.
+public enum MixerReport: Hashable, Sendable {
+    case configuration(CodecConfiguration)
+    /// Program time; audio already freed of the encoder's priming.
+    case frame(EncodedFrame)
+    /// One source could not be decoded; the mix goes on without it.
+    case sourceFailed(SourceID, reason: String)
+    /// The mixer ends itself after this.
+    case failed(reason: String)
+}
+
+/// What a mixer must know once, before anything else.
+public struct MixerSetup: Hashable, Codable, Sendable {
+    public var canvas: Canvas
+    /// Program time of the first video frame; frame `k` is at `origin + k / fps`.
+    public var videoOrigin: MediaTime
+    /// Program time of the first audio frame; frame `m` is at `origin + m · 1024 / sampleRate`.
+    public var audioOrigin: MediaTime
+    /// CLOCK_MONOTONIC at program time 0, in ns.
+    public var programStart: Int64
+    /// In Hz: 8000…48000.
+    public var sampleRate: Int
+    /// 1 or 2.
+    public var channels: Int
+    /// How the program signals its colour in the SPS.
+    public var colour: ColourSignal
+    /// In bit/s.
+    public var videoBitrate: Int
+    /// In bit/s.
+    public var audioBitrate: Int
+    /// The source whose frames the mixer's frame grid was laid on.
+    public var host: SourceID?
+
+    public init(
+        canvas: Canvas, videoOrigin: MediaTime, audioOrigin: MediaTime, programStart: Int64, sampleRate: Int,
+        channels: Int, colour: ColourSignal, videoBitrate: Int, audioBitrate: Int, host: SourceID?
+    ) {
+        self.canvas = canvas
+        self.videoOrigin = videoOrigin
+        self.audioOrigin = audioOrigin
+        self.programStart = programStart
+        self.sampleRate = sampleRate
+        self.channels = channels
+        self.colour = colour
+        self.videoBitrate = videoBitrate
+        self.audioBitrate = audioBitrate
+        self.host = host
+    }
+}
+
+/// Colour as an H.264 SPS signals it (ITU-T H.264 §E.2.1, tables E-3 to E-5); `nil` = not signalled (2, "unspecified").
+public struct ColourSignal: Hashable, Codable, Sendable {
+    public var primaries: Int?
+    public var transfer: Int?
+    public var matrix: Int?
+    public var isFullRange: Bool
+
+    public init(primaries: Int? = nil, transfer: Int? = nil, matrix: Int? = nil, isFullRange: Bool = false) {
+        self.primaries = primaries
+        self.transfer = transfer
+        self.matrix = matrix
+        self.isFullRange = isFullRange
+    }
+
+    public static let unsignalled = ColourSignal()
+}

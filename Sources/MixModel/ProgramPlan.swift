@@ -1,0 +1,79 @@
+import LayoutEngine
+
+/// What a relay shall put on air: the whole of it, never a difference, so that applying it twice is harmless.
+public struct ProgramPlan: Hashable, Codable, Sendable {
+    /// Grows with each plan of a task; a relay ignores one that is not newer than what it has.
+    public var revision: Int
+    public var task: TaskID
+    public var room: RoomID
+    /// Every stream to pull, on air or about to be.
+    public var sources: [PlannedSource]
+    public var mode: Mode
+    /// What a mixer draws: while `mode` is `.mix`, and whenever a mixer has to bridge to a bypass. Empty = slate.
+    public var scene: Scene
+    public var outputs: [PlannedOutput]
+    /// When the event that caused this plan was received, in nanoseconds of CLOCK_MONOTONIC: switches are timed from it.
+    public var causedAt: Int64
+    /// The event in words, for the timeline: `stream.published bob/camera`.
+    public var cause: String
+
+    /// What the program shall be made of.
+    public enum Mode: Hashable, Codable, Sendable {
+        /// MixMode 0: one source's packets, untouched.
+        case bypass(SourceID)
+        /// MixMode 1. `host` is the source whose frame grid and audio configuration the mix follows.
+        case mix(host: SourceID)
+        /// Nobody is on air.
+        case slate
+    }
+
+    public init(
+        revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
+        outputs: [PlannedOutput], causedAt: Int64, cause: String
+    ) {
+        self.revision = revision
+        self.task = task
+        self.room = room
+        self.sources = sources
+        self.mode = mode
+        self.scene = scene
+        self.outputs = outputs
+        self.causedAt = causedAt
+        self.cause = cause
+    }
+}
+
+/// One stream to pull.
+public struct PlannedSource: Hashable, Codable, Sendable {
+    public var id: SourceID
+    /// Where to pull it. May hold a secret: never logged.
+    public var url: String
+    /// False while muted: its sound is left out of a mix.
+    public var audio: Bool
+    /// False while the camera is off.
+    public var video: Bool
+
+    public init(id: SourceID, url: String, audio: Bool = true, video: Bool = true) {
+        self.id = id
+        self.url = url
+        self.audio = audio
+        self.video = video
+    }
+}
+
+/// One destination of a program.
+public struct PlannedOutput: Hashable, Codable, Sendable {
+    public var id: OutputID
+    /// Where to push it. May hold a stream key: never logged.
+    public var url: String
+
+    public init(id: OutputID, url: String) {
+        self.id = id
+        self.url = url
+    }
+}
+
+/// What viewers get right now.
+public enum OnAir: String, Hashable, Codable, Sendable {
+    case bypass, mix, slate
+}

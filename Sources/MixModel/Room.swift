@@ -1,0 +1,83 @@
+/// Everything known of a room. Changed only by `RoomMachine` (events) and by assigning `settings`.
+public struct Room: Hashable, Codable, Sendable {
+    public let id: RoomID
+    public var settings: RoomSettings
+    /// False after `room.closed` until something happens in the room again.
+    public internal(set) var isOpen: Bool
+    /// Ordered by `joinOrder`.
+    public internal(set) var participants: [Participant]
+    /// The next participant's `joinOrder`.
+    var nextJoinOrder: Int
+    /// The next stream's `publishOrder`.
+    var nextPublishOrder: Int
+    /// What the newest event was, by subject (`user/stream`, `@user` or empty for the room itself). Marks outlive what
+    /// they are about, so that an old `published` that arrives after its `unpublished` is known to be stale.
+    var marks: [String: EventMark]
+
+    /// The next mark's `touched`.
+    var nextTouch: Int
+
+    /// Marks kept in a room; the longest untouched goes first.
+    static let maximumMarks = 1024
+
+    public init(id: RoomID, settings: RoomSettings = RoomSettings()) {
+        self.id = id
+        self.settings = settings
+        isOpen = true
+        participants = []
+        nextJoinOrder = 0
+        nextPublishOrder = 0
+        marks = [:]
+        nextTouch = 0
+    }
+
+    /// The participant with this id, if they are in the room.
+    public func participant(_ user: UserID) -> Participant? {
+        participants.first { $0.user == user }
+    }
+
+    /// Every stream that is published now, in join order.
+    public var streams: [RoomStream] {
+        participants.flatMap { participant in
+            participant.streams.map { stream in
+                RoomStream(
+                    id: SourceID(user: participant.user, stream: stream.kind), user: participant.user,
+                    role: participant.role, joinOrder: participant.joinOrder, stream: stream)
+            }
+        }
+    }
+}
+
+/// A live stream together with whose it is.
+public struct RoomStream: Hashable, Sendable {
+    public var id: SourceID
+    public var user: UserID
+    public var role: Role?
+    public var joinOrder: Int
+    public var stream: LiveStream
+
+    public init(id: SourceID, user: UserID, role: Role?, joinOrder: Int, stream: LiveStream) {
+        self.id = id
+        self.user = user
+        self.role = role
+        self.joinOrder = joinOrder
+        self.stream = stream
+    }
+}
+
+/// Order of the newest event about one subject.
+struct EventMark: Hashable, Codable, Sendable {
+    var source: String
+    var sequence: UInt64?
+    var time: Double?
+    /// When this mark was set, counted over the room's events.
+    var touched: Int
+
+    /// Whether an event is older than, or the same as, what is known. Sequences of one source decide; otherwise times;
+    /// events that carry neither are taken as they come.
+    func isNewerThan(_ event: RoomEvent) -> Bool {
+        if source == event.source, let sequence, let other = event.sequence { return other <= sequence }
+        if let time, let other = event.time { return other < time }
+        return false
+    }
+}

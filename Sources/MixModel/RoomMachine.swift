@@ -1,0 +1,138 @@
+/// Applies events to a room. Pure: no clock, no I/O.
+public enum RoomMachine {
+    /// What an event did.
+    public enum Outcome: Hashable, Sendable {
+        /// The room is different now.
+        case changed
+        /// The event was in order but said nothing new.
+        case unchanged
+        /// Something newer is known of the same subject: nothing was changed.
+        case stale
+    }
+
+    /// Applies one event to `room`. An event of another room is a programming error and changes nothing.
+    public static func apply(_ event: RoomEvent, to room: inout Room) -> Outcome {
+        guard event.room == room.id else { return .unchanged }
+        let subject = subject(of: event.kind)
+        if let mark = room.marks[subject], mark.isNewerThan(event) { return .stale }
+        let before = room
+        if event.kind != .roomClosed { room.isOpen = true }
+        perform(event, on: &room)
+        room.mark(subject, by: event)
+        return room.hasSameContent(as: before) ? .unchanged : .changed
+    }
+
+    static func subject(of kind: RoomEvent.Kind) -> String {
+        switch kind {
+        case .streamPublished(let publication): SourceID(user: publication.user, stream: publication.stream).rawValue
+        case .streamUpdated(let update): SourceID(user: update.user, stream: update.stream).rawValue
+        case .streamUnpublished(let user, let stream, _): SourceID(user: user, stream: stream).rawValue
+        case .participantJoined(let user, _, _), .participantLeft(let user): "@\(user)"
+        case .roomOpened, .roomClosed: ""
+        }
+    }
+
+    private static func perform(_ event: RoomEvent, on room: inout Room) {
+        switch event.kind {
+        case .streamPublished(let publication):
+            room.publish(publication)
+        case .streamUpdated(let update):
+            room.update(update)
+        case .streamUnpublished(let user, let stream, _):
+            room.unpublish(user: user, stream: stream)
+        case .participantJoined(let user, let role, let name):
+            let index = room.indexOfParticipant(addingIfAbsent: user)
+            room.participants[index].joinedExplicitly = true
+            if let role { room.participants[index].role = role }
+            if let name { room.participants[index].name = name }
+        case .participantLeft(let user):
+            room.markStreams(of: user, leftBy: event)
+            room.participants.removeAll { $0.user == user }
+        case .roomOpened:
+            break
+        case .roomClosed:
+            for participant in room.participants { room.markStreams(of: participant.user, leftBy: event) }
+            room.participants = []
+            room.isOpen = false
+        }
+    }
+}
+
+extension Room {
+    fileprivate mutating func indexOfParticipant(addingIfAbsent user: UserID) -> Int {
+        if let index = participants.firstIndex(where: { $0.user == user }) { return index }
+        participants.append(Participant(user: user, joinOrder: nextJoinOrder, joinedExplicitly: false))
+        nextJoinOrder += 1
+        return participants.count - 1
+    }
+
+    fileprivate mutating func publish(_ publication: Publication) {
+        let index = indexOfParticipant(addingIfAbsent: publication.user)
+        if let role = publication.role { participants[index].role = role }
+        var stream = LiveStream(
+            kind: publication.stream, url: publication.url, audio: publication.audio,
+            video: publication.video && publication.stream != .audio, publishOrder: nextPublishOrder)
+        if let existing = participants[index].streams.firstIndex(where: { $0.kind == publication.stream }) {
+            // Published again without having ended: it keeps its place.
+            stream.publishOrder = participants[index].streams[existing].publishOrder
+            participants[index].streams[existing] = stream
+        } else {
+            nextPublishOrder += 1
+            participants[index].streams.append(stream)
+            participants[index].streams.sort { $0.kind.rank < $1.kind.rank }
+        }
+    }
+
+    fileprivate mutating func update(_ update: StreamUpdate) {
+        guard let index = participants.firstIndex(where: { $0.user == update.user }) else { return }
+        if let role = update.role { participants[index].role = role }
+        guard let stream = participants[index].streams.firstIndex(where: { $0.kind == update.stream }) else { return }
+        if let audio = update.audio { participants[index].streams[stream].audio = audio }
+        if let video = update.video, update.stream != .audio { participants[index].streams[stream].video = video }
+    }
+
+    fileprivate mutating func unpublish(user: UserID, stream: StreamKind) {
+        guard let index = participants.firstIndex(where: { $0.user == user }) else { return }
+        participants[index].streams.removeAll { $0.kind == stream }
+        if participants[index].streams.isEmpty, !participants[index].joinedExplicitly { participants.remove(at: index) }
+    }
+
+    /// Somebody left at a known time: what they published before that is stale from now on.
+    fileprivate mutating func markStreams(of user: UserID, leftBy event: RoomEvent) {
+        guard let time = event.time, let participant = participant(user) else { return }
+        for stream in participant.streams {
+            let subject = SourceID(user: user, stream: stream.kind).rawValue
+            let known = marks[subject]
+            marks[subject] = EventMark(
+                source: known?.source ?? event.source, sequence: known?.sequence,
+                time: max(time, known?.time ?? time), touched: known?.touched ?? 0)
+        }
+    }
+
+    fileprivate mutating func mark(_ subject: String, by event: RoomEvent) {
+        // An event without sequence and time orders nothing.
+        guard event.sequence != nil || event.time != nil else { return }
+        marks[subject] = EventMark(
+            source: event.source, sequence: event.sequence, time: event.time, touched: nextTouch)
+        nextTouch += 1
+        if marks.count > Room.maximumMarks, let oldest = marks.min(by: { $0.value.touched < $1.value.touched }) {
+            marks[oldest.key] = nil
+        }
+    }
+
+    /// Equal but for the bookkeeping of events.
+    fileprivate func hasSameContent(as other: Room) -> Bool {
+        isOpen == other.isOpen && participants == other.participants
+    }
+}
+
+extension StreamKind {
+    /// Order of one person's streams: camera, screen, audio.
+    var rank: Int {
+        switch self {
+        case .camera: 0
+        case .screen: 1
+        case .audio: 2
+        }
+    }
+}

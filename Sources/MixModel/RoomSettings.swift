@@ -1,0 +1,62 @@
+import LayoutEngine
+
+/// What an operator or an app server asked for a room. Everything has a default.
+public struct RoomSettings: Hashable, Codable, Sendable {
+    /// Who is the host, whatever events say; `nil` = by role, then by who published first.
+    public var host: UserID?
+    /// Name of a layout; `nil` = the configured default.
+    public var layout: String?
+    /// Where the program goes; `nil` = the configured default, empty = nowhere (no task).
+    public var outputs: [PlannedOutput]?
+    /// `nil` = the configured default.
+    public var canvas: Canvas?
+    public var policy: RoomPolicy
+
+    public init(
+        host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
+        policy: RoomPolicy = RoomPolicy()
+    ) {
+        self.host = host
+        self.layout = layout
+        self.outputs = outputs
+        self.canvas = canvas
+        self.policy = policy
+    }
+}
+
+/// How a room's task decides.
+public struct RoomPolicy: Hashable, Codable, Sendable {
+    public var bypass: Bypass
+    public var whenHostLeaves: WhenHostLeaves
+    /// How long the slate stays on air after the last stream before the task ends, in seconds, 0…86400.
+    public var maxIdleSeconds: Int
+
+    /// Whether one person on air is copied.
+    public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
+        /// One person on air is copied untouched.
+        case auto
+        /// One person on air is transcoded too: the codec parameters never change.
+        case never
+    }
+
+    /// What becomes of the program while the host is away.
+    public enum WhenHostLeaves: String, Hashable, Codable, Sendable, CaseIterable {
+        /// The next in join order becomes host.
+        case promote
+        /// The slate is on air until the host is back.
+        case slate
+        /// The task ends.
+        case stop
+    }
+
+    public static let defaultMaxIdleSeconds = 120
+
+    public init(
+        bypass: Bypass = .auto, whenHostLeaves: WhenHostLeaves = .promote,
+        maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds
+    ) {
+        self.bypass = bypass
+        self.whenHostLeaves = whenHostLeaves
+        self.maxIdleSeconds = maxIdleSeconds
+    }
+}

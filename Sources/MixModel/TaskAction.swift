@@ -1,0 +1,86 @@
+/// What the owner of a task has to do after a decision, in this order.
+public enum TaskAction: Hashable, Sendable {
+    /// Connect to the task's relay; start its process when none is there.
+    case launchRelay
+    /// Hand the plan to the relay, now or as soon as it is connected.
+    case apply(ProgramPlan)
+    /// End the program and the relay's process.
+    case drainRelay
+    /// Call `TaskMachine.deadlinePassed` with this token at that time (ns of CLOCK_MONOTONIC).
+    case scheduleDeadline(DeadlineToken, at: Int64)
+    /// Keep for `GET /v1/tasks/{id}/timeline`.
+    case record(TimelineEntry)
+}
+
+/// Names one deadline. A token whose number is no longer current is ignored when it comes due, so that deadlines never
+/// need to be cancelled.
+public struct DeadlineToken: Hashable, Codable, Sendable {
+    /// What is due.
+    public enum Kind: String, Hashable, Codable, Sendable {
+        /// Changes held back by the debounce window are planned.
+        case replan
+        /// Nobody was on air for the room's `maxIdleSeconds`.
+        case idle
+        /// A relay that was lost is started again.
+        case relaunch
+    }
+    public var kind: Kind
+    public var number: Int
+
+    public init(kind: Kind, number: Int) {
+        self.kind = kind
+        self.number = number
+    }
+}
+
+/// One line of a task's history.
+public struct TimelineEntry: Hashable, Codable, Sendable {
+    /// Which step of event → decision → relay → splice.
+    public enum Kind: String, Hashable, Codable, Sendable {
+        /// Something told from outside.
+        case event
+        /// What the machine made of it.
+        case decision
+        /// What happened to the relay process or what it reports.
+        case relay
+        /// A splice on air.
+        case splice
+    }
+    public var kind: Kind
+    /// One sentence, without secrets.
+    public var message: String
+    /// The event or the circumstance that led to it.
+    public var cause: String?
+
+    public init(kind: Kind, message: String, cause: String? = nil) {
+        self.kind = kind
+        self.message = message
+        self.cause = cause
+    }
+}
+
+/// Why something is decided, and when its cause was received.
+public struct Cause: Hashable, Codable, Sendable {
+    /// In ns of CLOCK_MONOTONIC.
+    public var receivedAt: Int64
+    /// In words: `stream.published bob/camera`.
+    public var summary: String
+
+    public init(receivedAt: Int64, summary: String) {
+        self.receivedAt = receivedAt
+        self.summary = summary
+    }
+}
+
+/// Why a task ended.
+public enum EndReason: String, Hashable, Codable, Sendable {
+    /// Nobody was on air for `maxIdleSeconds`.
+    case idle
+    case roomClosed
+    /// By API. The task comes back with the first stream after the room was empty.
+    case requested
+    /// The host left and the room's policy is `stop`.
+    case hostLeft
+    /// The room has no outputs any more.
+    case noOutputs
+}

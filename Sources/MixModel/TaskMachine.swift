@@ -1,0 +1,338 @@
+/// Decides what a room's task does. Pure: rooms, reports and passed deadlines in, actions out.
+///
+/// The value is the task's document in the store. Points in time are ns of CLOCK_MONOTONIC and are worth nothing after a
+/// restart of the machine: `restored` replaces them.
+public struct TaskMachine: Hashable, Codable, Sendable {
+    public let id: TaskID
+    public let room: RoomID
+    public private(set) var phase: Phase
+    /// The plan in force; `nil` before the first and after the end.
+    public private(set) var plan: ProgramPlan?
+    /// Of the last plan ever made; never goes back, not even when the task ends and starts again.
+    public private(set) var revision: Int
+    /// The host of the program so far.
+    public private(set) var host: UserID?
+    /// What went wrong with the relay last; cleared when it is back.
+    public private(set) var lastError: String?
+
+    /// Until when changes are held back; `nil` = the next change acts at once.
+    private var quietUntil: Int64?
+    /// Causes held back by the debounce window, oldest first.
+    private var pending: [Cause]
+    /// Number of the last deadline scheduled of each kind, or `nil` when none is awaited.
+    private var replanDeadline: Int?
+    private var idleDeadline: Int?
+    private var relaunchDeadline: Int?
+    private var deadlines: Int
+    /// Starts of the relay that failed, or ended early, one after another.
+    private var failedLaunches: Int
+    /// When the relay was connected last.
+    private var connectedAt: Int64?
+
+    /// Where the task is between two events.
+    public enum Phase: Hashable, Codable, Sendable {
+        /// No relay is wanted: the room has no stream or no outputs yet, or the task ended.
+        case waiting(after: EndReason?)
+        /// Ended although people are on air: waits until the room is empty, or until this user publishes.
+        case held(until: UserID?)
+        /// The relay is being started for the first time.
+        case starting
+        case running
+        /// The relay was lost and is started again.
+        case recovering
+        /// The relay is being drained.
+        case ending(EndReason)
+    }
+
+    /// Changes within this time after one that acted are merged into one, in ns.
+    public static let debounceWindow: Int64 = 300_000_000
+    /// A relay that lasted this long starts with the shortest back-off again, in ns.
+    static let stableAfter: Int64 = 30_000_000_000
+
+    public init(id: TaskID, room: RoomID) {
+        self.id = id
+        self.room = room
+        phase = .waiting(after: nil)
+        revision = 0
+        pending = []
+        deadlines = 0
+        failedLaunches = 0
+    }
+
+    /// Whether a relay process belongs to the task now.
+    public var isActive: Bool {
+        switch phase {
+        case .waiting, .held: false
+        case .starting, .running, .recovering, .ending: true
+        }
+    }
+
+    /// Launches that failed one after another; 0 while the relay is there.
+    public var launchesFailed: Int { failedLaunches }
+}
+
+// MARK: - Inputs
+
+extension TaskMachine {
+    /// How soon a change of the room has to show.
+    public enum Urgency: Hashable, Sendable {
+        /// Somebody joined, left, muted: flapping is damped.
+        case debounced
+        /// An operator or an API call asked for it: at once, always.
+        case immediate
+    }
+
+    /// The room, its settings or its layout changed.
+    public mutating func roomChanged(
+        _ room: Room, context: PlanningContext, cause: Cause, urgency: Urgency, now: Int64
+    ) -> [TaskAction] {
+        if case .held(let user) = phase,
+            room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
+        {
+            phase = .waiting(after: user == nil ? .requested : .hostLeft)
+        }
+        switch phase {
+        case .waiting:
+            guard wantsTask(room, context) else { return [] }
+            return start(room, context, cause)
+        case .held, .ending:
+            return []
+        case .starting, .running, .recovering:
+            if !room.isOpen { return end(.roomClosed, cause) }
+            if ProgramPlanner.outputs(of: room, in: context).isEmpty { return end(.noOutputs, cause) }
+            if urgency == .debounced, let quietUntil, now < quietUntil { return hold(cause, until: quietUntil) }
+            return replan(room, context, cause, now)
+        }
+    }
+
+    /// Acts on a deadline that came due; one that is no longer current changes nothing. `now` in ns.
+    public mutating func deadlinePassed(
+        _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64
+    ) -> [TaskAction] {
+        switch token.kind {
+        case .replan:
+            guard token.number == replanDeadline else { return [] }
+            replanDeadline = nil
+            quietUntil = nil
+            guard let first = pending.first, isOnAir else { return [] }
+            return replan(room, context, first, now)
+        case .idle:
+            guard token.number == idleDeadline else { return [] }
+            idleDeadline = nil
+            guard isOnAir else { return [] }
+            return end(.idle, Cause(receivedAt: now, summary: "nobody was on air for \(idleSeconds(room)) s"))
+        case .relaunch:
+            guard token.number == relaunchDeadline, isOnAir else { return [] }
+            relaunchDeadline = nil
+            plan?.causedAt = now
+            plan?.cause = "relay started again"
+            return launch()
+        }
+    }
+
+    /// The relay is connected and told its state.
+    public mutating func relayConnected(_ status: RelayStatus, now: Int64) -> [TaskAction] {
+        guard isOnAir else { return [] }
+        let wasRunning = phase == .running
+        phase = .running
+        lastError = nil
+        connectedAt = now
+        var actions: [TaskAction] = []
+        if !wasRunning {
+            let message = "relay \(status.processID) is connected, its plan is \(status.revision)"
+            actions.append(.record(TimelineEntry(kind: .relay, message: message)))
+        }
+        // A relay that has a newer plan than the store (which was restored from a backup, say) would ignore ours.
+        if var plan, status.revision > plan.revision {
+            revision = status.revision + 1
+            plan.revision = revision
+            self.plan = plan
+            actions.append(.apply(plan))
+        }
+        return actions
+    }
+
+    /// The relay's process or its socket is gone, could not be started, or does not answer.
+    public mutating func relayLost(_ reason: String, now: Int64) -> [TaskAction] {
+        switch phase {
+        case .waiting, .held:
+            return []
+        case .ending(let end):
+            return ended(end)
+        case .starting, .running, .recovering:
+            if let connectedAt, now - connectedAt >= Self.stableAfter { failedLaunches = 0 }
+            connectedAt = nil
+            let delay = Self.backOff(after: failedLaunches)
+            failedLaunches += 1
+            // The same reason again and again (no binary, no rights) is told once; `lastError` keeps it.
+            let isNews = reason != lastError
+            lastError = reason
+            if phase != .starting { phase = .recovering }
+            let (number, action) = deadline(.relaunch, at: now + delay)
+            relaunchDeadline = number
+            let message = "relay lost: \(reason); started again in \(delay / 1_000_000) ms"
+            return (isNews ? [.record(TimelineEntry(kind: .relay, message: message))] : []) + [action]
+        }
+    }
+
+    /// The relay ended as it was asked to. The owner follows it with `roomChanged`: people may be on air again.
+    public mutating func relayDrained() -> [TaskAction] {
+        guard case .ending(let reason) = phase else { return [] }
+        return ended(reason)
+    }
+
+    /// `DELETE /v1/tasks/{id}`.
+    public mutating func stopRequested(cause: Cause) -> [TaskAction] {
+        isOnAir ? end(.requested, cause) : []
+    }
+
+    /// After a restart of the orchestrator, with the document as it was stored.
+    public mutating func restored(room: Room, context: PlanningContext, now: Int64) -> [TaskAction] {
+        let cause = Cause(receivedAt: now, summary: "orchestrator restarted")
+        quietUntil = nil
+        pending = []
+        replanDeadline = nil
+        idleDeadline = nil
+        relaunchDeadline = nil
+        connectedAt = nil
+        failedLaunches = 0
+        switch phase {
+        case .waiting, .held:
+            return roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
+        case .ending:
+            return [.drainRelay]
+        case .starting, .running, .recovering:
+            phase = .recovering
+            return launch() + roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
+        }
+    }
+
+    /// How long to wait before start number `failures + 1`, in ns: at once, then 0.5 s doubling to 30 s.
+    static func backOff(after failures: Int) -> Int64 {
+        failures == 0 ? 50_000_000 : min(500_000_000 << Int64(min(failures - 1, 6)), 30_000_000_000)
+    }
+}
+
+// MARK: - Steps
+
+extension TaskMachine {
+    private var isOnAir: Bool {
+        switch phase {
+        case .starting, .running, .recovering: true
+        case .waiting, .held, .ending: false
+        }
+    }
+
+    private func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
+        room.isOpen && !room.streams.isEmpty && !ProgramPlanner.outputs(of: room, in: context).isEmpty
+    }
+
+    private func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
+
+    private mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
+        phase = .starting
+        host = nil
+        failedLaunches = 0
+        lastError = nil
+        let started = TimelineEntry(kind: .decision, message: "task starts", cause: cause.summary)
+        // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
+        return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
+    }
+
+    /// Connects to (or starts) the relay and gives it the plan in force.
+    private func launch() -> [TaskAction] {
+        [.launchRelay] + (plan.map { [.apply($0)] } ?? [])
+    }
+
+    private mutating func hold(_ cause: Cause, until time: Int64) -> [TaskAction] {
+        // The first and the newest say enough; the list must not grow with a flapping stream.
+        if pending.count >= 8 { pending.removeLast() }
+        pending.append(cause)
+        guard replanDeadline == nil else { return [] }
+        let (number, action) = deadline(.replan, at: time)
+        replanDeadline = number
+        return [action]
+    }
+
+    private mutating func replan(
+        _ room: Room, _ context: PlanningContext, _ cause: Cause, _ now: Int64
+    ) -> [TaskAction] {
+        let causes = pending + (pending.contains(cause) ? [] : [cause])
+        pending = []
+        replanDeadline = nil
+        let program = ProgramPlanner.program(for: room, context: context, lastHost: host)
+        if program.hostLeft { return end(.hostLeft, cause) }
+        host = program.host
+        var actions: [TaskAction] = []
+        if plan.map({ program.differs(from: $0) }) ?? true {
+            quietUntil = now + Self.debounceWindow
+            revision += 1
+            let summary = causes.map(\.summary).joined(separator: ", ")
+            let plan = ProgramPlan(
+                revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
+                scene: program.scene, outputs: program.outputs,
+                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary)
+            self.plan = plan
+            let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary)
+            actions += [.apply(plan), .record(entry)]
+        }
+        return actions + watchIdleness(room, now)
+    }
+
+    private mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
+        guard room.streams.isEmpty else {
+            idleDeadline = nil
+            return []
+        }
+        guard idleDeadline == nil else { return [] }
+        let (number, action) = deadline(.idle, at: now + Int64(idleSeconds(room)) * 1_000_000_000)
+        idleDeadline = number
+        return [action]
+    }
+
+    private mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
+        phase = .ending(reason)
+        plan = nil
+        pending = []
+        quietUntil = nil
+        replanDeadline = nil
+        idleDeadline = nil
+        relaunchDeadline = nil
+        let entry = TimelineEntry(kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary)
+        return [.record(entry), .drainRelay]
+    }
+
+    private mutating func ended(_ reason: EndReason) -> [TaskAction] {
+        switch reason {
+        case .requested: phase = .held(until: nil)
+        case .hostLeft: phase = .held(until: host)
+        case .idle, .roomClosed, .noOutputs: phase = .waiting(after: reason)
+        }
+        host = nil
+        lastError = nil
+        return [.record(TimelineEntry(kind: .relay, message: "relay ended", cause: reason.rawValue))]
+    }
+
+    private mutating func deadline(_ kind: DeadlineToken.Kind, at time: Int64) -> (Int, TaskAction) {
+        deadlines += 1
+        return (deadlines, .scheduleDeadline(DeadlineToken(kind: kind, number: deadlines), at: time))
+    }
+}
+
+extension ProgramPlanner.Program {
+    fileprivate func differs(from plan: ProgramPlan) -> Bool {
+        plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+    }
+}
+
+extension ProgramPlan {
+    /// For timelines and logs; holds no URL.
+    public var summary: String {
+        let people = sources.count
+        return switch mode {
+        case .bypass(let source): "plan \(revision): bypass \(source)"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
+        case .slate: "plan \(revision): slate"
+        }
+    }
+}

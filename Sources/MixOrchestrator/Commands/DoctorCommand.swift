@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import NIOCore
+import NIOPosix
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Checks what the service needs and says what to do where it is missing.")
+
+    @Option(help: "YAML file with the configuration.")
+    var config: String?
+    @Option(help: "Address that would be served.")
+    var listen: String?
+    @Option(help: "Data directory that would be used.")
+    var data: String?
+
+    func run() async throws {
+        var findings: [Finding] = []
+        do {
+            let configuration = try OrchestratorConfiguration(
+                ConfigurationKeys.reader(file: config), overrides: .init(listen: listen, data: data))
+            findings.append(Finding(isGood: true, text: "configuration"))
+            findings.append(await Self.port(configuration.listen))
+            findings += Self.directory(configuration.data)
+            findings += await WorkerCheck.findings(worker: configuration.worker)
+        } catch let error as StartupError {
+            findings.append(Finding(isGood: false, text: "\(error)"))
+        }
+        for finding in findings { print("\(finding.isGood ? "ok  " : "FAIL") \(finding.text)") }
+        guard findings.allSatisfy(\.isGood) else { throw ExitCode(1) }
+    }
+
+    private static func port(_ address: ListenAddress) async -> Finding {
+        do {
+            let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get()
+            try await channel.close()
+            return Finding(isGood: true, text: "address \(address) is free")
+        } catch {
+            return Finding(
+                isGood: false, text: "address \(address) cannot be used (\(error)): choose another with --listen")
+        }
+    }
+
+    private static func directory(_ path: String) -> [Finding] {
+        // The directory itself, or the nearest one above it that is there.
+        var existing = URL(fileURLWithPath: path)
+        while !FileManager.default.fileExists(atPath: existing.path), existing.path != "/" {
+            existing.deleteLastPathComponent()
+        }
+        let isWritable = access(existing.path, W_OK | X_OK) == 0
+        var findings = [
+            Finding(
+                isGood: isWritable,
+                text: isWritable
+                    ? "data directory \(path) can be written"
+                    : "data directory \(path) cannot be written: give \(existing.path) to the user that runs the service"
+            )
+        ]
+        var info = statvfs()
+        if statvfs(existing.path, &info) == 0 {
+            let free = (Int(info.f_bavail) * Int(info.f_frsize)) >> 20
+            let isEnough = free >= 512
+            findings.append(
+                Finding(
+                    isGood: isEnough, text: "\(free) MiB free for data\(isEnough ? "" : ": at least 512 are needed")"))
+        }
+        return findings
+    }
+}
+
+/// One thing that was looked at.
+struct Finding: Hashable, Sendable {
+    var isGood: Bool
+    /// What it is; where it is not good, the cure too.
+    var text: String
+}

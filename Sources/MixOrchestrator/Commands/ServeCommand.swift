@@ -1,0 +1,139 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import TaskStore
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Runs the service.",
+        discussion: """
+            Every key of the configuration file can also be given in the environment as MIXORCHESTRATOR_{KEY}, \
+            http.listen as MIXORCHESTRATOR_HTTP_LISTEN. Options win over the environment, the environment over the file.
+
+            SIGTERM and SIGINT end the programs on air and stop within 10 s; with --keep-relays programs stay on air and \
+            the next start takes them over, as it does after a crash.
+            """)
+
+    @Option(help: "YAML file with the configuration.")
+    var config: String?
+    @Option(help: "Address to serve HTTP on, host:port; loopback only. Default 127.0.0.1:8080.")
+    var listen: String?
+    @Option(help: "Directory for the store and the relays' sockets. Default ./data.")
+    var data: String?
+    @Option(help: "Directory of layouts. Default ./layouts.")
+    var layouts: String?
+    @Flag(help: "Leave relays on air when the service is stopped.")
+    var keepRelays = false
+
+    /// Longest from the signal to the end of the process.
+    static let shutdownLimit: Duration = .seconds(10)
+
+    func run() async throws {
+        do {
+            try await serve()
+        } catch let error as StartupError {
+            try fail("\(error)")
+        } catch let error as StoreError {
+            try fail("\(error)")
+        }
+    }
+
+    private func serve() async throws {
+        let configuration = try OrchestratorConfiguration(
+            ConfigurationKeys.reader(file: config),
+            overrides: .init(listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays))
+        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
+        var logger = Logger(label: "mixorchestrator")
+        logger.logLevel = configuration.logLevel
+        // Before anything is restored: a second service must not touch the first one's relays.
+        try await Self.checkPort(configuration.listen)
+        let lock = try DataDirectory(configuration.data)
+        defer { lock.release() }
+        let store = try SQLiteTaskStore(path: configuration.data + "/orchestrator.sqlite")
+        let starter = RelayStarter(
+            worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+            logLevel: configuration.logLevel.rawValue)
+        // Not a reason to stay down: programs on air have to be taken over, and rooms can be told of meanwhile.
+        for finding in await WorkerCheck.findings(worker: configuration.worker) where !finding.isGood {
+            logger.error("programs will not work: \(finding.text)")
+        }
+        let application = try await buildOrchestrator(configuration, store: store, starter: starter, logger: logger)
+        logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
+        do {
+            var group = ServiceGroupConfiguration(
+                services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            // The last net: relays have ended long before, viewers too.
+            group.maximumGracefulShutdownDuration = Self.shutdownLimit
+            try await ServiceGroup(configuration: group).run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw Self.portInUse(configuration.listen)
+        }
+        await store.close()
+    }
+
+    private static func checkPort(_ address: ListenAddress) async throws {
+        guard address.port != 0 else { return }
+        do {
+            let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get()
+            try await channel.close()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw portInUse(address)
+        } catch let error as IOError {
+            throw StartupError("cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
+        }
+    }
+
+    private static func portInUse(_ address: ListenAddress) -> StartupError {
+        StartupError(
+            "port \(address.port) on \(address.host) is in use: stop what uses it (`ss -ltnp 'sport = :\(address.port)'` "
+                + "shows it), or choose another with --listen")
+    }
+
+    private func fail(_ message: String) throws -> Never {
+        FileHandle.standardError.write(Data("mixorchestrator: \(message)\n".utf8))
+        throw ExitCode(1)
+    }
+}
+
+/// The data directory, made and locked: two services with one store would fight over its relays.
+struct DataDirectory {
+    private let descriptor: Int32
+
+    /// - Throws: When it cannot be made or written, or another process has it.
+    init(_ path: String) throws(StartupError) {
+        let relays = path + "/relays"
+        do {
+            for directory in [path, relays] {
+                try FileManager.default.createDirectory(
+                    atPath: directory, withIntermediateDirectories: true,
+                    attributes: directory == relays ? [.posixPermissions: 0o700] : nil)
+            }
+        } catch {
+            let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error
+            let reason =
+                underlying.map { String(cString: strerror(Int32(($0 as NSError).code))) } ?? error.localizedDescription
+            throw Self.notWritable(path, reason)
+        }
+        descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.notWritable(path, String(cString: strerror(errno))) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw StartupError(
+                "another mixorchestrator uses the data directory \(path): stop it, or name another with --data")
+        }
+    }
+
+    func release() { close(descriptor) }
+
+    private static func notWritable(_ path: String, _ reason: String) -> StartupError {
+        StartupError(
+            "cannot write to the data directory \(path): \(reason). "
+                + "Give it to the user that runs this service, or name another with --data")
+    }
+}

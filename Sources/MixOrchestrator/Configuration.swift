@@ -1,0 +1,195 @@
+import Configuration
+import EventSubscription
+import Foundation
+import LayoutEngine
+import Logging
+import MixModel
+
+/// Every setting of the service, checked. `ConfigurationKeys` lists the keys.
+struct OrchestratorConfiguration: Sendable {
+    var listen: ListenAddress
+    /// Directory of the store and the relays' sockets, absolute.
+    var data: String
+    /// Directory of layouts, absolute.
+    var layouts: String
+    /// Path of `mixworker`.
+    var worker: String
+    var sources: AllowList
+    var urlTemplate: String?
+    var outputs: AllowList
+    /// For rooms without outputs of their own; `{room}` is replaced in the URLs.
+    var roomOutputs: [PlannedOutput]
+    var roomLayout: String
+    var roomCanvas: Canvas
+    /// Seconds that a relay goes on without an orchestrator, 1…86400.
+    var orphanTimeout: Int
+    /// Whether relays stay on air when the service is shut down.
+    var keepsRelays: Bool
+    var logLevel: Logger.Level
+
+    /// What is only on the command line, and wins over everything else.
+    struct Overrides: Sendable {
+        var listen: String?
+        var data: String?
+        var layouts: String?
+        var keepsRelays = false
+    }
+
+    /// Schemes that an output can have.
+    static let pushSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps]
+
+    /// - Parameter reader: Environment over file, see `ConfigurationKeys.reader`.
+    /// - Throws: `StartupError` that names the key and what was expected.
+    init(_ reader: ConfigReader, overrides: Overrides = Overrides()) throws {
+        let values = ConfigurationValues(reader)
+        listen = try ListenAddress(
+            overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen")
+        data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
+        layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
+        worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
+        if let store = values.text("store.url"), store != "sqlite:" {
+            throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
+        }
+        sources = try values.allowList("sources.allow")
+        urlTemplate = values.text("sources.urlTemplate")
+        outputs = try values.allowList("outputs.allow")
+        roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
+        roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName
+        let fallback = Canvas.portrait
+        roomCanvas =
+            Canvas(
+                width: try values.integer("rooms.canvas.width", in: 16...7680) ?? fallback.width,
+                height: try values.integer("rooms.canvas.height", in: 16...7680) ?? fallback.height,
+                fps: try values.integer("rooms.canvas.fps", in: 1...60) ?? fallback.fps,
+                background: try values.colour("rooms.canvas.background") ?? fallback.background
+            ).withinLimits
+        orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
+        keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
+        logLevel = try values.choice("log.level") ?? .info
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    /// Beside this executable.
+    private static var defaultWorker: String {
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("mixworker").path
+    }
+}
+
+/// Where HTTP is served.
+struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    var host: String
+    var port: Int
+
+    /// Reads `host:port` or `[ipv6]:port`.
+    ///
+    /// - Throws: When it cannot be read, or is not loopback: this version has no tokens.
+    init(_ text: String, key: String) throws(StartupError) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            0...65_535 ~= port
+        else { throw StartupError("\(key): found \"\(text)\"; expected host:port, as in 127.0.0.1:8080") }
+        host = text[..<colon].trimmingCharacters(in: ["[", "]"])
+        self.port = port
+        guard
+            host == "localhost" || host == "::1"
+                || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
+        else {
+            throw StartupError(
+                "\(key): refusing to listen on \(text): without tokens everybody who reaches that address could control "
+                    + "every program. Listen on 127.0.0.1 or [::1] and put a proxy that authenticates in front")
+        }
+    }
+
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// Reads single settings and says exactly what is wrong with one.
+struct ConfigurationValues {
+    private let reader: ConfigReader
+
+    init(_ reader: ConfigReader) { self.reader = reader }
+
+    /// `nil` when it is not set or empty.
+    func text(_ key: String) -> String? {
+        reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func list(_ key: String) -> [String] {
+        (reader.stringArray(forKey: ConfigKey(key)) ?? []).map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+    }
+
+    func integer(_ key: String, in range: ClosedRange<Int>) throws(StartupError) -> Int? {
+        guard let text = text(key) else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw wrong(key, text, "a whole number, \(range.lowerBound)…\(range.upperBound)")
+        }
+        return value
+    }
+
+    func flag(_ key: String) throws(StartupError) -> Bool? {
+        guard let text = text(key) else { return nil }
+        guard let value = Bool(text.lowercased()) else { throw wrong(key, text, "true or false") }
+        return value
+    }
+
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String
+    ) throws(StartupError) -> Choice? where Choice.RawValue == String {
+        guard let text = text(key) else { return nil }
+        guard let value = Choice(rawValue: text) else {
+            throw wrong(key, text, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return value
+    }
+
+    func colour(_ key: String) throws(StartupError) -> RGB? {
+        guard let text = text(key) else { return nil }
+        guard let colour = RGB(hex: text) else { throw wrong(key, text, "a colour as in \"#1A2B3C\"") }
+        return colour
+    }
+
+    func allowList(_ key: String) throws(StartupError) -> AllowList {
+        do {
+            return try AllowList(list(key))
+        } catch {
+            throw wrong(key, error.found, error.expected)
+        }
+    }
+
+    /// `id=url` or `url`; ids that are left out are `main`, `output-2`, `output-3` …
+    func outputs(_ key: String, allowed: AllowList) throws(StartupError) -> [PlannedOutput] {
+        var outputs: [PlannedOutput] = []
+        for (index, entry) in list(key).enumerated() {
+            var id = index == 0 ? "main" : "output-\(index + 1)"
+            var url = entry
+            if let equals = entry.firstIndex(of: "="), let scheme = entry.firstRange(of: "://"),
+                equals < scheme.lowerBound
+            {
+                id = String(entry[..<equals])
+                url = String(entry[entry.index(after: equals)...])
+            }
+            do {
+                // Checked with a room's name in place: braces cannot be in a URL.
+                _ = try allowed.check(
+                    EventParser.substitute(url, ["room": "room"]), schemes: OrchestratorConfiguration.pushSchemes,
+                    field: "\(key)[\(index)]", setting: "outputs.allow")
+            } catch {
+                throw StartupError("configuration: \(error)")
+            }
+            guard !outputs.contains(where: { $0.id.rawValue == id }) else {
+                throw wrong("\(key)[\(index)]", id, "an id that no other output has")
+            }
+            outputs.append(PlannedOutput(id: OutputID(id), url: url))
+        }
+        return outputs
+    }
+
+    private func wrong(_ key: String, _ found: String?, _ expected: String) -> StartupError {
+        StartupError("configuration: \(key): found \(found.map { "\"\($0)\"" } ?? "nothing"); expected \(expected)")
+    }
+}

@@ -1,0 +1,144 @@
+import Configuration
+import EventSubscription
+import Foundation
+import Yams
+
+/// The keys that exist, and how a YAML file and the environment become one reader.
+enum ConfigurationKeys {
+    enum Kind { case scalar, list }
+
+    /// Every key that means something in this version.
+    static let known: [String: Kind] = [
+        "http.listen": .scalar, "data": .scalar, "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
+        "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "rooms.outputs": .list,
+        "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
+        "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
+        "relay.keep": .scalar, "log.level": .scalar,
+    ]
+
+    /// Keys of the public configuration that this version cannot serve: refused unless they are empty, because leaving
+    /// out access control silently would be worse.
+    static let notYet: Set<String> = ["apps", "callbacks", "playback"]
+
+    /// Environment over file.
+    ///
+    /// - Throws: `StartupError` with file, line and cure.
+    static func reader(
+        file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> ConfigReader {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        if let file {
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw StartupError("the configuration file \(file) cannot be read: name another with --config")
+            }
+            values = try parse(String(decoding: data, as: UTF8.self), name: file)
+        }
+        try check(environment)
+        return ConfigReader(providers: [
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mixorchestrator"),
+            InMemoryProvider(name: file ?? "defaults", values: values),
+        ])
+    }
+
+    static func parse(_ text: String, name: String) throws -> [AbsoluteConfigKey: ConfigValue] {
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch {
+            throw StartupError("\(name) is not YAML: \(error)")
+        }
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        guard let root, !isEmpty(root) else { return values }
+        guard case .mapping = root else { throw StartupError("\(name): expected keys, as in `data: ./data`") }
+        try read(root, path: [], name: name, into: &values)
+        return values
+    }
+
+    private static func read(
+        _ node: Node, path: [String], name: String, into values: inout [AbsoluteConfigKey: ConfigValue]
+    ) throws {
+        guard case .mapping(let mapping) = node else { return }
+        var seen: Set<String> = []
+        for (keyNode, value) in mapping {
+            let place = "\(name):\(keyNode.mark?.line ?? 0)"
+            guard let key = keyNode.string else { throw StartupError("\(place): a key has to be a word") }
+            let full = (path + [key]).joined(separator: ".")
+            guard seen.insert(key).inserted else { throw StartupError("\(place): \(full) is there twice") }
+            if path.isEmpty, notYet.contains(key) {
+                guard isEmpty(value) else {
+                    throw StartupError("\(place): \(key) is not supported by this version yet: leave it out")
+                }
+                continue
+            }
+            switch known[full] {
+            case .scalar:
+                if isEmpty(value) { continue }
+                guard let text = value.scalar?.string else {
+                    throw StartupError("\(place): \(full): expected one value")
+                }
+                values[AbsoluteConfigKey(path + [key])] = ConfigValue(.string(text), isSecret: false)
+            case .list:
+                if isEmpty(value) { continue }
+                let items = try list(value, full, place)
+                values[AbsoluteConfigKey(path + [key])] = ConfigValue(.stringArray(items), isSecret: false)
+            case nil:
+                guard known.keys.contains(where: { $0.hasPrefix(full + ".") }) else { throw unknown(full, place) }
+                if isEmpty(value) { continue }
+                guard case .mapping = value else { throw StartupError("\(place): \(full): expected keys below it") }
+                try read(value, path: path + [key], name: name, into: &values)
+            }
+        }
+    }
+
+    /// Words, or objects with `id` and `url` as in the API.
+    private static func list(_ node: Node, _ key: String, _ place: String) throws -> [String] {
+        guard case .sequence(let items) = node else {
+            if let text = node.scalar?.string { return [text] }
+            throw StartupError("\(place): \(key): expected a list")
+        }
+        return try items.map { item in
+            if let text = item.scalar?.string { return text }
+            if key == "rooms.outputs", let url = item["url"]?.scalar?.string {
+                return (item["id"]?.scalar?.string).map { "\($0)=\(url)" } ?? url
+            }
+            throw StartupError("\(place): \(key): expected a list of words")
+        }
+    }
+
+    private static func isEmpty(_ node: Node) -> Bool {
+        switch node {
+        case .scalar(let scalar): scalar.string.isEmpty || node.null != nil
+        case .mapping(let mapping): mapping.allSatisfy { isEmpty($0.value) }
+        case .sequence(let sequence): sequence.isEmpty
+        case .alias: false
+        }
+    }
+
+    private static func unknown(_ key: String, _ place: String) -> StartupError {
+        let words = Set(known.keys).union(notYet).union(
+            known.keys.compactMap { $0.split(separator: ".").first.map(String.init) })
+        let suggestion = Suggestion.nearest(to: key, among: words).map { " Did you mean \($0)?" } ?? ""
+        let all = known.keys.sorted().joined(separator: ", ")
+        return StartupError("\(place): \(key) is not a setting.\(suggestion) The settings are: \(all)")
+    }
+
+    /// Misspelt variables are as bad as misspelt keys.
+    private static func check(_ environment: [String: String]) throws {
+        let prefix = "MIXORCHESTRATOR_"
+        let names = Set(known.keys.map { prefix + variable($0) })
+        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !names.contains(name) {
+            let suggestion = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+            throw StartupError("the environment variable \(name) is not a setting.\(suggestion)")
+        }
+    }
+
+    /// `relay.orphanTimeout` → `RELAY_ORPHAN_TIMEOUT`.
+    static func variable(_ key: String) -> String {
+        var name = ""
+        for character in key {
+            if character.isUppercase { name += "_" }
+            name += character == "." ? "_" : character.uppercased()
+        }
+        return name.replacing("U_R_L", with: "URL")
+    }
+}

@@ -1,0 +1,108 @@
+import EventSubscription
+import Foundation
+import Hummingbird
+import LayoutEngine
+import NIOCore
+import TaskStore
+
+/// Turns every error into RFC 9457 `application/problem+json`; the one place where errors get their HTTP status.
+struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
+    func handle(
+        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch {
+            let problem = Self.problem(for: error, request)
+            if problem.status.kind == .serverError {
+                context.logger.error("\(problem.code): \(problem.detail)")
+            }
+            return Self.response(problem)
+        }
+    }
+
+    private static func problem(for error: any Error, _ request: Request) -> OrchestratorError {
+        switch error {
+        case let error as OrchestratorError: return error
+        case let error as InputError: return OrchestratorError(error)
+        case let error as StoreError: return OrchestratorError(error)
+        case let error as LayoutError: return OrchestratorError(error)
+        case is NIOTooManyBytesError:
+            return OrchestratorError(
+                .contentTooLarge, "body-too-large", "The body is too large",
+                detail: "at most \(BodyLimit.bytes) bytes are accepted")
+        case let error as HTTPError where error.status == .notFound:
+            return OrchestratorError(
+                .notFound, "not-found", "There is nothing here",
+                detail: "\(request.method.rawValue) \(request.uri.path)")
+        case let error as HTTPError:
+            return OrchestratorError(error.status, "http", "The request cannot be served", detail: error.body ?? "")
+        default:
+            // Unknown errors may hold anything, URLs too: they are named by type only.
+            return OrchestratorError(
+                .internalServerError, "internal", "Something went wrong here", detail: "\(type(of: error))")
+        }
+    }
+
+    private struct Body: Encodable {
+        var type: String
+        var title: String
+        var status: Int
+        var detail: String
+        var field: String?
+        var expected: String?
+        var issues: [LayoutIssue]?
+    }
+
+    static func response(_ problem: OrchestratorError) -> Response {
+        let body = Body(
+            type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
+            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
+        var headers: HTTPFields = [.contentType: "application/problem+json"]
+        if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
+    }
+}
+
+enum BodyLimit {
+    /// Largest request body, in bytes.
+    static let bytes = 1 << 20
+}
+
+/// Keys sorted, slashes plain, times as ISO 8601: the same value gives the same bytes.
+func jsonBytes(_ value: some Encodable) -> ByteBuffer {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+        var container = encoder.singleValueContainer()
+        try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
+    do {
+        return ByteBuffer(bytes: try encoder.encode(value))
+    } catch {
+        // Answers hold strings, integers and finite numbers; only a number that is not finite could get here.
+        return ByteBuffer(string: "{}")
+    }
+}
+
+func jsonResponse(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
+    Response(
+        status: status, headers: [.contentType: "application/json"],
+        body: ResponseBody(byteBuffer: jsonBytes(value)))
+}
+
+extension Request {
+    /// The body as JSON, at most `BodyLimit.bytes`.
+    func json() async throws -> JSONValue {
+        let buffer = try await body.collect(upTo: BodyLimit.bytes)
+        return try JSONValue(parsing: buffer.readableBytesView)
+    }
+}
+
+extension RequestContext {
+    /// A part of the path, percent-decoded and checked.
+    func identifier(_ name: String) throws -> String {
+        let text = try parameters.require(name)
+        return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name)
+    }
+}

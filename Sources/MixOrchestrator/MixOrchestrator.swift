@@ -1,0 +1,9 @@
+import ArgumentParser
+
+@main
+struct MixOrchestrator: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mixorchestrator",
+        abstract: "Turns the events of live rooms into one continuous program per room: bypass, mix, and back.",
+        subcommands: [ServeCommand.self, LayoutCommand.self, DoctorCommand.self])
+}

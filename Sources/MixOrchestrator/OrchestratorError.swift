@@ -1,0 +1,70 @@
+import EventSubscription
+import HTTPTypes
+import LayoutEngine
+import TaskStore
+
+/// What an API call answers when it cannot be done: RFC 9457 problem details.
+struct OrchestratorError: Error, Hashable, Sendable {
+    var status: HTTPResponse.Status
+    /// Stable; the problem's `type` is `urn:mixorchestrator:problem:{code}`.
+    var code: String
+    var title: String
+    var detail: String
+    /// JSON path of the field at fault.
+    var field: String?
+    var expected: String?
+    /// All errors of a layout.
+    var issues: [LayoutIssue]?
+
+    init(
+        _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
+        expected: String? = nil, issues: [LayoutIssue]? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.title = title
+        self.detail = detail
+        self.field = field
+        self.expected = expected
+        self.issues = issues
+    }
+
+    init(_ error: InputError) {
+        let status: HTTPResponse.Status = error.code == .malformedJSON ? .badRequest : .unprocessableContent
+        let title =
+            switch error.code {
+            case .malformedJSON: "The body is not JSON"
+            case .missingField: "A field is missing"
+            case .invalidField: "A field cannot be used"
+            case .unknownField: "A field is not known"
+            case .unknownEventType: "The event's type is not known"
+            case .refusedURL: "The URL is not allowed"
+            }
+        self.init(
+            status, error.code.rawValue, title, detail: error.description,
+            field: error.field.isEmpty ? nil : error.field, expected: error.expected)
+    }
+
+    init(_ error: StoreError) {
+        self.init(
+            .serviceUnavailable, "store-unavailable", "The store does not take changes now",
+            detail: error.description)
+    }
+
+    init(_ error: LayoutError) {
+        self.init(
+            .unprocessableContent, "layout-invalid", "The layout has errors", detail: "\(error)",
+            field: error.issues.first.map { "\($0.path)" }, expected: error.issues.first?.expected,
+            issues: error.issues)
+    }
+
+    static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
+        OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
+    }
+
+    static let overloaded = OrchestratorError(
+        .serviceUnavailable, "room-overloaded", "Too many changes of this room are waiting",
+        detail: "send it again in a second")
+    static let stopping = OrchestratorError(
+        .serviceUnavailable, "stopping", "The service is shutting down", detail: "send it again in a few seconds")
+}

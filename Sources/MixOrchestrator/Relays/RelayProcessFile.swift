@@ -1,0 +1,25 @@
+import Foundation
+
+/// Remembers beside a relay's socket which process it belongs to, across restarts of this service: a relay that can no
+/// longer be reached must not go on pushing beside its successor.
+enum RelayProcessFile {
+    private static func path(_ socket: String) -> String { socket.replacing(".sock", with: ".pid") }
+
+    static func write(_ processID: Int32, socket: String) {
+        // Not being able to write it costs only the protection; the start itself goes on.
+        try? "\(processID)\n".write(toFile: path(socket), atomically: true, encoding: .utf8)
+    }
+
+    static func remove(socket: String) { unlink(path(socket)) }
+
+    /// The process that was started for this socket, if it still runs. Its command line is compared, because ids are
+    /// used again.
+    static func runningProcess(socket: String) -> Int32? {
+        guard let text = try? String(contentsOfFile: path(socket), encoding: .utf8),
+            let processID = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)), processID > 1,
+            let commandLine = FileManager.default.contents(atPath: "/proc/\(processID)/cmdline")
+        else { return nil }
+        let words = commandLine.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        return words.contains("relay") && words.contains(socket) ? processID : nil
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Logging
+import MixModel
+
+/// Performs the actions of one task's machine: starts and connects its relay, hands it plans, keeps its deadlines.
+/// Decides nothing: what happens is reported and answered with new actions.
+actor TaskOwner {
+    /// What the owner tells about its task.
+    enum Report: Sendable {
+        case deadline(DeadlineToken)
+        case connected(RelayStatus)
+        case status(RelayStatus)
+        case switched(SwitchRecord)
+        case note(code: String, message: String)
+        /// The relay is gone although it was wanted.
+        case lost(String)
+        /// The relay ended after `drainRelay`.
+        case drained
+    }
+
+    private let task: TaskID
+    private let socket: String
+    private let starter: any RelayStarting
+    private let logger: Logger
+    private let report: @Sendable (Report) -> Void
+    private nonisolated let actions: AsyncStream<TaskAction>
+    private nonisolated let queue: AsyncStream<TaskAction>.Continuation
+
+    /// The relay connected, or being connected, now.
+    private var session: Session?
+    /// The process started last; kept until it has been waited for.
+    private var process: (any RelayProcessHandle)?
+
+    private struct Session {
+        let number: Int
+        let commands: AsyncStream<RelayCommand>.Continuation
+        let inbox: ReportInbox
+        var isDraining = false
+    }
+    private var sessions = 0
+
+    /// How long a relay may take to listen after its start.
+    static let startLimit: Duration = .seconds(10)
+    /// Teardown: drain request, then this long, SIGTERM, then `terminateLimit`, SIGKILL.
+    static let drainLimit: Duration = .seconds(6)
+    static let terminateLimit: Duration = .seconds(2)
+
+    init(
+        task: TaskID, socket: String, starter: any RelayStarting, logger: Logger,
+        report: @escaping @Sendable (Report) -> Void
+    ) {
+        self.task = task
+        self.socket = socket
+        self.starter = starter
+        self.logger = logger
+        self.report = report
+        (actions, queue) = AsyncStream.makeStream()
+    }
+
+    /// Queues actions; they are performed in order while `run` runs.
+    nonisolated func perform(_ actions: [TaskAction]) {
+        for action in actions { queue.yield(action) }
+    }
+
+    /// Performs actions until cancelled. Cancellation leaves the relay running: it keeps its last plan on air.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await action in actions {
+                switch action {
+                case .launchRelay:
+                    let (number, commands) = beginSession()
+                    group.addTask { await self.runSession(number, commands, mayStart: true) }
+                case .apply(let plan):
+                    session?.commands.yield(.apply(plan))
+                case .drainRelay:
+                    if session == nil {
+                        // After a restart: only a relay that is still there has to be drained.
+                        let (number, commands) = beginSession()
+                        group.addTask { await self.runSession(number, commands, mayStart: false) }
+                    }
+                    session?.isDraining = true
+                    session?.commands.yield(.drain)
+                    if let number = session?.number { group.addTask { await self.enforceDrain(of: number) } }
+                case .scheduleDeadline(let token, let time):
+                    group.addTask { [report] in
+                        guard (try? await MonotonicClock.sleep(until: time)) != nil else { return }
+                        report(.deadline(token))
+                    }
+                case .record:
+                    break  // Stored with the decision itself.
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func beginSession() -> (Int, AsyncStream<RelayCommand>) {
+        let (stream, continuation) = AsyncStream.makeStream(of: RelayCommand.self)
+        session?.commands.finish()
+        sessions += 1
+        let inbox = ReportInbox(task: task, forward: report)
+        session = Session(number: sessions, commands: continuation, inbox: inbox)
+        return (sessions, stream)
+    }
+
+    private func runSession(_ number: Int, _ commands: AsyncStream<RelayCommand>, mayStart: Bool) async {
+        var reason = "the relay closed its connection"
+        do {
+            guard let connection = try await connect(mayStart: mayStart) else {
+                endSession(number, reason: "no relay is there")
+                return
+            }
+            guard let inbox = session?.inbox, session?.number == number else { return }
+            try await connection.control(commands: commands) { try inbox.receive($0) }
+        } catch {
+            reason = "\(error)"
+            // A relay that hangs must not hold the task's socket and outputs.
+            if case RelayError.silent = error {
+                logger.error("relay hangs and is killed")
+                signal(SIGKILL)
+                starter.killLeftover(socket: socket)
+            }
+        }
+        if Task.isCancelled { return }
+        if let process {
+            // The exit says more than the end of the connection.
+            let limit = ContinuousClock.now + .seconds(session?.isDraining == true ? 8 : 1)
+            while process.exitDescription() == nil, ContinuousClock.now < limit {
+                guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+            }
+            if let exit = process.exitDescription() {
+                reason = exit
+                self.process = nil
+            }
+        }
+        endSession(number, reason: reason)
+    }
+
+    private func endSession(_ number: Int, reason: String) {
+        guard let ended = session, ended.number == number else { return }
+        ended.commands.finish()
+        session = nil
+        report(ended.isDraining ? .drained : .lost(reason))
+    }
+
+    /// Connects to the relay that is there; starts one otherwise. `nil` when there is none and none may be started.
+    private func connect(mayStart: Bool) async throws -> RelayConnection? {
+        if let connection = try? await RelayConnection.open(path: socket) { return connection }
+        guard mayStart else { return nil }
+        // What is left of a relay that died, or that lives and no longer listens.
+        starter.killLeftover(socket: socket)
+        unlink(socket)
+        let process = try starter.start(task: task, socket: socket)
+        self.process = process
+        logger.info("relay started", metadata: ["pid": "\(process.processID)"])
+        let limit = ContinuousClock.now + Self.startLimit
+        while ContinuousClock.now < limit {
+            if let connection = try? await RelayConnection.open(path: socket) { return connection }
+            if let exit = process.exitDescription() { throw RelayError.notStarted(exit) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        process.signal(SIGKILL)
+        throw RelayError.notStarted("relay \(process.processID) did not listen within \(Self.startLimit)")
+    }
+
+    private func enforceDrain(of number: Int) async {
+        for (limit, signal) in [(Self.drainLimit, SIGTERM), (Self.terminateLimit, SIGKILL)] {
+            let end = ContinuousClock.now + limit
+            while session?.number == number, ContinuousClock.now < end {
+                guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+            }
+            guard session?.number == number else { return }
+            logger.warning("relay does not end", metadata: ["signal": "\(signal)"])
+            self.signal(signal)
+        }
+    }
+
+    /// Only while the relay's connection is open or its process has not been waited for: its id is its own until then.
+    private func signal(_ number: Int32) {
+        if let process {
+            process.signal(number)
+        } else if let adopted = session?.inbox.processID, adopted > 1, adopted != getpid() {
+            kill(adopted, number)
+        }
+    }
+}

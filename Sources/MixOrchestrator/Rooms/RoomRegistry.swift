@@ -1,0 +1,94 @@
+import Logging
+import MixModel
+import ServiceLifecycle
+import TaskStore
+
+/// Every room that is known, each with its owner; runs the owners.
+actor RoomRegistry: Service {
+    private let services: RoomServices
+    private let keepsRelays: Bool
+    private var owners: [RoomID: RoomOwner] = [:]
+    private nonisolated let arrivals: AsyncStream<RoomOwner>
+    private nonisolated let arrival: AsyncStream<RoomOwner>.Continuation
+
+    /// Longest that a shutdown waits for relays to end; together with HTTP's own it stays within 10 s.
+    static let drainLimit: Duration = .seconds(9)
+
+    /// - Parameter keepsRelays: Whether relays stay on air when the service is shut down.
+    init(services: RoomServices, keepsRelays: Bool) {
+        self.services = services
+        self.keepsRelays = keepsRelays
+        (arrivals, arrival) = AsyncStream.makeStream()
+    }
+
+    /// Makes owners for everything stored; their relays are adopted when `run` starts them. Call once, before `run`.
+    func restore() async throws(StoreError) {
+        var tasks: [RoomID: Versioned<TaskMachine>] = [:]
+        for task in try await services.store.tasks() { tasks[task.document.room] = task }
+        for room in try await services.store.rooms() {
+            let task = tasks.removeValue(forKey: room.document.id)
+            try await add(room, task)
+        }
+        // Tasks of rooms that were deleted: what is left of them has to be drained, and they can still be asked for.
+        for (id, task) in tasks { try await add(Versioned(Room(id: id), version: 0), task) }
+        services.logger.info("rooms restored", metadata: ["count": "\(owners.count)"])
+    }
+
+    private func add(_ room: Versioned<Room>, _ task: Versioned<TaskMachine>?) async throws(StoreError) {
+        let switches =
+            if let task {
+                try await services.store.switches(of: task.document.id, limit: Retention.switches)
+            } else {
+                [SwitchRecord]()
+            }
+        start(RoomOwner(room: room, task: task, switches: switches.reversed(), services: services))
+    }
+
+    private func start(_ owner: RoomOwner) {
+        owners[owner.id] = owner
+        arrival.yield(owner)
+    }
+
+    /// The room's owner; made when there is none.
+    func owner(_ id: RoomID) -> RoomOwner {
+        if let owner = owners[id] { return owner }
+        let owner = RoomOwner(room: Versioned(Room(id: id), version: 0), task: nil, switches: [], services: services)
+        start(owner)
+        return owner
+    }
+
+    func existingOwner(_ id: RoomID) -> RoomOwner? { owners[id] }
+
+    /// Ordered by room.
+    func allOwners() -> [RoomOwner] { owners.values.sorted { $0.id < $1.id } }
+
+    func layoutChanged(_ name: String, at receivedAt: Int64) {
+        for owner in owners.values { owner.layoutChanged(name, at: receivedAt) }
+    }
+
+    func run() async throws {
+        await withDiscardingTaskGroup { group in
+            await withGracefulShutdownHandler {
+                for await owner in arrivals { group.addTask { await owner.run() } }
+            } onGracefulShutdown: {
+                self.arrival.finish()
+            }
+            if !Task.isCancelled, !keepsRelays { await drain() }
+            for owner in owners.values { owner.stop() }
+        }
+    }
+
+    private func drain() async {
+        var draining: [RoomOwner] = []
+        for owner in owners.values where await owner.drainForShutdown() { draining.append(owner) }
+        if !draining.isEmpty { services.logger.info("relays are drained", metadata: ["count": "\(draining.count)"]) }
+        let limit = ContinuousClock.now + Self.drainLimit
+        while let owner = draining.last, ContinuousClock.now < limit {
+            if await owner.isQuiet {
+                draining.removeLast()
+            } else {
+                guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import MixModel
+import ProgramSplicer
+
+/// 1024 samples of the mix that can be made now.
+struct SoundJob: Sendable {
+    /// Program time.
+    var time: MediaTime
+    /// Interleaved.
+    var samples: [Float]
+}
+
+extension MixState {
+    private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
+
+    /// Program time of a frame of sound.
+    func time(ofSound index: Int64) -> MediaTime {
+        setup.audioOrigin + soundGrid.offset + .units(index * frameLength, rate: setup.sampleRate)
+    }
+
+    mutating func add(_ samples: [Float], at time: MediaTime, of id: SourceID, now: MediaTime) {
+        guard var source = sources.removeValue(forKey: id) else { return }
+        defer { sources[id] = source }
+        source.lastSound = now
+        // Sound that comes too late for the mix (and is not the GOP of the past, at the start) makes the mix more
+        // patient: a steadily late source would otherwise never be heard.
+        let end = time + .units(Int64(samples.count / setup.channels), rate: setup.sampleRate)
+        if time < self.time(ofSound: nextSound), time > setup.audioOrigin + Patience.silence, let fed = source.fedSound,
+            now - fed > Patience.silence
+        {
+            let wanted = min(Patience.mostForSound, now - end + .milliseconds(20))
+            soundPatience = max(soundPatience, wanted)
+        }
+        source.sound.append(at: time + source.soundDelay - setup.audioOrigin - soundGrid.offset, samples)
+    }
+
+    /// The next 1024 samples, if they can be made. They count as made: ask once.
+    mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
+        guard let started, let audible = scene?.audible else { return .wait(until: nil) }
+        let index = nextSound
+        let end = (index + 1) * frameLength
+        let endTime = time(ofSound: index + 1)
+        let deadline = max(endTime + soundPatience, started + Patience.start)
+        var waitsUntil = MediaTime(nanoseconds: .min)
+        var isLive = false
+        for id in audible {
+            guard let source = sources[id], source.fedSound != nil, !source.hasEnded else {
+                if index == 0 { waitsUntil = max(waitsUntil, started + Patience.firstFrame) }
+                continue
+            }
+            if let have = source.sound.end, have >= end {
+                isLive = true
+            } else if let last = source.lastSound {
+                waitsUntil = max(waitsUntil, min(deadline, last + Patience.silence))
+            } else if index == 0 {
+                waitsUntil = max(waitsUntil, started + Patience.start)
+            }
+        }
+        waitsUntil = max(waitsUntil, isLive ? endTime - Patience.early : endTime)
+        if waitsUntil > now { return .wait(until: waitsUntil) }
+        return .make(mix(index, audible: audible))
+    }
+
+    private mutating func mix(_ index: Int64, audible: Set<SourceID>) -> SoundJob {
+        let time = time(ofSound: index)
+        let range = index * frameLength..<(index + 1) * frameLength
+        var sum = [Float](repeating: 0, count: Int(frameLength) * setup.channels)
+        var voices = 0
+        for id in Array(sources.keys) {
+            guard var source = sources.removeValue(forKey: id) else { continue }
+            let target: Float = audible.contains(id) ? 1 : 0
+            // Whoever is there at the start, and the host at any time, is heard from the first sample on.
+            let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
+            if gain > 0 || target > 0 {
+                if source.sound.mix(range, into: &sum, gain: gain, to: target) { voices += 1 }
+            }
+            source.gain = target
+            source.sound.discard(before: range.upperBound)
+            sources[id] = source
+        }
+        // One voice alone passes as it is, like in its bypass.
+        if voices > 1 { Loudness.softClip(&sum) }
+        if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
+            soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
+        }
+        nextSound = index + 1
+        return SoundJob(time: time, samples: sum)
+    }
+}

@@ -1,0 +1,107 @@
+import LayoutEngine
+import MixModel
+
+/// One frame of the canvas that can be made now.
+struct VideoJob: Sendable {
+    var tick: Int64
+    /// Program time.
+    var time: MediaTime
+    var composition: Composition
+    var isIDR: Bool
+}
+
+extension MixState {
+    mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) {
+        guard var source = sources.removeValue(forKey: id) else { return }
+        source.sampler.append(time)
+        source.alignSound()
+        source.pictures[time] = picture
+        source.dropPictures()
+        source.lastPicture = now
+        sources[id] = source
+    }
+
+    /// The next frame of the canvas, if it can be made. The frame counts as made: ask once.
+    mutating func nextVideo(now: MediaTime) -> Step<VideoJob> {
+        guard let started else { return .wait(until: nil) }
+        let tick = nextTick
+        let time = time(ofTick: tick)
+        applyWantedScene(tick: time, now: now)
+        guard let scene else { return .wait(until: nil) }
+        if tick > 0, now - time > Patience.hopeless {
+            skip(to: now)
+            return nextVideo(now: now)
+        }
+        let deadline = max(time + Patience.normal, started + Patience.start)
+        var waitsUntil: MediaTime?
+        var isLive = false
+        for pane in scene.scene.panes {
+            guard let source = sources[SourceID(pane.source)], let fed = source.fedVideo, !source.hasEnded else {
+                // The first frame on air should already show everyone.
+                if tick == 0, sources[SourceID(pane.source)]?.fedSound == nil {
+                    waitsUntil = max(waitsUntil, started + Patience.firstFrame)
+                }
+                continue
+            }
+            switch source.sampler.choice(tick: time) {
+            case .frame:
+                isLive = true
+            case .pending(nil):
+                // Its first picture is in the decoder: an empty pane on air for a frame would be seen as a flash.
+                waitsUntil = max(waitsUntil, tick == 0 ? started + Patience.start : fed + Patience.scene)
+            case .pending:
+                let silent = (source.lastPicture ?? now) + Patience.silence
+                waitsUntil = max(waitsUntil, min(deadline, silent))
+            }
+        }
+        waitsUntil = max(waitsUntil, isLive ? time - Patience.early : time)
+        if let waitsUntil, waitsUntil > now { return .wait(until: waitsUntil) }
+        return .make(commit(tick: tick, time: time, scene: scene.scene))
+    }
+
+    /// The machine is too slow: leaves frames out rather than be ever later.
+    private mutating func skip(to now: MediaTime) {
+        let from = nextTick
+        while time(ofTick: nextTick) < now - Patience.normal { nextTick += 1 }
+        if let asked = idrTicks.filter({ $0 >= from && $0 < nextTick }).max() {
+            idrTicks.remove(asked)
+            idrTicks.insert(nextTick)
+        }
+    }
+
+    private mutating func commit(tick: Int64, time: MediaTime, scene: Scene) -> VideoJob {
+        var shown: [SourceID: SourcePicture] = [:]
+        for id in Array(sources.keys) {
+            guard var source = sources.removeValue(forKey: id) else { continue }
+            let chosen =
+                switch source.sampler.choice(tick: time) {
+                case .frame(let pts): Optional(pts)
+                case .pending(let newest): newest
+                }
+            source.sampler.commit(tick: time, shown: chosen)
+            shown[id] = chosen.flatMap { source.pictures[$0] }
+            source.dropPictures()
+            sources[id] = source
+        }
+        if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {
+            videoGrid.follow(sampler.wander)
+        }
+        let isIDR = idrTicks.remove(tick) != nil
+        nextTick = tick + 1
+        let panes = scene.panes.map { ($0, shown[SourceID($0.source)]) }
+        return VideoJob(
+            tick: tick, time: time,
+            composition: Composition(background: scene.canvas.background, panes: panes), isIDR: isIDR)
+    }
+
+    private func max(_ left: MediaTime?, _ right: MediaTime) -> MediaTime {
+        left.map { $0 > right ? $0 : right } ?? right
+    }
+    private func max(_ left: MediaTime, _ right: MediaTime) -> MediaTime { left > right ? left : right }
+}
+
+extension MixSource {
+    fileprivate mutating func dropPictures() {
+        for time in pictures.keys where !sampler.isNeeded(time) { pictures[time] = nil }
+    }
+}

@@ -1,0 +1,189 @@
+import Dispatch
+import GStreamerKit
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// Decodes sources, composes them by ticks of the program clock, encodes, and reports the encoded frames.
+///
+/// Commands are carried out in their order on a queue of the mixer's own; `handle` never waits. Reports come on the
+/// encoders' threads: those of one track in order, its configuration before its first frame. Nothing that a source
+/// does stops the mix.
+public final class Mixer: Sendable {
+    private let queue = DispatchQueue(label: "mixer.commands")
+    private let worker: MixerWorker
+
+    public init(
+        tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
+    ) {
+        worker = MixerWorker(tuning: tuning, report: reports)
+        // A mixer often waits for its sources: by the time they are there, the codecs are loaded.
+        queue.async { Self.loadCodecs() }
+    }
+
+    /// Loads the libraries behind every element a mixer uses, a third of the time to the first picture.
+    private static func loadCodecs() {
+        let elements = "avdec_h264 avdec_aac audioconvert audioresample x264enc avenc_aac"
+        // A missing element is told of by the pipeline that needs it.
+        _ = try? Pipeline(elements, name: "load")
+    }
+
+    /// Queues a command; from any thread.
+    public func handle(_ command: MixerCommand) {
+        queue.async { [worker] in worker.perform(command) }
+    }
+
+    /// Carries out what was asked so far, stops and frees everything. There are no reports afterwards.
+    public func stop() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [worker] in
+                worker.perform(.stop)
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// What runs on the mixer's queue.
+///
+/// `@unchecked Sendable`: every method is called on that queue only.
+private final class MixerWorker: @unchecked Sendable {
+    private struct Running {
+        var setup: MixerSetup
+        var shared: MixShared
+        var video: VideoEncoder
+        var audio: AudioEncoder
+        var loop: TickLoop
+    }
+    private struct DecoderKey: Hashable {
+        var source: SourceID
+        var track: Track
+    }
+
+    private let tuning: EncoderTuning
+    private let report: @Sendable (MixerReport) -> Void
+    private var running: Running?
+    private var decoders: [DecoderKey: TrackDecoder] = [:]
+
+    init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
+        self.tuning = tuning
+        self.report = report
+    }
+
+    func perform(_ command: MixerCommand) {
+        if case .start(let setup) = command {
+            guard running == nil else { return }
+            do {
+                running = try start(setup)
+            } catch {
+                report(.failed(reason: "\(error)"))
+            }
+            return
+        }
+        guard let running else { return }
+        let shared = running.shared
+        switch command {
+        case .start: break
+        case .scene(let scene, let audible):
+            shared.change { [now = shared.now] in $0.show(scene, audible: audible, at: now) }
+        case .configuration(let source, let configuration):
+            configure(source, configuration, running)
+        case .frame(let source, let frame):
+            decode(frame, of: source, running)
+        case .ended(let source):
+            end(source, running)
+        case .requestIDR(let time):
+            shared.change { $0.requestIDR(at: time) }
+        case .stop:
+            stop(running)
+        }
+    }
+
+    private func start(_ setup: MixerSetup) throws -> Running {
+        let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
+        let shared = MixShared(setup: setup)
+        // Whoever waits for a free picture waits for the encoder.
+        let deliver: @Sendable (MixerReport) -> Void = { [report] in
+            report($0)
+            shared.ring()
+        }
+        let format = CanvasComposer.format(of: setup.canvas, colour: colour)
+        let video = try VideoEncoder(
+            format: format, canvas: setup.canvas, colour: colour, bitrate: setup.videoBitrate, tuning: tuning,
+            output: deliver)
+        let audio = try AudioEncoder(
+            sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: deliver)
+        try waiting {
+            try await video.start()
+            try await audio.start()
+        }
+        let loop = TickLoop(shared: shared, video: video, audio: audio, report: report)
+        loop.start { try CanvasComposer(canvas: setup.canvas, colour: colour) }
+        return Running(setup: setup, shared: shared, video: video, audio: audio, loop: loop)
+    }
+
+    private func configure(_ id: SourceID, _ configuration: CodecConfiguration, _ running: Running) {
+        let key = DecoderKey(source: id, track: configuration.track)
+        guard decoders[key]?.configuration != configuration else { return }
+        discard(key)
+        let shared = running.shared
+        shared.change { state in
+            if state.sources[id]?.hasEnded == true { state.sources[id] = nil }
+            state.sources[id] = state.source(id)
+        }
+        let output = DecoderOutput(
+            picture: { time, picture in
+                shared.change { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }
+            },
+            sound: { time, samples in
+                shared.change { [now = shared.now] in $0.add(samples, at: time, of: id, now: now) }
+            },
+            failed: { [report] track, reason in
+                shared.change { $0.giveUp(track, of: id) }
+                report(.sourceFailed(id, reason: reason))
+            })
+        do {
+            let decoder = try TrackDecoder(
+                configuration, name: "mixer-\(id)-\(configuration.track)", sampleRate: running.setup.sampleRate,
+                channels: running.setup.channels, output: output)
+            try waiting { try await decoder.start() }
+            decoders[key] = decoder
+        } catch {
+            output.failed(configuration.track, "\(error)")
+        }
+    }
+
+    private func decode(_ frame: EncodedFrame, of id: SourceID, _ running: Running) {
+        guard let decoder = decoders[DecoderKey(source: id, track: frame.track)] else { return }
+        guard decoder.push(frame) else { return }
+        let shared = running.shared
+        let isDumb = shared.look { [now = shared.now] state in
+            state.noteFed(frame.track, of: id, now: now)
+            return state.isDumb(frame.track, of: id, now: now)
+        }
+        guard isDumb else { return }
+        discard(DecoderKey(source: id, track: frame.track))
+        shared.change { $0.giveUp(frame.track, of: id) }
+        report(.sourceFailed(id, reason: "nothing can be decoded of its \(frame.track)"))
+    }
+
+    private func end(_ id: SourceID, _ running: Running) {
+        for track in Track.allCases { discard(DecoderKey(source: id, track: track)) }
+        running.shared.change { $0.end(id) }
+    }
+
+    private func discard(_ key: DecoderKey) {
+        guard let decoder = decoders.removeValue(forKey: key) else { return }
+        try? waiting { await decoder.tearDown() }
+    }
+
+    private func stop(_ running: Running) {
+        running.loop.stop()
+        for key in Array(decoders.keys) { discard(key) }
+        try? waiting {
+            await running.video.tearDown()
+            await running.audio.tearDown()
+        }
+        self.running = nil
+    }
+}

@@ -1,0 +1,53 @@
+import GStreamerKit
+import LayoutEngine
+
+/// Which part of a picture a pane shows, and where on the canvas.
+struct PanePlacement: Hashable {
+    /// In pixels of the picture.
+    var source: VideoRect
+    /// In pixels of the canvas.
+    var destination: VideoRect
+
+    /// `nil` if the pane does not lie on the canvas.
+    ///
+    /// All edges are even, as I420 needs. A picture whose pixels are not square counts with the shape it is meant to
+    /// have.
+    init?(_ pane: Pane, picture: VideoFormat, canvas: Canvas) {
+        guard pane.x >= 0, pane.y >= 0, pane.width >= 2, pane.height >= 2, pane.x + pane.width <= canvas.width,
+            pane.y + pane.height <= canvas.height
+        else { return nil }
+        source = VideoRect(x: 0, y: 0, width: picture.width, height: picture.height)
+        destination = VideoRect(x: pane.x, y: pane.y, width: pane.width, height: pane.height)
+        let ratio = picture.pixelAspectRatio
+        let pixel =
+            ratio.numerator > 0 && ratio.denominator > 0
+            ? Double(ratio.numerator) / Double(ratio.denominator) : 1
+        let pictureShape = Double(picture.width) * pixel / Double(picture.height)
+        let paneShape = Double(pane.width) / Double(pane.height)
+        switch pane.fit {
+        case .stretch: break
+        case .cover:
+            if pictureShape > paneShape {
+                source.width = Self.even(Double(picture.height) * paneShape / pixel, most: picture.width)
+                source.x = (picture.width - source.width) / 4 * 2
+            } else {
+                source.height = Self.even(Double(picture.width) * pixel / paneShape, most: picture.height)
+                source.y = (picture.height - source.height) / 4 * 2
+            }
+        case .contain:
+            if pictureShape > paneShape {
+                destination.height = Self.even(Double(pane.width) / pictureShape, most: pane.height)
+                destination.y += (pane.height - destination.height) / 4 * 2
+            } else {
+                destination.width = Self.even(Double(pane.height) * pictureShape, most: pane.width)
+                destination.x += (pane.width - destination.width) / 4 * 2
+            }
+        }
+    }
+
+    /// The even number nearest to `value`, at least 2; `most` itself, though it be odd, where that is near.
+    private static func even(_ value: Double, most: Int) -> Int {
+        if value > Double(most) - 1 { return most }
+        return min(most, max(2, Int((value / 2).rounded()) * 2))
+    }
+}

@@ -1,0 +1,85 @@
+import Dispatch
+import Foundation
+import MixModel
+import Synchronization
+
+/// The thread that makes the mix's frames: each tick's picture and each 1024 samples as soon as they can be made.
+final class TickLoop: Sendable {
+    private let shared: MixShared
+    private let video: VideoEncoder
+    private let audio: AudioEncoder
+    private let report: @Sendable (MixerReport) -> Void
+    private let isStopped = Atomic(false)
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(
+        shared: MixShared, video: VideoEncoder, audio: AudioEncoder,
+        report: @escaping @Sendable (MixerReport) -> Void
+    ) {
+        self.shared = shared
+        self.video = video
+        self.audio = audio
+        self.report = report
+    }
+
+    /// - Parameter makeComposer: Called on the loop's thread, which owns the composer.
+    func start(makeComposer: @escaping @Sendable () throws -> CanvasComposer) {
+        // Weak: a thread lets go of its block only some time after `stop()` has returned, and pictures with it.
+        let thread = Thread { [weak self, ended] in
+            self?.work(makeComposer)
+            ended.signal()
+        }
+        thread.name = "mixer-ticks"
+        thread.start()
+    }
+
+    /// Ends the thread and waits for it.
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        shared.ring()
+        ended.wait()
+    }
+
+    private func work(_ makeComposer: () throws -> CanvasComposer) {
+        do {
+            try run(composer: makeComposer())
+        } catch {
+            report(.failed(reason: "\(error)"))
+        }
+    }
+
+    private func run(composer: CanvasComposer) {
+        /// Decided, and waiting for a free picture.
+        var unpainted: VideoJob?
+        while !isStopped.load(ordering: .acquiring) {
+            if let failure = video.failure ?? audio.failure {
+                report(.failed(reason: "encoder: \(failure)"))
+                return
+            }
+            var wake: MediaTime?
+            switch shared.look({ [now = shared.now] state in state.nextSoundFrame(now: now) }) {
+            case .make(let job):
+                audio.push(job.samples, at: job.time)
+                continue
+            case .wait(let until):
+                wake = until
+            }
+            if unpainted == nil {
+                switch shared.look({ [now = shared.now] state in state.nextVideo(now: now) }) {
+                case .make(let job): unpainted = job
+                case .wait(let until): wake = [wake, until].compactMap { $0 }.min()
+                }
+            }
+            if let job = unpainted {
+                if let frame = composer.compose(job.composition) {
+                    video.push(frame, tick: job.tick, at: job.time, isIDR: job.isIDR)
+                    unpainted = nil
+                    continue
+                }
+                // The encoder is behind: nothing to do but to let it work.
+                wake = shared.now + .milliseconds(3)
+            }
+            shared.waitForRing(until: wake)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import GStreamerKit
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+import Synchronization
+
+/// How much work the encoder puts into a picture.
+public struct EncoderTuning: Hashable, Sendable {
+    /// A preset of x264.
+    public var preset: String
+    /// Threads (slices) per picture.
+    public var threads: Int
+
+    public init(preset: String = "veryfast", threads: Int = 1) {
+        self.preset = preset
+        self.threads = threads
+    }
+}
+
+/// The canvas's H.264 encoder. Ticks go in, access units with the times given for these come out.
+final class VideoEncoder: Sendable {
+    private let pipeline: Pipeline
+    private let source: AppSource
+    private let fps: Int
+    private let pending: Mutex<Pending>
+
+    /// Of our SPS and PPS. Sources nearly always use 0: with another number, a viewer's parser can keep both sets, and
+    /// reads the access units around a splice with the right one.
+    private static let parameterSetID = 7
+
+    private struct Pending {
+        /// Program time by tick, from the push to the access unit.
+        var times: [Int64: MediaTime] = [:]
+        var configuration: [UInt8]?
+        /// Repeated before each IDR, for viewers that keep to what they read first.
+        var parameterSets: [UInt8] = []
+    }
+
+    /// - Parameter output: Called on the encoder's thread, the configuration before the first frame.
+    init(
+        format: VideoFormat, canvas: Canvas, colour: CanvasColour, bitrate: Int, tuning: EncoderTuning,
+        output: @escaping @Sendable (MixerReport) -> Void
+    ) throws(GStreamerError) {
+        fps = canvas.fps
+        // `insert-vui` would signal what the raw caps say, and raw caps cannot say "nothing"; x264's own options can.
+        let description = [
+            "appsrc name=in format=time is-live=true block=false max-bytes=0",
+            """
+            x264enc tune=zerolatency speed-preset=\(tuning.preset) threads=\(tuning.threads) \
+            bitrate=\(max(1, bitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(canvas.fps * 2) bframes=0 \
+            byte-stream=false aud=false insert-vui=false \
+            option-string="weightp=0:sps-id=\(Self.parameterSetID):\(colour.encoderOptions)"
+            """,
+            "video/x-h264,stream-format=avc,alignment=au",
+            "appsink name=out sync=false async=false",
+        ]
+        pipeline = try Pipeline(description.joined(separator: " ! "), name: "mixer-video-encoder")
+        source = try pipeline.appSource("in")
+        try source.setCaps(format)
+        pending = Mutex(Pending())
+        try pipeline.appSink("out") { [weak self] sample in self?.deliver(sample, to: output) }
+    }
+
+    func start() async throws(GStreamerError) { try await pipeline.play() }
+    func tearDown() async { await pipeline.tearDown() }
+    /// What went wrong, if something did.
+    var failure: BusFailure? { pipeline.firstError }
+
+    /// Encodes the picture of tick `tick`, which is shown at `time` of the program.
+    func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
+        let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
+        pending.withLock { $0.times[tick] = time }
+        if isIDR { source.pushForceKeyUnit(runningTime: running) }
+        source.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
+    }
+
+    private func deliver(_ sample: borrowing Sample, to output: @Sendable (MixerReport) -> Void) {
+        guard let running = sample.runningTime else { return }
+        let tick = MediaTime(nanoseconds: running).units(rate: fps)
+        let codecData = sample.codecData
+        let (time, isNew, parameterSets) = pending.withLock { pending in
+            let isNew = codecData != nil && codecData != pending.configuration
+            if isNew {
+                pending.configuration = codecData
+                pending.parameterSets = codecData.flatMap { AVCConfiguration($0) }?.parameterSets ?? []
+            }
+            return (pending.times.removeValue(forKey: tick), isNew, pending.parameterSets)
+        }
+        if isNew, let codecData { output(.configuration(CodecConfiguration(track: .video, bytes: codecData))) }
+        guard let time else { return }
+        let isIDR = !sample.isDelta
+        let payload = isIDR ? parameterSets + sample.bytes : sample.bytes
+        output(.frame(EncodedFrame(track: .video, pts: time, dts: time, isIDR: isIDR, payload: payload)))
+    }
+}

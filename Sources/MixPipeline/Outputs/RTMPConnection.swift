@@ -1,0 +1,77 @@
+import GStreamerKit
+import Synchronization
+
+/// One attempt to publish over RTMP, from connecting to the end; after it a new one is made.
+///
+/// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header, keeps the tags' timestamps, and blocks its own thread
+/// until it is connected and while the socket is full: what it has not taken waits in the source before it.
+final class RTMPConnection: Sendable {
+    /// Bytes pushed and, for each tag not known to be sent, where it ends in them.
+    private struct Ledger {
+        var pushed: Int64 = 0
+        var sent: Int64 = 0
+        var ends: [Int64] = []
+        /// Set when the source refuses: the pipeline is over.
+        var refusal: String?
+    }
+
+    private let pipeline: Pipeline
+    private let source: AppSource
+    private let ledger = Mutex(Ledger())
+
+    init(url: String, name: String) throws(GStreamerError) {
+        // `async=false`: without it the sink would wait for a first buffer to change its state.
+        // `chunk-size`: each of the default's pieces of 128 bytes costs a buffer, a quarter of the sink's work.
+        pipeline = try Pipeline(
+            "appsrc name=in caps=video/x-flv format=time max-bytes=0 "
+                + "! rtmp2sink name=sink async-connect=true async=false sync=false timeout=5 chunk-size=4096",
+            name: name)
+        try pipeline.element("sink").set("location", to: url)
+        source = try pipeline.appSource("in")
+    }
+
+    /// Begins to connect; returns before the connection is there.
+    func open() async throws(GStreamerError) { try await pipeline.play() }
+
+    /// Never waits.
+    func push(_ tag: OutputTag) {
+        let flow = source.push(bytes: tag.bytes, dts: UInt64(tag.timestamp) * 1_000_000)
+        ledger.withLock { ledger in
+            if flow == .ok {
+                ledger.pushed += Int64(tag.bytes.count)
+                ledger.ends.append(ledger.pushed)
+            } else if ledger.refusal == nil {
+                ledger.refusal = "the connection is closed"
+            }
+        }
+    }
+
+    /// Bytes that wait for the sink.
+    var waiting: Int { source.queuedBytes }
+
+    /// Bytes that the socket has taken: without the tag that the sink is at, which may still wait for the connection.
+    var taken: Int64 {
+        let waiting = Int64(source.queuedBytes)
+        return ledger.withLock { ledger in
+            let atSink = ledger.pushed - waiting
+            while let end = ledger.ends.first, end < atSink {
+                ledger.sent = end
+                ledger.ends.removeFirst()
+            }
+            return ledger.sent
+        }
+    }
+
+    /// What went wrong, in the words of the server or the system, or `nil`.
+    var failure: String? { pipeline.firstError?.message ?? ledger.withLock { $0.refusal } }
+
+    /// Lets go without waiting; the rest happens in the background.
+    func abandon() { pipeline.tearDownInBackground() }
+
+    /// Waits until what was pushed has gone out and the server was told the end, at most 2 s, and closes, in at most 2 s.
+    func close() async {
+        source.endOfStream()
+        await pipeline.waitForEnd(atMost: .seconds(2))
+        await pipeline.tearDown(within: .seconds(2))
+    }
+}

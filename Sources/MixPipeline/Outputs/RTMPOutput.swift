@@ -1,0 +1,190 @@
+import Glibc
+import GStreamerKit
+import MixModel
+import ProgramSplicer
+import Synchronization
+
+/// One RTMP destination: its queue, its connection and its way back after a failure.
+///
+/// Nothing here waits for the network: `send` appends to a bounded queue, and a destination that is too slow loses whole
+/// groups of pictures of its own. One task per destination looks after the connection, until `stop()` or `close()`:
+/// whoever makes an output ends it.
+public final class RTMPOutput: Sendable {
+    public let id: OutputID
+
+    private struct State {
+        var machine: OutputMachine
+        var queue: OutputQueue
+        var connection: RTMPConnection?
+        var connectedSince: Double?
+        /// Of connections that are over.
+        var bytesBefore: Int64 = 0
+        var runner: Task<Void, Never>?
+        var isClosing = false
+
+        var isLive: Bool {
+            if case .live = machine.state { true } else { false }
+        }
+
+        var isCalm: Bool { isLive && queue.isEmpty }
+    }
+
+    /// Bytes that may wait inside the connection, beyond which they wait in the queue, where they can be dropped.
+    private static let window = 128 << 10
+    /// Between two looks at a connection: while it is being made or is behind, and while it takes what it gets.
+    private static let interval = (close: Duration.milliseconds(100), calm: Duration.milliseconds(250))
+
+    private let url: String
+    private let redaction: URLRedaction
+    private let state: Mutex<State>
+
+    /// Begins to connect at once.
+    /// - Parameter preamble: Headers of the program so far, and perhaps its current group of pictures.
+    public convenience init(_ planned: PlannedOutput, preamble: [FLVTag]) {
+        self.init(planned, preamble: preamble, policy: OutputMachine.Policy())
+    }
+
+    init(
+        _ planned: PlannedOutput, preamble: [FLVTag], policy: OutputMachine.Policy,
+        limits: OutputQueue.Limits = OutputQueue.Limits()
+    ) {
+        id = planned.id
+        url = planned.url
+        redaction = URLRedaction(planned.url)
+        let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
+        state = Mutex(State(machine: OutputMachine(policy: policy), queue: queue))
+        state.withLock { $0.runner = Task { await self.run() } }
+    }
+
+    /// Queues tags of the program, in order. Never waits.
+    public func send(_ tags: [FLVTag]) {
+        state.withLock { state in
+            guard !state.isClosing else { return }
+            for tag in tags { state.queue.append(OutputTag(tag)) }
+            Self.pump(&state)
+        }
+    }
+
+    /// Bytes count as sent when the connection has taken them.
+    public var status: OutputStatus {
+        state.withLock { state in
+            let outputState: OutputStatus.State =
+                switch state.machine.state {
+                case .idle: .connecting
+                case .connecting: state.machine.lastError == nil ? .connecting : .recovering
+                case .live: .live
+                case .waiting: .recovering
+                case .failed, .stopped: .failed
+                }
+            return OutputStatus(
+                id: id, state: outputState, connectedSince: state.connectedSince,
+                reconnects: state.machine.reconnects, bytesSent: state.bytesBefore + (state.connection?.taken ?? 0),
+                lastError: state.machine.lastError)
+        }
+    }
+
+    /// Frames that this destination lost because it was too slow or away.
+    public var droppedFrames: Int { state.withLock { $0.queue.droppedFrames } }
+
+    /// Begins to close and returns at once.
+    public func stop() {
+        state.withLock { state in
+            state.isClosing = true
+            state.runner?.cancel()
+        }
+    }
+
+    /// Sends what is queued, ends the stream properly, and closes: within 4 s, with or without the server's help.
+    public func close() async {
+        stop()
+        await state.withLock { $0.runner }?.value
+    }
+
+    // MARK: - The connection's life
+
+    private func run() async {
+        await perform(state.withLock { $0.machine.start(at: MonotonicClock.now) })
+        while !Task.isCancelled {
+            // Cancelled by `stop()`: then the loop ends.
+            try? await Task.sleep(for: state.withLock { $0.isCalm } ? Self.interval.calm : Self.interval.close)
+            let actions = state.withLock { state in
+                Self.pump(&state)
+                let seen = observation(of: state)
+                let wasLive = state.isLive
+                let actions = state.machine.observe(
+                    seen, at: MonotonicClock.now, jitter: Double.random(in: 0...1))
+                if state.isLive != wasLive { state.connectedSince = state.isLive ? wallClock() : nil }
+                return actions
+            }
+            await perform(actions)
+        }
+        await finish()
+    }
+
+    private func observation(of state: borrowing State) -> OutputMachine.Observation {
+        guard let connection = state.connection else { return OutputMachine.Observation() }
+        return OutputMachine.Observation(
+            taken: connection.taken, isWaiting: connection.waiting > 0,
+            failure: connection.failure.map { redaction.clean($0) })
+    }
+
+    private func perform(_ actions: [OutputMachine.Action]) async {
+        for action in actions {
+            switch action {
+            case .abandon:
+                state.withLock { state in
+                    state.bytesBefore += state.connection?.taken ?? 0
+                    state.connection?.abandon()
+                    state.connection = nil
+                    state.queue.restart()
+                }
+            case .connect:
+                await connect()
+            }
+        }
+    }
+
+    private func connect() async {
+        do throws(GStreamerError) {
+            let connection = try RTMPConnection(url: url, name: "output-\(id)")
+            do throws(GStreamerError) { try await connection.open() } catch {
+                // The machine sees the failure of the connection and tries again.
+            }
+            state.withLock { state in
+                state.connection = connection
+                Self.pump(&state)
+            }
+        } catch {
+            state.withLock { $0.machine.fail(redaction.clean(error.message)) }
+        }
+    }
+
+    /// Moves tags from the queue into the connection as far as its window is open.
+    private static func pump(_ state: inout State) {
+        guard let connection = state.connection else { return }
+        let room = window - connection.waiting
+        guard room > 0, !state.queue.isEmpty else { return }
+        for tag in state.queue.take(room) { connection.push(tag) }
+    }
+
+    /// Gives the server what is left, bounded, and says goodbye.
+    private func finish() async {
+        let connection = state.withLock { state -> RTMPConnection? in
+            _ = state.machine.stop()
+            state.connectedSince = nil
+            defer { state.connection = nil }
+            guard let connection = state.connection else { return nil }
+            for tag in state.queue.take(.max) { connection.push(tag) }
+            return connection
+        }
+        guard let connection else { return }
+        await connection.close()
+        state.withLock { $0.bytesBefore += connection.taken }
+    }
+
+    private func wallClock() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import MixModel
+import ProgramSplicer
+
+/// What a viewer received: an FLV file, untouched, and when each of its tags arrived.
+public struct FLVRecording: Sendable {
+    /// Path of the FLV file.
+    public var path: String
+    /// CLOCK_MONOTONIC in ns for each tag of the file, in order; empty if not known.
+    public var arrivals: [Int64]
+    /// Connections that brought at least one tag.
+    public var connections: Int
+    /// How often the server said that the publisher had left.
+    public var publisherLosses: Int
+    /// Why the last connection ended, if it was not stopped on purpose.
+    public var lastError: ProbeError?
+
+    public init(
+        path: String, arrivals: [Int64] = [], connections: Int = 1, publisherLosses: Int = 0,
+        lastError: ProbeError? = nil
+    ) {
+        self.path = path
+        self.arrivals = arrivals
+        self.connections = connections
+        self.publisherLosses = publisherLosses
+        self.lastError = lastError
+    }
+
+    /// A recording made earlier, with its arrival times if they lie beside it.
+    public init(existing path: String) {
+        let times = (try? String(contentsOfFile: path + ".arrivals", encoding: .utf8)) ?? ""
+        self.init(path: path, arrivals: times.split(separator: "\n").compactMap { Int64($0) })
+    }
+
+    /// Writes the arrival times beside the file, for `init(existing:)`.
+    public func saveArrivals() throws {
+        let text = arrivals.map(String.init).joined(separator: "\n")
+        try text.write(toFile: path + ".arrivals", atomically: true, encoding: .utf8)
+    }
+
+    /// The recording taken apart.
+    public func trace() throws(ProbeError) -> ProgramTrace {
+        guard let data = FileManager.default.contents(atPath: path) else { throw .file("cannot read \(path)") }
+        return try ProgramTrace(flv: [UInt8](data), arrivals: arrivals)
+    }
+}
+
+/// The frames and configurations of a recorded program in the order in which they arrived.
+public struct ProgramTrace: Sendable {
+    /// A frame as the viewer got it; its times are the program's FLV timestamps.
+    public struct Frame: Sendable {
+        public var frame: EncodedFrame
+        /// CLOCK_MONOTONIC in ns, if known.
+        public var arrival: Int64?
+        /// Index into `configurations` of the one that the frame is decoded with; −1 = none was sent.
+        public var configuration: Int
+    }
+
+    public private(set) var video: [Frame] = []
+    public private(set) var audio: [Frame] = []
+    /// Every sequence header, also when it repeats the one before.
+    public private(set) var configurations: [CodecConfiguration] = []
+    /// Timestamps of all tags with frames, in file order, in ms.
+    private(set) var timestamps: [Int64] = []
+
+    public init(flv: [UInt8], arrivals: [Int64] = []) throws(ProbeError) {
+        var reader = FLVReader()
+        var current: [Track: Int] = [:]
+        var tag = 0
+        var position = FLVTag.fileHeader.count
+        do {
+            _ = try reader.push(flv.prefix(position))
+            while position + FLVTag.headerLength <= flv.count {
+                let size = Int(flv[position + 1]) << 16 | Int(flv[position + 2]) << 8 | Int(flv[position + 3])
+                let end = position + FLVTag.headerLength + size + 4
+                guard end <= flv.count else { break }
+                for item in try reader.push(flv[position..<end]) {
+                    switch item {
+                    case .metadata: break
+                    case .configuration(let configuration):
+                        current[configuration.track] = configurations.count
+                        configurations.append(configuration)
+                    case .frame(let frame):
+                        let entry = Frame(
+                            frame: frame, arrival: tag < arrivals.count ? arrivals[tag] : nil,
+                            configuration: current[frame.track] ?? -1)
+                        if frame.track == .video { video.append(entry) } else { audio.append(entry) }
+                        timestamps.append(frame.dts.roundedMilliseconds)
+                    }
+                }
+                tag += 1
+                position = end
+            }
+        } catch {
+            throw .malformed("tag \(tag): \(error)")
+        }
+    }
+}
+
+extension ProgramTrace {
+    /// When a viewer's decoder can show each picture, in ns of CLOCK_MONOTONIC by presentation time in ms: when it has
+    /// the first access unit that is decoded at or after that time. Without B-frames that is the picture's own
+    /// arrival; with them a decoder waits for the reorder depth, as their decoding times say.
+    var showingTimes: [Int64: Int64] {
+        var times: [Int64: Int64] = [:]
+        for (index, entry) in video.enumerated() {
+            let shown = video[index...].first { $0.frame.dts >= entry.frame.pts } ?? entry
+            times[entry.frame.pts.roundedMilliseconds] = shown.arrival
+        }
+        return times
+    }
+}

@@ -1,0 +1,66 @@
+/// Decodes the pictures of a recording, with `ffmpeg`, as a viewer would: across changes of configuration and size.
+///
+/// Blocking.
+enum PictureDecoder {
+    /// - Parameters:
+    ///   - receive: Each picture with its presentation time in ms, in the order of presentation.
+    /// - Returns: What the decoder complained about, which is all that `ffmpeg -v error` prints.
+    static func decode(_ path: String, receive: (Int64, Picture) -> Void) throws(ProbeError) -> [String] {
+        let child = try ChildProcess(
+            "ffmpeg",
+            [
+                "-hide_banner", "-nostdin", "-nostats", "-loglevel", "level+info", "-threads", "1", "-copyts", "-i",
+                path,
+                "-an", "-vf", "showinfo=checksum=0", "-autoscale", "0", "-fps_mode", "passthrough", "-enc_time_base",
+                "-1",
+                "-f", "rawvideo",
+                "pipe:1",
+            ])
+        var errors: [String] = []
+        while let line = child.nextLine() {
+            if let picture = PictureLine(line) {
+                let bytes = child.read(Picture.byteCount(width: picture.width, height: picture.height))
+                guard picture.format.hasSuffix("420p"),
+                    let decoded = Picture(width: picture.width, height: picture.height, bytes: bytes)
+                else { throw .tool("a picture in \(picture.format) could not be read from ffmpeg") }
+                receive(picture.milliseconds, decoded)
+            } else if let message = errorMessage(line) {
+                errors.append(message)
+            }
+        }
+        let status = child.waitForExit()
+        if status != 0 { errors.append("ffmpeg ended with status \(status)") }
+        return errors
+    }
+
+    /// The line if it reports an error.
+    static func errorMessage(_ line: String) -> String? {
+        ["[error]", "[fatal]", "[panic]"].contains { line.contains($0) } ? line : nil
+    }
+
+    /// What `showinfo` says of a picture.
+    struct PictureLine: Hashable {
+        var milliseconds: Int64
+        var format: String
+        var width: Int
+        var height: Int
+
+        init?(_ line: String) {
+            guard line.contains("showinfo"), line.contains(" n:"),
+                let time = PictureLine.value(of: "pts_time:", in: line).flatMap(Double.init),
+                let format = PictureLine.value(of: " fmt:", in: line),
+                let size = PictureLine.value(of: " s:", in: line)?.split(separator: "x").compactMap({ Int($0) }),
+                size.count == 2
+            else { return nil }
+            milliseconds = Int64((time * 1000).rounded())
+            self.format = format
+            width = size[0]
+            height = size[1]
+        }
+
+        private static func value(of key: String, in line: String) -> String? {
+            guard let range = line.firstRange(of: key) else { return nil }
+            return String(line[range.upperBound...].drop { $0 == " " }.prefix { $0 != " " })
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import LayoutEngine
+
+/// A source seen in a picture, and where.
+struct Shown: Hashable, Sendable {
+    var source: Int
+    var area: PixelRectangle
+    /// True if the source fills the picture as it is, not cropped: what a bypass looks like.
+    var isWhole: Bool
+}
+
+/// What one picture of a program showed.
+struct PictureObservation: Sendable {
+    /// Presentation time in ms.
+    var time: Int64
+    /// CLOCK_MONOTONIC in ns, if known.
+    var arrival: Int64?
+    /// Index of the video configuration in the trace.
+    var configuration: Int
+    var readings: [Int: MarkReading]
+    /// Ordered by source.
+    var shown: [Shown]
+    var isBlack: Bool
+
+    var isReadable: Bool { !readings.isEmpty }
+    /// True if this cannot be a bypass.
+    var isComposed: Bool { shown.count > 1 || shown.contains { !$0.isWhole } }
+}
+
+/// Finds the sources in a picture: tries every place where the known scenes, or a bypass, would show them.
+struct PictureObserver {
+    private struct Size: Hashable {
+        var width: Int
+        var height: Int
+    }
+
+    private let publishers: [Int: SyntheticPublisher]
+    private let scenes: [Scene]
+    private var arrangements: [Size: [[Placement]]] = [:]
+
+    init(_ configuration: ProbeConfiguration) {
+        publishers = Dictionary(configuration.publishers.map { ($0.id, $0) }) { first, _ in first }
+        scenes = configuration.scenes
+    }
+
+    /// The sources in `picture`, by number: those of the arrangement in which the most can be read.
+    mutating func observe(_ picture: Picture) -> (readings: [Int: MarkReading], shown: [Shown]) {
+        var best: (readings: [Int: MarkReading], shown: [Shown]) = ([:], [])
+        for arrangement in placements(for: Size(width: picture.width, height: picture.height)) {
+            var readings: [Int: MarkReading] = [:]
+            var shown: [Shown] = []
+            for placement in arrangement {
+                guard let reading = MarkDecoder.read(picture, at: placement),
+                    let publisher = publishers[reading.mark.source], readings[publisher.id] == nil,
+                    publisher.width == placement.sourceWidth, publisher.height == placement.sourceHeight
+                else { continue }
+                readings[publisher.id] = reading
+                let isWhole =
+                    placement.area
+                    == PixelRectangle(x: 0, y: 0, width: publisher.width, height: publisher.height)
+                    && (picture.width, picture.height) == (publisher.width, publisher.height)
+                shown.append(Shown(source: publisher.id, area: placement.area, isWhole: isWhole))
+            }
+            if readings.count > best.readings.count { best = (readings, shown.sorted { $0.source < $1.source }) }
+        }
+        return best
+    }
+
+    private mutating func placements(for size: Size) -> [[Placement]] {
+        if let known = arrangements[size] { return known }
+        let shapes = Set(publishers.values.map { Size(width: $0.width, height: $0.height) })
+        let whole = PixelRectangle(x: 0, y: 0, width: size.width, height: size.height)
+        var found = [
+            shapes.map { Placement(area: whole, sourceWidth: $0.width, sourceHeight: $0.height, fit: .contain) }
+        ]
+        for scene in scenes where scene.canvas.width == size.width && scene.canvas.height == size.height {
+            found.append(
+                scene.panes.flatMap { pane in
+                    shapes.map { shape in
+                        Placement(
+                            area: PixelRectangle(x: pane.x, y: pane.y, width: pane.width, height: pane.height),
+                            sourceWidth: shape.width, sourceHeight: shape.height, fit: pane.fit)
+                    }
+                })
+        }
+        arrangements[size] = found
+        return found
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Judges a recorded program from the viewer's side.
+public enum Probe {
+    /// Decodes and judges. Blocking: not for the cooperative pool, where `judge(_:_:)` is.
+    public static func judgeBlocking(
+        _ recording: FLVRecording, _ configuration: ProbeConfiguration
+    ) throws(ProbeError) -> ProbeReport {
+        let observation = try ProgramObservation(recording, configuration)
+        return report(
+            observation, configuration, connections: recording.connections, publisherLosses: recording.publisherLosses)
+    }
+
+    /// Decodes and judges on a thread of its own.
+    public static func judge(
+        _ recording: FLVRecording, _ configuration: ProbeConfiguration
+    ) async throws -> ProbeReport {
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread {
+                continuation.resume(with: Result { try judgeBlocking(recording, configuration) })
+            }
+            thread.name = "probe-judge"
+            thread.start()
+        }
+    }
+
+    /// The judgement of what was observed. Pure.
+    static func report(
+        _ observation: ProgramObservation, _ configuration: ProbeConfiguration, connections: Int, publisherLosses: Int
+    ) -> ProbeReport {
+        let timing = observation.timing
+        let times = timing.videoTimes
+        let intervals = zip(times, times.dropFirst()).map { Double($1 - $0) }
+        let content = ContentAnalysis(observation.pictures, configuration: configuration)
+        let switches = SwitchAnalysis(observation, configuration)
+        let span = (times.first ?? 0)...(times.last ?? 0)
+        return ProbeReport(
+            connections: connections, publisherLosses: publisherLosses,
+            seconds: Double(span.upperBound - span.lowerBound) / 1000, videoFrames: times.count,
+            audioFrames: timing.audioFrames,
+            videoIntervalsMs: [intervals.min() ?? 0, intervals.median ?? 0, intervals.max() ?? 0],
+            audioDeviationMs: timing.worstAudioGap(in: Int64.min...Int64.max)?.deviation ?? 0,
+            backwardTimestamps: timing.backwardVideo + timing.backwardAudio, decodeErrors: observation.decodeErrors,
+            frozenMs: content.frozenMs, blackMs: content.blackMs, unreadable: content.unreadable,
+            sources: content.sources, mixDelayMs: switches.mixDelay(), switches: switches.reports()
+        ).judged(by: configuration)
+    }
+}

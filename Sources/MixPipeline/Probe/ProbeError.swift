@@ -1,0 +1,28 @@
+/// Why the probe could not judge a stream.
+public enum ProbeError: Error, Hashable, Sendable, CustomStringConvertible {
+    case badURL(String)
+    case connection(String)
+    /// The server answered, but not with the stream.
+    case refused(String)
+    /// The stream is not what RTMP or FLV allow.
+    case malformed(String)
+    /// A program that the probe needs does not run.
+    case tool(String)
+    /// The file cannot be read or written.
+    case file(String)
+    /// The other side closed the connection.
+    case ended
+    /// Stopped by whoever started it.
+    case cancelled
+
+    public var description: String {
+        switch self {
+        case .badURL(let url): "not an RTMP or HTTP-FLV address: \(url)"
+        case .connection(let reason), .refused(let reason), .malformed(let reason), .tool(let reason),
+            .file(let reason):
+            reason
+        case .ended: "the other side closed the connection"
+        case .cancelled: "stopped"
+        }
+    }
+}

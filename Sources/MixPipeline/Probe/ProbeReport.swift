@@ -1,0 +1,89 @@
+/// A viewer's judgement of a whole program.
+public struct ProbeReport: Hashable, Codable, Sendable {
+    /// What was seen of one publisher.
+    public struct Source: Hashable, Codable, Sendable {
+        /// Number in the mark.
+        public var id: Int
+        /// Pictures in which it was seen.
+        public var pictures = 0
+        /// Content pictures that were never shown while the source was on air. Where program and source have different
+        /// rates only what goes beyond the difference counts.
+        public var lost = 0
+        /// Shown more than once.
+        public var repeated = 0
+        /// Content that went back in time.
+        public var backward = 0
+        /// Pictures whose flash and counter contradict each other: torn or mixed up.
+        public var torn = 0
+    }
+
+    /// Connections that the viewer had to make.
+    public var connections: Int
+    /// How often the server told the viewer that the publisher had left.
+    public var publisherLosses: Int
+    /// Length of the recording in seconds.
+    public var seconds: Double
+    public var videoFrames: Int
+    public var audioFrames: Int
+    /// Least, usual and greatest interval of the pictures in ms.
+    public var videoIntervalsMs: [Double]
+    /// Greatest deviation of an audio interval from the length of an AAC frame, in ms.
+    public var audioDeviationMs: Double
+    /// Timestamps that go back or stand still, in video and in audio.
+    public var backwardTimestamps: Int
+    /// What the decoders complained about.
+    public var decodeErrors: [String]
+    public var frozenMs: Double
+    public var blackMs: Double
+    /// Pictures in which no mark could be read.
+    public var unreadable: Int
+    public var sources: [Source]
+    /// What the mix adds to the delay of the bypass, median, in ms, for the sources seen in both.
+    public var mixDelayMs: Double?
+    /// Every change of what is on air, splices and scene changes.
+    public var switches: [SwitchReport]
+    /// Limits not kept by the program as a whole, in words.
+    public var failures: [String] = []
+
+    public var splices: [SwitchReport] { switches.filter(\.isSplice) }
+    /// True if every limit is kept.
+    public var isWithinLimits: Bool { failures.isEmpty && switches.allSatisfy(\.failures.isEmpty) }
+
+    /// `failures` of the whole and of every switch against `configuration.limits`.
+    func judged(by configuration: ProbeConfiguration) -> ProbeReport {
+        let limits = configuration.limits
+        var report = self
+        report.switches = switches.map { $0.judged(by: limits) }
+        report.failures = []
+        func check(_ isKept: Bool, _ text: @autoclosure () -> String) {
+            if !isKept { report.failures.append(text()) }
+        }
+        check(videoFrames > 0, "no video was received")
+        check(audioFrames > 0, "no audio was received")
+        check(connections == 1, "\(connections) connections were made")
+        check(publisherLosses == 0, "the program's publisher left \(publisherLosses) times")
+        check(backwardTimestamps == 0, "\(backwardTimestamps) timestamps go back")
+        check(decodeErrors.isEmpty, "\(decodeErrors.count) decode errors, first: \(decodeErrors.first ?? "")")
+        check(frozenMs <= limits.frozenMs, "the picture is frozen for \(frozenMs.tenths) ms")
+        check(blackMs <= limits.frozenMs, "the picture is black for \(blackMs.tenths) ms")
+        check(unreadable <= limits.unreadable, "\(unreadable) pictures show no readable mark")
+        if !switches.contains(where: \.changesAudioRate) {
+            check(
+                abs(audioDeviationMs) <= limits.audioGapMs, "audio cadence off by \(audioDeviationMs.tenths) ms")
+        }
+        let hosts = Set(switches.compactMap(\.host))
+        for source in sources where hosts.contains(source.id) || hosts.isEmpty {
+            let faults = source.lost + source.repeated + source.backward
+            check(
+                faults <= limits.contentFaults,
+                "source \(source.id): \(source.lost) pictures lost, \(source.repeated) repeated, \(source.backward) back"
+            )
+        }
+        for source in sources { check(source.torn == 0, "source \(source.id): \(source.torn) torn pictures") }
+        if let mixDelayMs { check(mixDelayMs <= limits.mixDelayMs, "the mix adds \(mixDelayMs.tenths) ms") }
+        if let expected = configuration.expectedSwitches {
+            check(splices.count == expected, "\(splices.count) splices were seen, \(expected) expected")
+        }
+        return report
+    }
+}

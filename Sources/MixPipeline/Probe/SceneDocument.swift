@@ -1,0 +1,50 @@
+import Foundation
+import LayoutEngine
+
+/// Scenes as JSON documents have them: a scene, a list of scenes, or a task as the service reports it.
+public enum SceneDocument {
+    /// - Parameter canvas: For documents that do not say it.
+    /// - Returns: The scenes; none where a task shows no scene. A pane that does not say how its picture is fitted is
+    ///   returned in both ways, as two scenes.
+    public static func scenes(_ data: Data, canvas: Canvas = .portrait) throws -> [Scene] {
+        let decoder = JSONDecoder()
+        if let list = try? decoder.decode([LooseScene].self, from: data) { return list.flatMap { $0.scenes(canvas) } }
+        if let scene = try? decoder.decode(LooseScene.self, from: data) { return scene.scenes(canvas) }
+        let task = try decoder.decode(LooseTask.self, from: data)
+        return task.scene?.scenes(task.canvas ?? canvas) ?? []
+    }
+
+    private struct LooseTask: Decodable {
+        var scene: LooseScene?
+        var canvas: Canvas?
+    }
+
+    private struct LooseScene: Decodable {
+        var canvas: Canvas?
+        var panes: [LoosePane]
+
+        func scenes(_ fallback: Canvas) -> [Scene] {
+            let fits: [Pane.Fit] = panes.contains { $0.fit == nil } ? [.cover, .contain] : [.cover]
+            return fits.map { fit in
+                Scene(canvas: canvas ?? fallback, panes: panes.map { $0.pane(fit) })
+            }
+        }
+    }
+
+    private struct LoosePane: Decodable {
+        var source: String?
+        var user: String?
+        var x: Int
+        var y: Int
+        var width: Int
+        var height: Int
+        var z: Int?
+        var fit: Pane.Fit?
+
+        func pane(_ fallback: Pane.Fit) -> Pane {
+            Pane(
+                source: source ?? "", user: user ?? "", x: x, y: y, width: width, height: height, z: z ?? 0,
+                fit: fit ?? fallback)
+        }
+    }
+}

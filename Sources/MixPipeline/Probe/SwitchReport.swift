@@ -1,0 +1,116 @@
+/// What a viewer saw and heard at one change of the program.
+public struct SwitchReport: Hashable, Codable, Sendable {
+    /// Presentation time of the first picture after the change, in ms as in the stream.
+    public var time: Int64
+    /// When that picture reached the viewer: CLOCK_MONOTONIC in ns, if known.
+    public var arrival: Int64?
+    /// `bypass 1`, `mix 1+2`.
+    public var from: String
+    public var to: String
+    /// True for bypass ⇄ mix and from one bypass to another; false where only the scene of a mix changes.
+    public var isSplice: Bool
+    /// The source that is on air before and after, by number.
+    public var host: Int?
+
+    /// From the last picture before to the first after, in ms.
+    public var videoGapMs: Double
+    /// What the interval is around it: before and after.
+    public var intervalBeforeMs: Double?
+    public var intervalAfterMs: Double?
+    /// Pictures by which the host's content goes on across the change; 1 = none lost, none repeated.
+    public var contentStep: Int?
+    /// The host's own picture interval, in ms.
+    public var hostIntervalMs: Double?
+
+    /// The audio interval near the change that differs most from an AAC frame, in whole ms as the stream has it, and by
+    /// how much it does when rounding to whole ms is averaged out.
+    public var audioGapMs: Double?
+    public var audioDeviationMs: Double?
+    /// True if the length of the AAC frames changes here.
+    public var changesAudioRate: Bool
+
+    /// Sound later than picture, in ms, before and after.
+    public var avBeforeMs: Double?
+    public var avAfterMs: Double?
+    /// Jump of the host's steady tone, in degrees and in samples.
+    public var phaseJumpDegrees: Double?
+    public var phaseJumpSamples: Double?
+    /// Highest broadband peak, in dB of full scale, at the change and in its surroundings.
+    public var clickLevel: Double?
+    public var clickSurroundings: Double?
+    /// False if a source that can be heard comes or goes with the change: its sound begins or ends anywhere in its wave,
+    /// which is a click that says nothing about the splice.
+    public var judgesClick = true
+
+    /// Largest difference per channel of the host's colour, of 255, for viewers of all kinds.
+    public var colourError: Double?
+    /// How much later the host's pictures arrive after the change than before, in ms.
+    public var addedDelayMs: Double?
+
+    /// Which limits are not kept, in words.
+    public var failures: [String] = []
+
+    /// Change of the A/V offset in ms.
+    public var avShiftMs: Double? {
+        guard let avBeforeMs, let avAfterMs else { return nil }
+        return avAfterMs - avBeforeMs
+    }
+
+    /// `failures` of these measurements against `limits`.
+    func judged(by limits: ProbeLimits) -> SwitchReport {
+        var report = self
+        report.failures = []
+        func check(_ isKept: Bool, _ text: @autoclosure () -> String) {
+            if !isKept { report.failures.append(text()) }
+        }
+        let before = intervalBeforeMs ?? intervalAfterMs ?? videoGapMs
+        let after = intervalAfterMs ?? before
+        let hasEqualRates = abs(before - after) < 1 && hostIntervalMs.map { abs($0 - after) < 1 } ?? true
+        if hasEqualRates {
+            check(
+                abs(videoGapMs - after) <= limits.videoGapMs,
+                "video gap \(videoGapMs.tenths) ms instead of \(after.tenths)")
+            if let contentStep { check(contentStep == 1, "the host's content steps by \(contentStep) pictures") }
+        } else {
+            let longest = max(before, after)
+            check(
+                videoGapMs > 0 && videoGapMs <= longest + limits.videoGapMs,
+                "video gap \(videoGapMs.tenths) ms, more than \(longest.tenths)")
+            if let contentStep, let hostIntervalMs {
+                let content = Double(contentStep) * hostIntervalMs
+                check(
+                    contentStep >= 0 && abs(content - videoGapMs) <= max(longest, hostIntervalMs) + 2,
+                    "the host's content steps by \(content.tenths) ms in \(videoGapMs.tenths) ms")
+            }
+        }
+        if let audioDeviationMs {
+            let limit = changesAudioRate ? limits.audioGapAtRateChangeMs : limits.audioGapMs
+            check(abs(audioDeviationMs) <= limit, "audio cadence off by \(audioDeviationMs.tenths) ms")
+        }
+        if let avShiftMs, hasEqualRates {
+            check(abs(avShiftMs) <= limits.avShiftMs, "A/V offset shifts by \(avShiftMs.tenths) ms")
+        }
+        if let phaseJumpDegrees {
+            check(
+                abs(phaseJumpDegrees) <= limits.phaseDegrees,
+                "the host's tone jumps by \(phaseJumpDegrees.tenths)°")
+        }
+        if isSplice, judgesClick, let clickLevel, let clickSurroundings {
+            check(
+                clickLevel <= max(limits.clickFloor, clickSurroundings + limits.clickDecibels),
+                "click of \(clickLevel.tenths) dB (around it \(clickSurroundings.tenths) dB)")
+        }
+        if let colourError {
+            check(colourError <= limits.colour, "the host's colour changes by \(colourError.tenths) of 255")
+        }
+        return report
+    }
+}
+
+extension Double {
+    /// With one digit after the point.
+    var tenths: String {
+        let value = (self * 10).rounded() / 10
+        return value == 0 ? "0.0" : String(value)
+    }
+}

@@ -1,0 +1,142 @@
+import LayoutEngine
+
+/// A live source whose picture and sound say by themselves when they were made: an `ffmpeg` process, so that the
+/// program is judged with an encoder and a muxer that are not ours.
+///
+/// Picture: a plain colour, a `SourceMark` that counts pictures, and a patch that is white for one picture a second.
+/// Sound: a steady tone, and a beep that begins at exactly the instant of each flash.
+public struct SyntheticPublisher: Hashable, Codable, Sendable {
+    /// How the H.264 stream says which colour space it is in.
+    public enum ColourTag: String, Hashable, Codable, Sendable, CaseIterable {
+        /// Not at all: players guess.
+        case none
+        case bt709
+        case bt601
+    }
+
+    /// 0…15, shown in the mark.
+    public var id: Int
+    /// In pixels, even.
+    public var width: Int
+    public var height: Int
+    /// Whole pictures a second.
+    public var fps: Int
+    /// Consecutive B-frames; 0 = an encoder without delay.
+    public var bFrames: Int
+    /// From keyframe to keyframe.
+    public var gopSeconds: Double
+    /// In Hz.
+    public var sampleRate: Int
+    /// 1 or 2.
+    public var channels: Int
+    /// False = digital silence: whatever is heard when this source comes or goes is the others'.
+    public var hasSound: Bool
+    public var colour: RGB
+    public var colourTag: ColourTag
+    /// In bit/s.
+    public var videoBitrate: Int
+    /// Ends by itself after this; `nil` = never.
+    public var seconds: Double?
+
+    public init(
+        id: Int, width: Int = 720, height: Int = 1280, fps: Int = 20, bFrames: Int = 0, gopSeconds: Double = 2,
+        sampleRate: Int = 48000, channels: Int = 2, hasSound: Bool = true, colour: RGB? = nil,
+        colourTag: ColourTag = .none, videoBitrate: Int = 1_300_000, seconds: Double? = nil
+    ) {
+        self.id = id
+        self.width = width
+        self.height = height
+        self.fps = fps
+        self.bFrames = bFrames
+        self.gopSeconds = gopSeconds
+        self.sampleRate = sampleRate
+        self.channels = channels
+        self.hasSound = hasSound
+        self.colour = colour ?? SyntheticPublisher.colours[id % SyntheticPublisher.colours.count]
+        self.colourTag = colourTag
+        self.videoBitrate = videoBitrate
+        self.seconds = seconds
+    }
+
+    private static let colours = [
+        RGB(red: 90, green: 90, blue: 90), RGB(red: 200, green: 50, blue: 50), RGB(red: 40, green: 90, blue: 200),
+        RGB(red: 40, green: 150, blue: 70), RGB(red: 200, green: 150, blue: 40),
+    ]
+
+    /// Amplitude of the steady tone, of full scale.
+    static let toneAmplitude = 0.1
+    /// Highest amplitude of a beep, of full scale.
+    static let beepAmplitude = 0.3
+    /// Length of a beep; its amplitude is half a sine, squared, so that its middle is its centre of energy.
+    static let beepSeconds = 0.04
+
+    /// Frequency of the steady tone in Hz. A whole number: one second of it joins the next without a seam.
+    public var toneFrequency: Int { 440 + 110 * id }
+    /// Frequency of the beep in Hz, far from every source's tone and beep.
+    public var beepFrequency: Int { 2000 + 400 * id }
+
+    /// Arguments for `ffmpeg`, that pushes to `url` (RTMP) in real time.
+    public func arguments(url: String) -> [String] {
+        var arguments = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
+        arguments += ["-re", "-f", "lavfi", "-i", pictureGraph, "-re", "-f", "lavfi", "-i", soundGraph]
+        if let seconds { arguments += ["-t", "\(seconds)"] }
+        arguments += videoEncoder
+        arguments += ["-c:a", "aac", "-b:a", "\(64_000 * channels)", "-ar", "\(sampleRate)", "-ac", "\(channels)"]
+        return arguments + ["-flvflags", "no_duration_filesize", "-f", "flv", url]
+    }
+
+    private var videoEncoder: [String] {
+        let gop = max(1, Int((gopSeconds * Double(fps)).rounded()))
+        var arguments = ["-c:v", "libx264", "-preset", "veryfast", "-threads", "1", "-pix_fmt", "yuv420p"]
+        arguments +=
+            bFrames == 0 ? ["-tune", "zerolatency"] : ["-bf", "\(bFrames)", "-x264-params", "rc-lookahead=10"]
+        arguments += ["-g", "\(gop)", "-keyint_min", "\(gop)", "-sc_threshold", "0"]
+        arguments += ["-b:v", "\(videoBitrate)", "-maxrate", "\(videoBitrate)", "-bufsize", "\(videoBitrate)"]
+        switch colourTag {
+        case .none: break
+        case .bt709:
+            arguments += ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
+            arguments += ["-color_range", "tv"]
+        case .bt601:
+            arguments += ["-colorspace", "smpte170m", "-color_primaries", "smpte170m", "-color_trc", "smpte170m"]
+            arguments += ["-color_range", "tv"]
+        }
+        return arguments
+    }
+
+    private var pictureGraph: String {
+        let geometry = MarkGeometry(width: width, height: height)
+        let base = ColourSample(colour, matrix: colourTag == .bt709 ? .bt709 : .bt601)
+        var filters = ["color=c=gray:s=\(width)x\(height):r=\(fps)", "format=yuv420p"]
+        filters.append(
+            "lutyuv=y=\(Int(base.luma.rounded())):u=\(Int(base.blue.rounded())):v=\(Int(base.red.rounded()))")
+        filters.append(SyntheticPublisher.box(geometry.flash, colour: "black"))
+        filters.append(SyntheticPublisher.box(geometry.flash, colour: "white", when: "not(mod(n,\(fps)))"))
+        filters.append(SyntheticPublisher.box(geometry.mark, colour: "black"))
+        for (index, expression) in SourceMark.cellExpressions(source: id).enumerated() where expression != "0" {
+            let cell = PixelRectangle(
+                x: geometry.mark.x + index % SourceMark.side * geometry.cell,
+                y: geometry.mark.y + index / SourceMark.side * geometry.cell,
+                width: geometry.cell, height: geometry.cell)
+            filters.append(SyntheticPublisher.box(cell, colour: "white", when: expression))
+        }
+        return filters.joined(separator: ",")
+    }
+
+    private static func box(_ area: PixelRectangle, colour: String, when expression: String? = nil) -> String {
+        "drawbox=x=\(area.x):y=\(area.y):w=\(area.width):h=\(area.height):color=\(colour):t=fill"
+            + (expression.map { ":enable='\($0)'" } ?? "")
+    }
+
+    private var soundGraph: String {
+        let length = SyntheticPublisher.beepSeconds
+        let tone = "\(SyntheticPublisher.toneAmplitude)*sin(2*PI*\(toneFrequency)*t)"
+        let shape = "lt(t,\(length))*pow(sin(PI*t/\(length)),2)"
+        let beep = "\(SyntheticPublisher.beepAmplitude)*sin(2*PI*\(beepFrequency)*t)*\(shape)"
+        let channel = hasSound ? "\(tone)+\(beep)" : "0"
+        let expressions = Array(repeating: channel, count: channels).joined(separator: "|")
+        // One second is computed once and then repeated: evaluating it for every sample costs a tenth of a core.
+        return "aevalsrc=exprs='\(expressions)':s=\(sampleRate):d=1:c=\(channels == 1 ? "mono" : "stereo")"
+            + ",aloop=loop=-1:size=\(sampleRate)"
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// Measures test tones and beeps in decoded sound. Pure.
+enum ToneAnalysis {
+    /// Amplitude (of full scale) and phase (radians, relative to sample 0) of a steady tone around sample `centre`.
+    ///
+    /// - Parameter length: Samples looked at, under a Hann window: tones at least `2 · rate / length` Hz apart do not
+    ///   disturb each other.
+    /// - Returns: `nil` where the window is not wholly inside the samples.
+    static func tone(
+        _ samples: [Float], sampleRate: Int, frequency: Double, centre: Int, length: Int
+    ) -> (amplitude: Double, phase: Double)? {
+        let start = centre - length / 2
+        guard start >= 0, start + length <= samples.count, length > 1 else { return nil }
+        let step = 2 * Double.pi * frequency / Double(sampleRate)
+        var (real, imaginary, weight) = (0.0, 0.0, 0.0)
+        for index in 0..<length {
+            let window = 0.5 - 0.5 * cos(2 * Double.pi * (Double(index) + 0.5) / Double(length))
+            let angle = step * Double(start + index)
+            let value = Double(samples[start + index]) * window
+            real += value * cos(angle)
+            imaginary -= value * sin(angle)
+            weight += window
+        }
+        return (2 * (real * real + imaginary * imaginary).squareRoot() / weight, atan2(imaginary, real))
+    }
+
+    /// The difference of two phases in degrees, −180…180.
+    static func phaseJump(from before: Double, to after: Double) -> Double {
+        let difference = (after - before) * 180 / Double.pi
+        return difference - 360 * (difference / 360).rounded()
+    }
+
+    /// The sample positions of the middles of all beeps at `frequency`.
+    ///
+    /// A beep is where the band around the frequency rises above `threshold` (amplitude); its middle is the centre of
+    /// its energy, which neither the encoder's window nor the threshold moves.
+    static func beeps(_ samples: [Float], sampleRate: Int, frequency: Double, threshold: Double) -> [Double] {
+        // Blocks of 2.5 ms: their spectrum has its zeros at multiples of 400 Hz, where the other sources' beeps are.
+        let block = sampleRate / 400
+        let count = samples.count / max(1, block)
+        guard block > 0, count > 2 else { return [] }
+        var blocks: [(real: Double, imaginary: Double)] = []
+        blocks.reserveCapacity(count)
+        let step = 2 * Double.pi * frequency / Double(sampleRate)
+        let (turnReal, turnImaginary) = (cos(step), -sin(step))
+        samples.withUnsafeBufferPointer { buffer in
+            for index in 0..<count {
+                let angle = step * Double(index * block)
+                var (rotorReal, rotorImaginary) = (cos(angle), -sin(angle))
+                var (real, imaginary) = (0.0, 0.0)
+                for position in index * block..<(index + 1) * block {
+                    let value = Double(buffer[position])
+                    real += value * rotorReal
+                    imaginary += value * rotorImaginary
+                    let next = rotorReal * turnReal - rotorImaginary * turnImaginary
+                    rotorImaginary = rotorReal * turnImaginary + rotorImaginary * turnReal
+                    rotorReal = next
+                }
+                blocks.append((real, imaginary))
+            }
+        }
+        // Neighbouring blocks are summed: what is left of the tones falls by half again.
+        let energies = (0..<count - 1).map { index -> Double in
+            let real = blocks[index].real + blocks[index + 1].real
+            let imaginary = blocks[index].imaginary + blocks[index + 1].imaginary
+            return (real * real + imaginary * imaginary) / Double(block * block)
+        }
+        let limit = threshold * threshold
+        var found: [Double] = []
+        var index = 0
+        while index < energies.count {
+            guard energies[index] > limit else {
+                index += 1
+                continue
+            }
+            var end = index
+            while end < energies.count && energies[end] > limit { end += 1 }
+            var (energy, moment) = (0.0, 0.0)
+            for position in max(0, index - 4)..<min(energies.count, end + 4) {
+                energy += energies[position]
+                moment += energies[position] * Double(position + 1)
+            }
+            found.append(moment / energy * Double(block))
+            index = end + 4
+        }
+        return found
+    }
+
+    /// The highest broadband peak in a range of samples, in dB of full scale: the height of a step in the waveform
+    /// that would look the same. Steady tones and soft beeps below a few kHz do not count.
+    static func clickLevel(_ samples: [Float], range: Range<Int>) -> Double? {
+        let range = range.clamped(to: 0..<samples.count)
+        guard range.count > 5 else { return nil }
+        var peak: Float = 0
+        for index in range.lowerBound..<range.upperBound - 4 {
+            // Fourth difference: gain 16 at the highest frequency, 0.02 at an eighth of that; 3 for a step of 1.
+            let value =
+                samples[index] - 4 * samples[index + 1] + 6 * samples[index + 2] - 4 * samples[index + 3]
+                + samples[index + 4]
+            peak = max(peak, abs(value))
+        }
+        return 20 * log10(max(Double(peak) / 3, 1e-7))
+    }
+}

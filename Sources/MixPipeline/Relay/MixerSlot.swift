@@ -1,0 +1,68 @@
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// A program's current mixer and what it has been told.
+struct MixerSlot {
+    let generation: Int
+    let process: MixerProcess
+    /// `nil` while the process only waits, warm.
+    private(set) var setup: MixerSetup?
+    private(set) var scene: Scene?
+    /// What it told before it ended, or why it was killed.
+    var failure: String?
+    private var audible: [SourceID] = []
+    private var sources: Set<SourceID> = []
+
+    init(generation: Int, process: MixerProcess) {
+        self.generation = generation
+        self.process = process
+    }
+
+    var feed: Feed { .mixer(generation) }
+    var isRunning: Bool { setup != nil }
+
+    mutating func start(_ setup: MixerSetup) {
+        self.setup = setup
+        process.send(.start(setup))
+    }
+
+    /// Shows `scene` from the next frame on.
+    mutating func show(_ scene: Scene, audible: [SourceID]) {
+        guard isRunning, scene != self.scene || audible != self.audible else { return }
+        self.scene = scene
+        self.audible = audible
+        process.send(.scene(scene, audible: audible))
+    }
+
+    /// Replays what a decoder needs to begin with this source.
+    mutating func replay(_ source: SourceID, _ timeline: SourceTimeline) {
+        guard isRunning, sources.insert(source).inserted else { return }
+        for configuration in [timeline.video, timeline.audio].compactMap({ $0 }) {
+            process.send(.configuration(source, configuration))
+        }
+        for frame in timeline.currentGOP { process.send(.frame(source, frame)) }
+    }
+
+    func configure(_ source: SourceID, _ configuration: CodecConfiguration) {
+        guard sources.contains(source) else { return }
+        process.send(.configuration(source, configuration))
+    }
+
+    func send(_ frame: EncodedFrame, of source: SourceID) {
+        guard sources.contains(source) else { return }
+        process.send(.frame(source, frame))
+    }
+
+    mutating func remove(_ source: SourceID) {
+        guard sources.remove(source) != nil else { return }
+        process.send(.ended(source))
+    }
+
+    /// Whether a picture of this size and rate can be shown without another mixer.
+    func fits(_ canvas: Canvas) -> Bool {
+        guard let setup else { return true }
+        return setup.canvas.width == canvas.width && setup.canvas.height == canvas.height
+            && setup.canvas.fps == canvas.fps
+    }
+}

@@ -1,0 +1,174 @@
+import MixModel
+import ProgramSplicer
+
+/// One planned source: its connection, its reader and its timeline.
+struct PulledSource {
+    var planned: PlannedSource
+    var timeline = SourceTimeline()
+    /// Counts connections, so that late bytes of an old one are told apart.
+    private(set) var attempt = 0
+    private(set) var failures = 0
+    /// Why it does not work; shown to operators.
+    private(set) var error: String?
+    /// Program time of the next attempt; `nil` while connected.
+    private(set) var retryAt: MediaTime?
+    /// Program time at which the first keyframe of this connection arrived.
+    private(set) var firstKeyframeAt: MediaTime?
+    /// When it left the plan; it is pulled on until it is off air.
+    var removedAt: MediaTime?
+
+    private var reader = FLVReader()
+    private var pull: (any SourcePull)?
+    private var isUnsupported = false
+    /// Program time at which it was planned.
+    private let plannedAt: MediaTime
+    /// Program times of this connection's beginning and of its first frame.
+    private var connectedAt: MediaTime?
+    private var firstFrameAt: MediaTime?
+    /// Errors that were told since the source was well last.
+    private var told: [String] = []
+
+    /// A source is told to be stalled after this much silence.
+    static let silence = MediaTime.milliseconds(1000)
+    /// A connection that brings nothing for so long is told of; longer than a server may take to answer at all.
+    static let patience = MediaTime.seconds(6)
+    /// Somebody of whom nothing has come for so long is left out of the picture; before a mix would show an empty pane.
+    static let absence = MediaTime.milliseconds(2500)
+    /// A connection is good when it has brought frames for so long: an unsupported track may come late.
+    static let trial = MediaTime.seconds(1)
+    /// A flapping source does not fill the timeline.
+    private static let mostTold = 8
+
+    private static let nothingCame = "connected, but no media came: is this stream being published?"
+
+    init(planned: PlannedSource, now: MediaTime) {
+        self.planned = planned
+        plannedAt = now
+    }
+
+    /// The same stream at another address: it begins anew, and bytes of the old connection are told apart.
+    init(planned: PlannedSource, replacing old: PulledSource, now: MediaTime) {
+        self.planned = planned
+        plannedAt = now
+        attempt = old.attempt
+    }
+
+    /// A new connection was begun. The one before must have been taken out with `disconnect()`.
+    mutating func connected(_ pull: any SourcePull, now: MediaTime) {
+        reader = FLVReader()
+        retryAt = nil
+        firstKeyframeAt = nil
+        firstFrameAt = nil
+        connectedAt = now
+        self.pull = pull
+    }
+
+    /// Gives up the connection; whoever takes it has to close it. Late bytes of it do not count any more.
+    mutating func disconnect() -> (any SourcePull)? {
+        attempt += 1
+        defer { pull = nil }
+        return pull
+    }
+
+    /// Parses what arrived.
+    mutating func read(_ bytes: [UInt8], now: MediaTime) -> [FLVReader.Item] {
+        do {
+            let items = try reader.push(bytes)
+            if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
+            if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
+                failures = 0
+                error = nil
+                isUnsupported = false
+            }
+            if firstKeyframeAt == nil, items.contains(where: { $0.isIDR }) { firstKeyframeAt = now }
+            return items
+        } catch {
+            if case .unsupportedCodec = error { isUnsupported = true }
+            failed(reason: error.description, now: now)
+            return []
+        }
+    }
+
+    /// The server ended the connection, or it could not be made.
+    mutating func ended(reason: String, now: MediaTime) {
+        // A server that waits for a publisher, and bytes that are no stream, end without an error of their own.
+        let isMute = firstFrameAt == nil && reason == FLVElementPull.endOfStream
+        failed(reason: isMute ? PulledSource.nothingCame : reason, now: now)
+    }
+
+    /// The connection is over or of no use; it is tried again, later each time.
+    private mutating func failed(reason: String, now: MediaTime) {
+        failures += 1
+        error = reason
+        let wait = isUnsupported ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
+        retryAt = now + .seconds(wait)
+    }
+
+    /// True when the connection has to be made anew.
+    func isDue(now: MediaTime) -> Bool { retryAt.map { now >= $0 } ?? false }
+
+    /// True while it is wanted, connected, and delivers: no deadline of it is near.
+    func isSteady(now: MediaTime) -> Bool {
+        removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.silence / 4 } ?? false
+    }
+
+    func isSilent(now: MediaTime) -> Bool {
+        lastOfTrack.map { now - $0 > PulledSource.silence } ?? true
+    }
+
+    /// When something of the track came last by which the source is judged.
+    private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
+
+    /// Whether there is nothing to show of it, and not just because it has only begun.
+    func isAbsent(now: MediaTime) -> Bool {
+        isUnsupported || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
+    }
+
+    func fact(now: MediaTime) -> ProgramDirector.SourceFact {
+        ProgramDirector.SourceFact(
+            isDecodable: timeline.isDecodable(at: now) && !isUnsupported, isSilent: isSilent(now: now),
+            hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
+            isSettled: timeline.clock.isSettled(at: now))
+    }
+
+    func status(now: MediaTime) -> SourceStatus {
+        let state: SourceStatus.State =
+            if isUnsupported {
+                .failed
+            } else if retryAt != nil {
+                .recovering
+            } else if timeline.lastArrival == nil {
+                .connecting
+            } else {
+                isSilent(now: now) ? .stalled : .live
+            }
+        let isOverdue =
+            state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
+        return SourceStatus(
+            id: planned.id, state: state, error: error ?? (isOverdue ? PulledSource.nothingCame : nil),
+            isAbsent: isAbsent(now: now))
+    }
+
+    /// What operators have not been told yet: a new error, or that the source is well again.
+    mutating func news(now: MediaTime) -> (code: String, message: String)? {
+        let status = status(now: now)
+        if let error = status.error {
+            guard !told.contains(error), told.count < PulledSource.mostTold else { return nil }
+            told.append(error)
+            return ("source-\(status.state)", "\(status.id): \(error)")
+        }
+        guard status.state == .live, !told.isEmpty else { return nil }
+        told = []
+        return ("source-live", "\(status.id) is live")
+    }
+}
+
+extension FLVReader.Item {
+    var isIDR: Bool {
+        if case .frame(let frame) = self { frame.isIDR } else { false }
+    }
+
+    var isFrame: Bool {
+        if case .frame = self { true } else { false }
+    }
+}

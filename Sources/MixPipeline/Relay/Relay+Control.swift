@@ -1,0 +1,139 @@
+import Foundation
+import MixModel
+import ProgramSplicer
+
+/// One connection on the relay's socket.
+struct Connection {
+    enum Role {
+        /// Its first line has not come yet.
+        case unknown
+        case control
+        case viewer
+    }
+
+    /// A viewer that is this far behind, in bytes, is disconnected: about half a minute of a program.
+    static let viewerLimit = 8 << 20
+
+    let channel: SocketChannel
+    var role = Role.unknown
+    var lines = LineBuffer()
+}
+
+extension Relay {
+    func accept(_ descriptor: Int32) {
+        connectionCount += 1
+        let id = connectionCount
+        let channel = SocketChannel(
+            descriptor: descriptor, label: "relay.connection.\(id)",
+            onBytes: { [inbox] bytes in inbox.yield(.received(connection: id, bytes: bytes)) },
+            onClosed: { [inbox] in inbox.yield(.disconnected(connection: id)) })
+        connections[id] = Connection(channel: channel)
+    }
+
+    func disconnected(_ id: Int) {
+        connections[id]?.channel.close()
+        connections[id] = nil
+        if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
+    }
+
+    func received(_ bytes: [UInt8], on id: Int) {
+        guard let lines = connections[id]?.lines.push(bytes) else { return disconnected(id) }
+        for line in lines {
+            do {
+                try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
+            } catch {
+                logger.error("unreadable command: \(error)")
+                reply(.refused(reason: "unreadable command: \(error)"), on: id)
+            }
+        }
+    }
+
+    private func handle(_ command: RelayCommand, on id: Int) throws {
+        switch command {
+        case .hello(let version) where version == RelayCommand.version:
+            connections[id]?.role = .control
+            orphanSince = nil
+            reply(.status(status), on: id)
+        case .hello(let version):
+            reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: id)
+        case .viewFLV:
+            connections[id]?.role = .viewer
+            connections[id]?.channel.send(viewerPreamble)
+        case .apply(let plan):
+            apply(plan)
+        case .drain:
+            isDraining = true
+        }
+    }
+
+    /// A plan is the whole of what is wanted; one that is not newer changes nothing.
+    private func apply(_ plan: ProgramPlan) {
+        guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
+        logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
+        self.plan = plan
+        planAppliedAt = now
+        if case .bypass = plan.mode { mixerError = nil }
+        let planned = Dictionary(plan.sources.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        for (id, source) in planned {
+            if let known = sources[id], known.planned.url == source.url {
+                sources[id]?.planned = source
+                sources[id]?.removedAt = nil
+            } else {
+                disconnect(id)
+                sources[id] =
+                    sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
+                    ?? PulledSource(planned: source, now: now)
+                mixer?.remove(id)
+                connect(id)
+            }
+        }
+        let removedAt = now
+        for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
+            sources[id]?.removedAt = removedAt
+        }
+        applyOutputs(plan.outputs)
+        reconsider()
+        reportStatus()
+    }
+
+    private func applyOutputs(_ planned: [PlannedOutput]) {
+        for output in planned where outputs[output.id] == nil {
+            outputs[output.id] = RTMPOutput(output, preamble: program.preamble + program.currentGOP)
+        }
+        for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
+            endings.append { await output.close() }
+            outputs[id] = nil
+        }
+    }
+
+    func note(code: String, _ message: String) {
+        logger.warning("\(code): \(message)")
+        send(.note(code: code, message: message))
+    }
+
+    func send(_ report: RelayReport) {
+        for (id, connection) in connections where connection.role == .control { reply(report, on: id) }
+    }
+
+    func reportStatus() {
+        lastStatusAt = now
+        send(.status(status))
+    }
+
+    private func reply(_ report: RelayReport, on id: Int) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        guard let data = try? encoder.encode(report) else { return }
+        connections[id]?.channel.send([UInt8](data) + [0x0A])
+    }
+
+    private var status: RelayStatus {
+        let now = now
+        return RelayStatus(
+            task: configuration.task, processID: getpid(), revision: plan?.revision ?? 0,
+            onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
+            scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
+            sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
+            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError)
+    }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import LayoutEngine
+import Logging
+import MixModel
+import ProgramSplicer
+
+/// Owns one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
+///
+/// Everything that happens arrives as a `RelayInput` and is handled one at a time by `run()`, so that nothing about a
+/// program needs a lock. Decisions are made by pure types (`ProgramDirector`, `Splicer`); the relay performs them.
+public actor Relay {
+    public struct Configuration: Sendable {
+        public var task: TaskID
+        /// Where the relay listens, at most 100 bytes.
+        public var socketPath: String
+        /// How long it keeps the program on air while no orchestrator is connected, in seconds.
+        public var orphanTimeout: Double
+        /// The `mixworker` binary, for mixers.
+        public var worker: URL
+
+        public init(task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL) {
+            self.task = task
+            self.socketPath = socketPath
+            self.orphanTimeout = orphanTimeout
+            self.worker = worker
+        }
+    }
+
+    /// How long a source that left the plan is pulled on, at least.
+    static let farewell = MediaTime.milliseconds(300)
+
+    let configuration: Configuration
+    let logger: Logger
+    let inputs: AsyncStream<RelayInput>
+    let inbox: AsyncStream<RelayInput>.Continuation
+    let ticker: Ticker
+    /// CLOCK_MONOTONIC at program time 0, in ns.
+    let programStart = MonotonicClock.now
+    let director = ProgramDirector()
+
+    var plan: ProgramPlan?
+    var planAppliedAt = MediaTime.zero
+    var sources: [SourceID: PulledSource] = [:]
+    var splicer = Splicer()
+    var program = FLVProgram()
+    var outputs: [OutputID: RTMPOutput] = [:]
+    var connections: [Int: Connection] = [:]
+    var connectionCount = 0
+
+    var mixer: MixerSlot?
+    /// A mixer that goes off air when the next one takes over.
+    var outgoingMixer: MixerSlot?
+    var mixerGeneration = 0
+    var mixerFailures = 0
+    var mixerRetryAt = MediaTime.zero
+    /// Why there is no mixer although one is wanted.
+    var mixerError: String?
+    /// Reasons that were told since a mixer was healthy last.
+    var toldMixerErrors: Set<String> = []
+    /// What a mixer shows while the plan's own scene waits for a source.
+    var sceneOnAir: Scene?
+
+    var lastStatusAt = MediaTime.zero
+    /// Who has not come, as it was reported last.
+    private var absentSources: Set<SourceID> = []
+    var orphanSince: MediaTime?
+    var isDraining = false
+    /// What has been given up and takes time to end; `run()` owns the tasks in which that happens.
+    var endings: [@Sendable () async -> Void] = []
+
+    public init(_ configuration: Configuration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        (inputs, inbox) = AsyncStream.makeStream()
+        ticker = Ticker { [inbox] in inbox.yield(.tick) }
+    }
+
+    /// Serves until it is drained, told to terminate, or orphaned for too long. Every output is closed when it returns.
+    ///
+    /// - Throws: when it cannot listen on its socket.
+    public func run() async throws {
+        let listener = try UnixListener(path: configuration.socketPath) { [inbox] descriptor in
+            inbox.yield(.connected(descriptor: descriptor))
+        }
+        ticker.start()
+        orphanSince = .zero
+        await withDiscardingTaskGroup { group in
+            for await input in inputs {
+                handle(input)
+                for end in endings { group.addTask { await end() } }
+                endings = []
+                if isDraining { break }
+            }
+            ticker.stop()
+            listener.close()
+            endAll()
+            for end in endings { group.addTask { await end() } }
+        }
+    }
+
+    /// Asks `run()` to end, from any thread.
+    public nonisolated func terminate() { inbox.yield(.terminate) }
+
+    /// Program time now.
+    var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now - programStart) }
+
+    private func handle(_ input: RelayInput) {
+        switch input {
+        case .connected(let descriptor): accept(descriptor)
+        case .received(let connection, let bytes): received(bytes, on: connection)
+        case .disconnected(let connection): disconnected(connection)
+        case .pulled(let source, let attempt, let bytes, let arrival):
+            guard sources[source]?.attempt == attempt else { return }
+            pulled(bytes, of: source, arrival: MediaTime(nanoseconds: arrival - programStart))
+        case .pullEnded(let source, let attempt, let reason):
+            guard sources[source]?.attempt == attempt else { return }
+            logger.debug("source \(source) ended: \(reason)")
+            sources[source]?.ended(reason: reason, now: now)
+            disconnect(source)
+            tellNews(of: source)
+            reconsider()
+        case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .tick: tick()
+        case .terminate: isDraining = true
+        }
+    }
+
+    /// The heart of the relay: a packet goes through the splicer first, because a splice decided on it must reach the
+    /// mixer before the packet does, and then to the mixer.
+    private func pulled(_ bytes: [UInt8], of id: SourceID, arrival: MediaTime) {
+        let isNew = sources[id]?.firstKeyframeAt == nil
+        guard let items = sources[id]?.read(bytes, now: arrival) else { return }
+        if isNew, sources[id]?.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
+        if sources[id]?.retryAt != nil {
+            disconnect(id)
+            tellNews(of: id)
+            // What it sent before its unsupported track was noticed is not to be shown.
+            if sources[id]?.status(now: now).state == .failed { mixer?.remove(id) }
+        }
+        let feed = Feed.source(id)
+        for item in items {
+            let isCopied = splicer.onAir == feed
+            let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.shows(id) ?? false
+            let events = sources[id]?.timeline.accept(
+                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied)
+            for event in events ?? [] {
+                switch event {
+                case .configuration(let configuration):
+                    logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
+                    splicer.configure(feed, configuration)
+                    mixer?.configure(id, configuration)
+                case .discontinuity:
+                    logger.notice("source \(id): its timestamps jumped; mapped anew")
+                case .frame(let frame):
+                    if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
+                        splicer.setInterval(interval, of: feed)
+                    }
+                    perform(splicer.frame(frame, of: feed, now: arrival))
+                    mixer?.send(frame, of: id)
+                }
+            }
+        }
+        if splicer.onAir != feed || splicer.target != feed { reconsider() }
+    }
+
+    private func tick() {
+        let now = now
+        for id in Array(sources.keys) {
+            tellNews(of: id)
+            if sources[id]?.isDue(now: now) ?? false { connect(id) }
+            if splicer.onAir == .source(id), sources[id]?.isSilent(now: now) ?? true {
+                perform(splicer.ended(.source(id), now: now))
+            }
+        }
+        perform(splicer.advance(to: now))
+        reconsider()
+        removeIdleSources()
+        let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
+        if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
+        absentSources = absent
+        if let orphanSince, now - orphanSince > .seconds(configuration.orphanTimeout) {
+            logger.warning("no orchestrator for \(configuration.orphanTimeout) s: the program ends")
+            isDraining = true
+        }
+    }
+
+    func connect(_ id: SourceID) {
+        disconnect(id)
+        guard let source = sources[id] else { return }
+        let attempt = source.attempt
+        let pull = Pulls.open(source.planned.url) { [inbox] event in
+            switch event {
+            case .bytes(let bytes, let arrival):
+                inbox.yield(.pulled(id, attempt: attempt, bytes: bytes, arrival: arrival))
+            case .ended(let reason):
+                inbox.yield(.pullEnded(id, attempt: attempt, reason: reason))
+            }
+        }
+        sources[id]?.connected(pull, now: now)
+    }
+
+    /// A source's failure is told once, not at every attempt; the status always has it.
+    private func tellNews(of id: SourceID) {
+        guard let news = sources[id]?.news(now: now) else { return }
+        note(code: news.code, news.message)
+        reportStatus()
+    }
+
+    func disconnect(_ id: SourceID) {
+        if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
+    }
+
+    /// Sources that left the plan are let go once they are off air: make before break. A little later still, so that
+    /// a mixer can fade out what it has of their sound.
+    private func removeIdleSources() {
+        let now = now
+        for (id, source) in sources {
+            guard let removedAt = source.removedAt, now - removedAt > Relay.farewell else { continue }
+            guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
+            disconnect(id)
+            sources[id] = nil
+            perform(splicer.remove(.source(id), now: now))
+            mixer?.remove(id)
+        }
+    }
+
+    private func endAll() {
+        logger.info("the program ends")
+        for id in sources.keys { disconnect(id) }
+        for slot in [mixer, outgoingMixer].compactMap({ $0 }) { endings.append { await slot.process.end() } }
+        for connection in connections.values { connection.channel.finish() }
+        for output in outputs.values { endings.append { await output.close() } }
+    }
+}
+
+extension Scene {
+    func shows(_ source: SourceID) -> Bool { panes.contains { $0.source == source.rawValue } }
+}

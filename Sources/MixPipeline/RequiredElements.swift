@@ -1,0 +1,23 @@
+/// The GStreamer elements that the pipelines of relays and mixers name.
+public enum RequiredElements {
+    /// One element.
+    public struct Required: Hashable, Sendable {
+        public let name: String
+        /// What does not work without it.
+        public let purpose: String
+    }
+
+    public static let all: [Required] = [
+        Required(name: "rtmp2src", purpose: "pulling RTMP sources"),
+        Required(name: "souphttpsrc", purpose: "pulling HTTP-FLV sources"),
+        Required(name: "rtmp2sink", purpose: "pushing programs to RTMP destinations"),
+        Required(name: "appsrc", purpose: "every pipeline"),
+        Required(name: "appsink", purpose: "every pipeline"),
+        Required(name: "avdec_h264", purpose: "decoding pictures"),
+        Required(name: "avdec_aac", purpose: "decoding sound"),
+        Required(name: "audioconvert", purpose: "mixing sound"),
+        Required(name: "audioresample", purpose: "mixing sound of other rates"),
+        Required(name: "x264enc", purpose: "encoding the mix"),
+        Required(name: "avenc_aac", purpose: "encoding the mixed sound"),
+    ]
+}

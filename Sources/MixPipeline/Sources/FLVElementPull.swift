@@ -1,0 +1,101 @@
+import GStreamerKit
+import Synchronization
+
+/// What the pulls share: one GStreamer source element whose output is an FLV stream, and a sink that hands the bytes on
+/// as they come.
+///
+/// The sink neither waits for a clock nor prerolls: a source whose sound begins long before its first picture would
+/// otherwise block itself.
+final class FLVElementPull: Sendable {
+    private struct State {
+        var runner: Task<Void, Never>?
+        /// `nil` after the last event.
+        var receiver: (@Sendable (PullEvent) -> Void)?
+        var isStopped = false
+    }
+
+    /// The reason of an end without an error.
+    static let endOfStream = "the server ended the stream"
+
+    private let element: String
+    private let properties: [(String, String)]
+    private let redaction: URLRedaction
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - element: In the notation of `gst-launch-1.0`, without anything that comes from outside.
+    ///   - properties: Set one by one, so that a URL cannot be read as a part of a description.
+    init(
+        _ element: String, properties: [(String, String)], url: String,
+        onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) {
+        self.element = element
+        self.properties = properties
+        redaction = URLRedaction(url)
+        state = Mutex(State(receiver: onEvent))
+    }
+
+    func start() {
+        state.withLock { state in
+            guard !state.isStopped, state.runner == nil else { return }
+            state.runner = Task { await self.run() }
+        }
+    }
+
+    func stop() { _ = beginToStop() }
+
+    func close() async {
+        guard let runner = beginToStop() else { return }
+        await runner.value
+    }
+
+    private func beginToStop() -> Task<Void, Never>? {
+        state.withLock { state in
+            state.isStopped = true
+            state.receiver = nil
+            state.runner?.cancel()
+            return state.runner
+        }
+    }
+
+    /// Lives until the connection has ended or `stop()` was called: cancellation ends the loop over the events.
+    private func run() async {
+        let pipeline: Pipeline
+        do {
+            pipeline = try makePipeline()
+            guard !state.withLock({ $0.isStopped }) else { return }
+            try await pipeline.play()
+        } catch {
+            return end(with: error.message)
+        }
+        for await event in pipeline.events {
+            switch event {
+            case .warning: continue
+            case .error(let failure): end(with: failure.message)
+            case .endOfStream: end(with: pipeline.firstError?.message ?? Self.endOfStream)
+            }
+            break
+        }
+        await pipeline.tearDown(within: .seconds(2))
+    }
+
+    private func makePipeline() throws(GStreamerError) -> Pipeline {
+        let pipeline = try Pipeline("\(element) name=source ! appsink name=out sync=false async=false", name: "pull")
+        let source = try pipeline.element("source")
+        for (property, value) in properties { try source.set(property, to: value) }
+        try pipeline.appSink("out") { [weak self] sample in
+            let arrival = MonotonicClock.now
+            guard let receiver = self?.state.withLock({ $0.receiver }) else { return }
+            receiver(.bytes(sample.bytes, arrivedAt: arrival))
+        }
+        return pipeline
+    }
+
+    private func end(with reason: String) {
+        let receiver = state.withLock { state in
+            defer { state.receiver = nil }
+            return state.receiver
+        }
+        receiver?(.ended(reason: redaction.clean(reason)))
+    }
+}

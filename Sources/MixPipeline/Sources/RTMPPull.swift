@@ -1,0 +1,31 @@
+/// Pulls a stream over RTMP or RTMPS, one FLV tag per event.
+///
+/// Through `rtmp2src`: docs/adr/0001-rtmp-source.md has the measurements.
+public final class RTMPPull: SourcePull {
+    private let pull: FLVElementPull
+
+    /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
+    /// - Parameters:
+    ///   - url: `rtmp://` or `rtmps://` host, application and stream.
+    ///   - connectTimeout: For every step of making the connection, in whole seconds.
+    ///   - idleTimeout: The connection ends when nothing has come for so long, in whole seconds; 0 = never. Also the
+    ///     longest wait for somebody to publish.
+    public static func open(
+        _ url: String, connectTimeout: Int = 5, idleTimeout: Int = 15,
+        onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) -> any SourcePull {
+        let pull = FLVElementPull(
+            "rtmp2src",
+            properties: [
+                ("location", url), ("timeout", "\(max(1, connectTimeout))"),
+                ("idle-timeout", "\(max(0, idleTimeout))"),
+            ], url: url, onEvent: onEvent)
+        pull.start()
+        return RTMPPull(pull)
+    }
+
+    private init(_ pull: FLVElementPull) { self.pull = pull }
+
+    public func stop() { pull.stop() }
+    public func close() async { await pull.close() }
+}

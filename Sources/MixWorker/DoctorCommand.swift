@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+import GStreamerKit
+import MixPipeline
+
+/// `mixworker doctor`: whether this machine has every GStreamer element that relays and mixers are made of.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Checks that the GStreamer elements are installed and names the missing Debian packages.")
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    private struct Finding: Encodable {
+        var element: String
+        var purpose: String
+        var package: String?
+    }
+
+    private struct Report: Encodable {
+        var healthy: Bool
+        var checked: Int
+        var missing: [Finding]
+    }
+
+    func run() async throws {
+        try GStreamerRuntime.start()
+        let missing = GStreamerRuntime.missingElements(RequiredElements.all.map(\.name)).map { element in
+            Finding(
+                element: element.name,
+                purpose: RequiredElements.all.first { $0.name == element.name }?.purpose ?? "",
+                package: element.package)
+        }
+        let report = Report(healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing)
+        if json {
+            print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+        } else if report.healthy {
+            print("all \(report.checked) GStreamer elements are there")
+        } else {
+            for finding in missing {
+                let cure = finding.package.map { "apt-get install \($0)" } ?? "no Debian package is known for it"
+                print("missing element \(finding.element) (\(finding.purpose)): \(cure)")
+            }
+        }
+        if !report.healthy { throw ExitCode.failure }
+    }
+}

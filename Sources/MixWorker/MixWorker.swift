@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// The media side of the service: each subcommand is one process.
+@main
+struct MixWorker: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mixworker",
+        abstract: "Carries, mixes and checks live streams. Started by mixorchestrator.",
+        subcommands: [
+            RelayCommandLine.self,
+            MixerCommandLine.self,
+            ProbeCommand.self,
+            PublishCommand.self,
+            DoctorCommand.self,
+        ])
+}

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import GStreamerKit
+import Logging
+import MixModel
+import MixPipeline
+
+/// `mixworker mixer`
+struct MixerCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mixer",
+        abstract: "Decodes sources, composes and encodes them for one relay.",
+        discussion: """
+            Started by `mixworker relay` with one end of a socket pair as its standard input; messages travel in both
+            directions over it. Ends when the socket is closed. Writes nothing to standard output and its log to
+            standard error.
+            """)
+
+    @Option(help: "x264 preset: ultrafast, superfast, veryfast, faster, fast, medium.")
+    var preset = EncoderTuning().preset
+
+    @Option(help: "Encoder threads per picture, 1 to 16.")
+    var threads = EncoderTuning().threads
+
+    func validate() throws {
+        guard ["ultrafast", "superfast", "veryfast", "faster", "fast", "medium"].contains(preset) else {
+            throw ValidationError("--preset: x264 has no preset '\(preset)' for live streams.")
+        }
+        guard (1...16).contains(threads) else { throw ValidationError("--threads must be 1 to 16.") }
+    }
+
+    func run() async throws {
+        try await serve()
+        // Outside of what held GStreamer's objects.
+        if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
+    }
+
+    private func serve() async throws {
+        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        let logger = Logger(label: "mixworker.mixer")
+        // A relay that is gone shows as a failed write.
+        signal(SIGPIPE, SIG_IGN)
+        let socket = MixerSocket(descriptor: FileHandle.standardInput.fileDescriptor)
+        guard socket.isSocket else {
+            throw ValidationError("The mixer is started by `mixworker relay` with a socket as standard input.")
+        }
+        let mixer = Mixer(tuning: EncoderTuning(preset: preset, threads: threads)) { report in
+            switch report {
+            case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
+            case .failed(let reason): logger.error("mixer failed: \(reason)")
+            case .configuration, .frame: break
+            }
+            socket.send(report)
+            // A mixer that cannot go on makes room for another: the relay sees the end of the socket.
+            if case .failed = report { socket.close() }
+        }
+        let reason = await withCheckedContinuation { continuation in
+            let reader = Thread {
+                continuation.resume(returning: socket.receive { mixer.handle($0) })
+            }
+            reader.name = "mixer-socket"
+            reader.start()
+        }
+        if let reason { logger.error("\(reason)") }
+        await mixer.stop()
+        if reason != nil { throw ExitCode.failure }
+    }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import Foundation
+import LayoutEngine
+import MixPipeline
+
+/// `mixworker publish`: a synthetic source. Becomes the `ffmpeg` process, so that its process identifier stays.
+struct PublishCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish", abstract: "Push a marked test picture and test tones to an RTMP address (runs ffmpeg).")
+
+    @Argument(help: "rtmp://host[:port]/application/name")
+    var url: String
+
+    @Option(help: "Number shown in the picture's mark, 0…15; also chooses tone and beep.")
+    var id = 1
+
+    @Option(help: "WIDTHxHEIGHT in pixels, even.")
+    var size = "720x1280"
+
+    @Option(help: "Whole pictures a second.")
+    var fps = 20
+
+    @Option(help: "B-frames in a row; 0 = encoder without delay.")
+    var bframes = 0
+
+    @Option(help: "Seconds from keyframe to keyframe.")
+    var gop = 2.0
+
+    @Option(help: "Audio samples a second: 8000…48000.")
+    var rate = 48000
+
+    @Option(help: "Audio channels: 1 or 2.")
+    var channels = 2
+
+    @Flag(help: "Silence instead of tone and beep.")
+    var silent = false
+
+    @Option(help: "Colour of the picture as #RRGGBB; by default chosen by the number.")
+    var colour: String?
+
+    @Option(help: "How the stream signals its colour space: none, bt709 or bt601.")
+    var colourSignal = "none"
+
+    @Option(help: "Video bit/s.")
+    var bitrate = 1_300_000
+
+    @Option(help: "Seconds after which it ends; by default never.")
+    var duration: Double?
+
+    @Flag(help: "Print the ffmpeg command instead of running it.")
+    var print = false
+
+    func run() throws {
+        let arguments = ["ffmpeg"] + (try publisher().arguments(url: url))
+        if print {
+            Swift.print(arguments.map(PublishCommand.quoted).joined(separator: " "))
+            return
+        }
+        var pointers = arguments.map { strdup($0) }
+        pointers.append(nil)
+        // Swift's threads block most signals, which ffmpeg would inherit: it could not be ended by SIGTERM.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        execvp("ffmpeg", pointers)
+        throw ValidationError("cannot run ffmpeg: \(String(cString: strerror(errno))); install the package ffmpeg")
+    }
+
+    private func publisher() throws -> SyntheticPublisher {
+        let numbers = size.split(separator: "x").compactMap { Int($0) }
+        guard numbers.count == 2, numbers.allSatisfy({ $0 >= 80 && $0 <= 4096 && $0 % 2 == 0 }) else {
+            throw ValidationError("--size \(size): expected WIDTHxHEIGHT, even numbers from 80 to 4096")
+        }
+        guard (0...15).contains(id) else { throw ValidationError("--id \(id): expected 0…15") }
+        guard (1...60).contains(fps) else { throw ValidationError("--fps \(fps): expected 1…60") }
+        guard (0...4).contains(bframes) else { throw ValidationError("--bframes \(bframes): expected 0…4") }
+        guard (1...2).contains(channels) else { throw ValidationError("--channels \(channels): expected 1 or 2") }
+        guard (8000...48000).contains(rate) else { throw ValidationError("--rate \(rate): expected 8000…48000") }
+        guard gop > 0, gop <= 20 else { throw ValidationError("--gop \(gop): expected more than 0, at most 20") }
+        guard let tag = SyntheticPublisher.ColourTag(rawValue: colourSignal) else {
+            throw ValidationError("--colour-signal \(colourSignal): expected none, bt709 or bt601")
+        }
+        var chosen: RGB?
+        if let colour {
+            guard let parsed = RGB(hex: colour) else {
+                throw ValidationError("--colour \(colour): expected #RRGGBB")
+            }
+            chosen = parsed
+        }
+        return SyntheticPublisher(
+            id: id, width: numbers[0], height: numbers[1], fps: fps, bFrames: bframes, gopSeconds: gop,
+            sampleRate: rate, channels: channels, hasSound: !silent, colour: chosen, colourTag: tag,
+            videoBitrate: bitrate,
+            seconds: duration)
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let plain = text.allSatisfy { $0.isLetter || $0.isNumber || "-_./:=,".contains($0) }
+        return plain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}

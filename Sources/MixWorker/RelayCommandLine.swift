@@ -1,0 +1,64 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import GStreamerKit
+import Logging
+import MixModel
+import MixPipeline
+
+/// `mixworker relay`: owns one program until it is drained.
+struct RelayCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relay",
+        abstract: "Owns one program: pulls its sources, splices them, pushes its outputs.",
+        discussion: """
+            Started by mixorchestrator, which tells it over the socket what to put on air. It keeps the last plan on \
+            air while nobody is connected, and ends itself after --orphan-timeout. SIGTERM closes its outputs and ends it.
+            """)
+
+    @Option(help: "Identifier of the task.")
+    var task: String
+
+    @Option(help: "Unix socket to listen on, at most 100 bytes long.")
+    var socket: String
+
+    @Option(help: "Seconds without an orchestrator after which the program ends.")
+    var orphanTimeout: Double = 300
+
+    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    var logLevel: Logger.Level = .info
+
+    func run() async throws {
+        try await serve()
+        // Outside of what held GStreamer's objects.
+        if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
+    }
+
+    private func serve() async throws {
+        // A session of its own: what ends the orchestrator's terminal must not end the program.
+        setsid()
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGTERM, SIG_IGN)
+        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        var logger = Logger(label: "relay")
+        logger.logLevel = logLevel
+        logger[metadataKey: "task"] = "\(task)"
+        let relay = Relay(
+            Relay.Configuration(
+                task: TaskID(task), socketPath: socket, orphanTimeout: orphanTimeout, worker: ownExecutable),
+            logger: logger)
+        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        terminate.setEventHandler { relay.terminate() }
+        terminate.resume()
+        defer { terminate.cancel() }
+        try await relay.run()
+    }
+
+    /// The link and not its target's name, so that a replaced binary is still found while this one runs.
+    private var ownExecutable: URL {
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(fileURLWithPath: path ?? CommandLine.arguments[0])
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

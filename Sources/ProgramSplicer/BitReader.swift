@@ -1,0 +1,54 @@
+/// Reads bits from the highest to the lowest; past the end it reads zeros and says so.
+struct BitReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+    /// An RBSP from the NAL unit's bytes: the 3 of `00 00 03` taken out (ITU-T H.264 §7.4.1.1).
+    init(removingEmulationPrevention bytes: some Sequence<UInt8>) {
+        var payload: [UInt8] = []
+        var zeros = 0
+        for byte in bytes {
+            if zeros >= 2, byte == 3 {
+                zeros = 0
+                continue
+            }
+            zeros = byte == 0 ? zeros + 1 : 0
+            payload.append(byte)
+        }
+        self.bytes = payload
+    }
+
+    var isPastEnd: Bool { position > bytes.count * 8 }
+
+    mutating func read(_ count: Int) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<count {
+            value = value << 1 | (flag() ? 1 : 0)
+        }
+        return value
+    }
+
+    mutating func flag() -> Bool {
+        defer { position += 1 }
+        guard position < bytes.count * 8 else { return false }
+        return bytes[position / 8] >> UInt8(7 - position % 8) & 1 == 1
+    }
+
+    mutating func skip(_ count: Int) { position += count }
+
+    /// ue(v), ITU-T H.264 §9.1; 0 when it is longer than 32 bits.
+    mutating func unsignedExpGolomb() -> UInt32 {
+        var zeros = 0
+        while zeros < 32, position < bytes.count * 8, !flag() { zeros += 1 }
+        guard zeros < 32 else { return 0 }
+        return (1 << UInt32(zeros)) - 1 + read(zeros)
+    }
+
+    /// se(v), ITU-T H.264 §9.1.1.
+    mutating func signedExpGolomb() -> Int32 {
+        let code = Int32(truncatingIfNeeded: unsignedExpGolomb())
+        return code & 1 == 1 ? (code >> 1) &+ 1 : -(code >> 1)
+    }
+}

@@ -1,0 +1,86 @@
+import MixModel
+
+/// Writes a program as FLV tags and keeps what a new connection needs to begin.
+///
+/// Timestamp 0 is the program's first frame; timestamps then follow the program's clock for ever, whatever feeds it.
+public struct FLVProgram: Sendable {
+    /// The tags since the last IDR, without headers.
+    public private(set) var currentGOP: [FLVTag] = []
+
+    private var origin: MediaTime?
+    private var lastTime = MediaTime.zero
+    private var video: CodecConfiguration?
+    private var audio: CodecConfiguration?
+    private var written: FLVMetadata?
+    private var gopBytes = 0
+
+    /// A GOP beyond this is not kept: late viewers then wait for the next IDR.
+    static let byteLimit = 32 << 20
+
+    public init() {}
+
+    /// The tags that announce `configuration`: its sequence header, and metadata when what it says has changed.
+    public mutating func configure(_ configuration: CodecConfiguration) -> [FLVTag] {
+        switch configuration.track {
+        case .video: video = configuration
+        case .audio: audio = configuration
+        }
+        guard let origin else { return [] }
+        return metadataIfChanged() + remember([FLVTag(configuration, at: lastTime, origin: origin)])
+    }
+
+    /// The tags of `frame`; before the first one also metadata and all headers.
+    public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
+        guard let origin else {
+            origin = frame.dts
+            lastTime = frame.dts
+            written = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
+            return preamble + write(frame)
+        }
+        lastTime = max(lastTime, frame.dts)
+        if frame.isIDR {
+            currentGOP = []
+            gopBytes = 0
+        }
+        let tag = FLVTag(frame, origin: origin)
+        guard frame.isIDR || !currentGOP.isEmpty else { return [tag] }
+        return remember([tag])
+    }
+
+    /// Metadata and sequence headers as of now, stamped with the time of the current GOP.
+    public var preamble: [FLVTag] {
+        guard let origin else { return [] }
+        let timestamp = currentGOP.first?.timestamp
+        let headers = [video, audio].compactMap { $0 }.map { configuration in
+            FLVTag(configuration, at: lastTime, origin: origin)
+        }
+        let metadata = FLVTag(
+            role: .metadata, timestamp: 0,
+            body: FLVMetadata(video: video, audio: audio, framesPerSecond: nil).body)
+        return ([metadata] + headers).map { tag in
+            var tag = tag
+            tag.timestamp = timestamp ?? UInt32(truncatingIfNeeded: (lastTime - origin).roundedMilliseconds)
+            return tag
+        }
+    }
+
+    private mutating func metadataIfChanged() -> [FLVTag] {
+        let metadata = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
+        guard let origin, metadata != written else { return [] }
+        written = metadata
+        let timestamp = UInt32(truncatingIfNeeded: (lastTime - origin).roundedMilliseconds)
+        return [FLVTag(role: .metadata, timestamp: timestamp, body: metadata.body)]
+    }
+
+    private mutating func remember(_ tags: [FLVTag]) -> [FLVTag] {
+        // Headers that come between two GOPs belong to the preamble, not to the GOP that ends.
+        let frames = tags.filter { if case .frame = $0.role { true } else { false } }
+        currentGOP += frames
+        gopBytes += frames.reduce(0) { $0 + $1.body.count }
+        if gopBytes > FLVProgram.byteLimit {
+            currentGOP = []
+            gopBytes = 0
+        }
+        return tags
+    }
+}

@@ -1,0 +1,104 @@
+import MixModel
+
+/// One tag of an FLV stream (Adobe Flash Video File Format 10.1, §E.4.1).
+public struct FLVTag: Hashable, Sendable {
+    /// `TagType`, as it is written.
+    public enum Kind: UInt8, Hashable, Sendable {
+        case audio = 8
+        case video = 9
+        case script = 18
+    }
+
+    /// What a tag means for whoever queues, drops or repeats tags.
+    public enum Role: Hashable, Sendable {
+        case metadata
+        case sequenceHeader(Track)
+        case frame(Track, isIDR: Bool)
+    }
+
+    public var role: Role
+    /// Decoding time in ms, 0…2³²−1, as RTMP carries it.
+    public var timestamp: UInt32
+    /// What follows the tag header.
+    public var body: [UInt8]
+
+    public init(role: Role, timestamp: UInt32, body: [UInt8]) {
+        self.role = role
+        self.timestamp = timestamp
+        self.body = body
+    }
+
+    public var kind: Kind {
+        switch role {
+        case .metadata: .script
+        case .sequenceHeader(.audio), .frame(.audio, _): .audio
+        case .sequenceHeader(.video), .frame(.video, _): .video
+        }
+    }
+
+    public var isIDR: Bool { role == .frame(.video, isIDR: true) }
+
+    /// The 9 bytes of the FLV header for audio and video, and the first back pointer (§E.2, §E.3).
+    public static let fileHeader: [UInt8] = [0x46, 0x4C, 0x56, 1, 0b101, 0, 0, 0, 9, 0, 0, 0, 0]
+
+    /// Bytes of a tag header (§E.4.1).
+    public static let headerLength = 11
+
+    /// The tag with its header and its back pointer.
+    public var encoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(FLVTag.headerLength + body.count + 4)
+        bytes.append(kind.rawValue)
+        bytes.appendBigEndian(UInt32(body.count), bytes: 3)
+        bytes.appendBigEndian(timestamp & 0xFF_FFFF, bytes: 3)
+        bytes.append(UInt8(timestamp >> 24))
+        bytes.append(contentsOf: [0, 0, 0])
+        bytes.append(contentsOf: body)
+        bytes.appendBigEndian(UInt32(FLVTag.headerLength + body.count), bytes: 4)
+        return bytes
+    }
+
+    /// The tag of a frame. `origin` is the program time that becomes timestamp 0.
+    ///
+    /// Presentation times that cannot be written in 24 bits against the decoding time are clamped.
+    public init(_ frame: EncodedFrame, origin: MediaTime) {
+        let decoding = (frame.dts - origin).roundedMilliseconds
+        let presentation = (frame.pts - origin).roundedMilliseconds
+        let offset = Int32(clamping: min(max(presentation - decoding, -0x80_0000), 0x7F_FFFF))
+        var body: [UInt8] = []
+        body.reserveCapacity(frame.payload.count + 5)
+        switch frame.track {
+        case .video:
+            body.append(frame.isIDR ? 0x17 : 0x27)
+            body.append(1)
+            body.appendBigEndian(UInt32(bitPattern: offset) & 0xFF_FFFF, bytes: 3)
+        case .audio:
+            body.append(contentsOf: [FLVTag.aacFlags, 1])
+        }
+        body.append(contentsOf: frame.payload)
+        self.init(
+            role: .frame(frame.track, isIDR: frame.isIDR), timestamp: UInt32(truncatingIfNeeded: decoding),
+            body: body)
+    }
+
+    /// The sequence header for a configuration that holds from `time` on.
+    public init(_ configuration: CodecConfiguration, at time: MediaTime, origin: MediaTime) {
+        let head: [UInt8] = configuration.track == .video ? [0x17, 0, 0, 0, 0] : [FLVTag.aacFlags, 0]
+        self.init(
+            role: .sequenceHeader(configuration.track),
+            timestamp: UInt32(truncatingIfNeeded: (time - origin).roundedMilliseconds),
+            body: head + configuration.bytes)
+    }
+
+    /// AAC is always marked 44 kHz, 16 bit, stereo; the truth is in the AudioSpecificConfig (§E.4.2.1).
+    private static let aacFlags: UInt8 = 0xAF
+}
+
+extension [UInt8] {
+    /// The `bytes` low bytes of `value`, highest first.
+    mutating func appendBigEndian(_ value: UInt32, bytes: Int) {
+        for index in (0..<bytes).reversed() {
+            append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))))
+        }
+    }
+}

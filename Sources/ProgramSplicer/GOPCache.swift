@@ -1,0 +1,47 @@
+import MixModel
+
+/// A source's frames since its last IDR, so that a decoder or a viewer can begin at once.
+///
+/// Times are the source's own. Audio is kept from one second before the IDR, because a splice needs the audio of
+/// around the IDR and it may have arrived first.
+public struct GOPCache: Sendable {
+    public private(set) var frames: [EncodedFrame] = []
+    public private(set) var hasIDR = false
+    private var bytes = 0
+
+    /// A GOP beyond this is dropped: the source is decodable again at its next IDR.
+    static let byteLimit = 32 << 20
+    static let audioBefore = MediaTime.milliseconds(1000)
+
+    public init() {}
+
+    /// Takes the source's next frame, in decoding order. Video before the first IDR is not kept.
+    public mutating func append(_ frame: EncodedFrame) {
+        if frame.isIDR {
+            let horizon = frame.pts - GOPCache.audioBefore
+            frames.removeAll { $0.track == .video || $0.pts < horizon }
+            bytes = frames.reduce(0) { $0 + $1.payload.count }
+            hasIDR = true
+        } else if frame.track == .video, !hasIDR {
+            return
+        }
+        frames.append(frame)
+        bytes += frame.payload.count
+        if bytes > GOPCache.byteLimit { removeAll() }
+        if !hasIDR { trimAudio(to: frame.pts) }
+    }
+
+    /// Forgets everything; decodable again from the next IDR.
+    public mutating func removeAll() {
+        frames = []
+        bytes = 0
+        hasIDR = false
+    }
+
+    private mutating func trimAudio(to newest: MediaTime) {
+        let horizon = newest - GOPCache.audioBefore
+        guard let first = frames.first, first.pts < horizon - GOPCache.audioBefore else { return }
+        frames.removeAll { $0.pts < horizon }
+        bytes = frames.reduce(0) { $0 + $1.payload.count }
+    }
+}

@@ -1,0 +1,153 @@
+import MixModel
+
+/// Chooses, for one source, which of its decoded frames each frame of a mix shows.
+///
+/// A source with the canvas's frame rate (or a whole fraction of it) is shown one-to-one whatever its phase against
+/// the canvas's grid: the sampler learns the phase and puts the source's *window* for a tick – one canvas interval
+/// long – so that the source's frames lie in the middle of it. Timestamps may then be wrong by nearly half an
+/// interval before a frame is skipped or repeated. The phase lies within (−0.9, 0.1] of an interval relative to the
+/// tick, so that no tick waits for a frame of the future. Any other rate shows the newest frame that is not younger
+/// than the tick.
+///
+/// Holds timestamps only; the caller keeps the pictures and drops those for which `isNeeded` is false.
+public struct FrameSampler: Sendable {
+    /// What is known about a tick.
+    public enum Choice: Hashable, Sendable {
+        /// Show the frame with this timestamp. It may be the one already shown.
+        case frame(MediaTime)
+        /// The frame for this tick is still to come; `newest` is what to show if it cannot be waited for.
+        case pending(newest: MediaTime?)
+    }
+
+    /// Of the canvas.
+    public let interval: MediaTime
+    /// The canvas's grid was laid on this source's frames: its phase is 0 by definition.
+    public let isHost: Bool
+    /// Timestamps not yet passed over, increasing.
+    public private(set) var frames: [MediaTime] = []
+    /// Canvas intervals per source frame while the source is locked to the grid, 0 while it is not.
+    public private(set) var lock = 1
+    /// Where the source's frames lie relative to the tick that shows them.
+    public private(set) var phase: MediaTime?
+    /// Slow average of how far the frames shown lay from `phase`.
+    public private(set) var wander: MediaTime = .zero
+
+    private var shown: MediaTime?
+    private var newest: MediaTime?
+    private var deltas: [Int64] = []
+    private var nextTick: MediaTime
+
+    /// - Parameters:
+    ///   - interval: of the canvas, > 0.
+    ///   - tick: time of the canvas's first frame that may show this source.
+    public init(interval: MediaTime, firstTick tick: MediaTime, isHost: Bool) {
+        self.interval = interval
+        self.isHost = isHost
+        nextTick = tick
+    }
+
+    /// Timestamps, and with them pictures, held at most.
+    public static let capacity = 32
+
+    /// Whether the picture with this timestamp can still be asked for.
+    public func isNeeded(_ pts: MediaTime) -> Bool { pts == shown || frames.contains(pts) }
+
+    /// A decoded frame, in display order. One that is not younger than the one before it (timestamps were re-mapped)
+    /// starts the source anew: what was waiting is passed over.
+    public mutating func append(_ pts: MediaTime) {
+        if let newest {
+            if pts <= newest {
+                frames.removeAll()
+                deltas.removeAll()
+                phase = nil
+            } else {
+                deltas.append((pts - newest).nanoseconds)
+                if deltas.count > 16 { deltas.removeFirst() }
+            }
+        }
+        newest = pts
+        frames.append(pts)
+        learnRate()
+        if phase == nil, lock > 0 { phase = isHost ? .zero : wrapped((pts - nextTick).modulo(interval), -0.9, 0.1) }
+        // Of the frames before the next tick only the last can ever be shown.
+        while frames.count > 1, frames[1] <= end(tick: nextTick) { frames.removeFirst() }
+        if frames.count > Self.capacity { frames.removeFirst(frames.count - Self.capacity) }
+    }
+
+    /// The frame that the tick at `tick` shows. Changes nothing: ask as often as new frames arrive.
+    public func choice(tick: MediaTime) -> Choice {
+        guard let last = frames.last else { return .pending(newest: shown) }
+        let end = end(tick: tick)
+        if last > end {
+            // Before the first window the first frame is shown early: better than nothing.
+            return .frame(frames.last { $0 <= end } ?? shown ?? frames[0])
+        }
+        let expected = last.nanoseconds + sourceInterval * 3 / 4
+        return expected > end.nanoseconds ? .frame(last) : .pending(newest: last)
+    }
+
+    /// The tick has been composed, showing the frame with timestamp `pts` (`nil`: nothing). Older frames are passed
+    /// over.
+    public mutating func commit(tick: MediaTime, shown pts: MediaTime?) {
+        nextTick = tick + interval
+        guard let pts else { return }
+        let isNew = pts != shown
+        shown = pts
+        frames.removeAll { $0 <= pts }
+        if isNew, lock > 0, let phase { track(pts - tick - phase) }
+    }
+
+    /// End of the tick's window, inclusive.
+    private func end(tick: MediaTime) -> MediaTime {
+        guard lock > 0, let phase else { return tick + interval / 10 }
+        return tick + phase + interval / 2
+    }
+
+    /// Mean distance of the source's frames, missing ones not counted; the canvas's interval until enough are known.
+    private var sourceInterval: Int64 {
+        guard deltas.count >= Self.deltasToJudge else { return interval.nanoseconds }
+        let median = deltas.sorted()[deltas.count / 2]
+        // Summing whole numbers of intervals makes timestamp noise cancel and lost frames harmless.
+        let steps = deltas.reduce(0) { $0 + max(1, ($1 + median / 2) / median) }
+        return deltas.reduce(0, +) / steps
+    }
+
+    private static let deltasToJudge = 6
+
+    private mutating func learnRate() {
+        guard deltas.count >= Self.deltasToJudge else { return }
+        let ratio = Double(sourceInterval) / Double(interval.nanoseconds)
+        let whole = ratio.rounded()
+        let tolerance = lock > 0 ? 0.06 : 0.03
+        let wasLocked = lock > 0
+        lock = whole >= 1 && abs(ratio - whole) < tolerance * whole ? Int(whole) : 0
+        if lock > 0, !wasLocked { phase = nil }
+    }
+
+    /// Follows the source's phase. Small steps of the window keep every frame in it; only when the phase has drifted
+    /// out of its range by a quarter of an interval does the window jump by one interval (one frame repeated or
+    /// skipped).
+    private mutating func track(_ residual: MediaTime) {
+        guard residual.magnitude <= interval / 2 else { return }
+        wander += (residual - wander) / 8
+        guard !isHost, let phase, wander.magnitude > interval / 4 else { return }
+        self.phase = wrapped(phase + wander, -1.15, 0.35)
+        wander = .zero
+    }
+
+    /// `value` moved by whole intervals into the range, if it is outside of it.
+    private func wrapped(_ value: MediaTime, _ low: Double, _ high: Double) -> MediaTime {
+        let unit = Double(interval.nanoseconds)
+        if Double(value.nanoseconds) > high * unit { return value - interval }
+        if Double(value.nanoseconds) <= low * unit { return value + interval }
+        return value
+    }
+}
+
+extension MediaTime {
+    /// The remainder in 0 ..< `unit`.
+    fileprivate func modulo(_ unit: MediaTime) -> MediaTime {
+        let rest = nanoseconds % unit.nanoseconds
+        return MediaTime(nanoseconds: rest < 0 ? rest + unit.nanoseconds : rest)
+    }
+}

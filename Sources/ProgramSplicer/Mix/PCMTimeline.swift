@@ -1,0 +1,162 @@
+import MixModel
+
+/// One source's decoded sound, laid out sample by sample on a mix's timeline.
+///
+/// Sample index 0 is the mix's audio origin. The first block is placed by its timestamp; those that follow continue
+/// it to the sample as long as their timestamps agree with that within `tolerance`, so that timestamps rounded to
+/// milliseconds never make clicks. A larger disagreement (a pause, a re-mapped source) places the block anew, with
+/// silence in the gap.
+///
+/// Timestamps that drift slowly away from the count of samples (the sender's crystal) are followed by making one
+/// sample in a block more or less, except for the host, whose drift the mix's own grid follows (`disagreement`).
+public struct PCMTimeline: Sendable {
+    /// Largest disagreement, in ms, that is taken for noise.
+    public static let tolerance = MediaTime.milliseconds(20)
+
+    public let sampleRate: Int
+    /// Samples are interleaved.
+    public let channels: Int
+    /// The mix's grid follows this source: its samples are never stretched.
+    public let isHost: Bool
+
+    /// Index of the first frame of samples that is held.
+    public private(set) var start: Int64 = 0
+    /// Index behind the last frame of samples; `nil` before the first block.
+    public private(set) var end: Int64?
+    /// Slow average of (timestamp − count of samples), in samples.
+    public private(set) var disagreement = 0.0
+
+    private var samples: [Float] = []
+    private var isCorrecting = false
+
+    /// - Parameter start: Index of the first sample that can still be used.
+    public init(sampleRate: Int, channels: Int, isHost: Bool = false, start: Int64 = 0) {
+        self.sampleRate = sampleRate
+        self.channels = channels
+        self.isHost = isHost
+        self.start = start
+    }
+
+    /// At most this many seconds are held; what comes more than that ahead of the mix is dropped.
+    public static let capacitySeconds = 8
+
+    /// Adds a decoded block. What lies before `start` was wanted earlier and is dropped.
+    ///
+    /// - Parameters:
+    ///   - time: of the block's first sample, relative to the mix's audio origin.
+    ///   - block: interleaved samples, −1…1.
+    public mutating func append(at time: MediaTime, _ block: [Float]) {
+        var block = block
+        var count = block.count / channels
+        guard count > 0 else { return }
+        let exact = Double(time.nanoseconds) * Double(sampleRate) / 1e9
+        var index = Int64(exact.rounded())
+        if let end {
+            let difference = exact - Double(end)
+            if abs(difference) <= Self.tolerance.inSeconds * Double(sampleRate) {
+                index = end
+                disagreement += (difference - disagreement) / 32
+                if let corrected = stretched(block, count: count) {
+                    block = corrected
+                    count = corrected.count / channels
+                }
+            } else {
+                disagreement = 0
+                isCorrecting = false
+            }
+        }
+        place(block, count: count, at: index)
+    }
+
+    /// Adds the samples of `range` to `sum` (interleaved, `range.count · channels` long), their loudness going from
+    /// `gain` at the first to `target` behind the last. Nothing held there = silence.
+    /// - Returns: False if nothing of the range is held.
+    @discardableResult
+    public func mix(_ range: Range<Int64>, into sum: inout [Float], gain: Float = 1, to target: Float = 1) -> Bool {
+        guard let end else { return false }
+        let low = max(range.lowerBound, start)
+        let high = min(range.upperBound, end)
+        guard low < high else { return false }
+        let from = Int(low - start) * channels
+        let to = Int(low - range.lowerBound) * channels
+        let count = Int(high - low) * channels
+        if gain == 1, target == 1 {
+            for offset in 0..<count { sum[to + offset] += samples[from + offset] }
+        } else {
+            let slope = (target - gain) / Float(range.count)
+            for offset in 0..<count {
+                sum[to + offset] += samples[from + offset] * (gain + slope * Float((to + offset) / channels))
+            }
+        }
+        return true
+    }
+
+    /// The mix has passed this index: what lies before it is no longer held, nor accepted.
+    public mutating func discard(before index: Int64) {
+        guard index > start else { return }
+        samples.removeFirst(min(samples.count, Int(index - start) * channels))
+        start = index
+    }
+
+    /// Forgets the samples' place: the next block is placed by its timestamp.
+    public mutating func restart() {
+        end = nil
+        samples.removeAll(keepingCapacity: true)
+        disagreement = 0
+    }
+
+    private mutating func place(_ block: [Float], count: Int, at index: Int64) {
+        let limit = start + Int64(Self.capacitySeconds * sampleRate)
+        let blockEnd = index + Int64(count)
+        guard blockEnd <= limit else { return }
+        defer { end = blockEnd }
+        guard blockEnd > start else { return }
+        let skipped = max(0, Int(start - index))
+        let position = (Int(max(index, start) - start)) * channels
+        if position > samples.count {
+            samples.append(contentsOf: repeatElement(0, count: position - samples.count))
+        } else if position < samples.count {
+            samples.removeLast(samples.count - position)
+        }
+        samples.append(contentsOf: block[(skipped * channels)...])
+    }
+
+    /// The block with one sample more or less when the source has drifted from its timestamps, otherwise `nil`.
+    private mutating func stretched(_ block: [Float], count: Int) -> [Float]? {
+        guard !isHost else { return nil }
+        let millisecond = Double(sampleRate) / 1000
+        if abs(disagreement) > 3 * millisecond { isCorrecting = true }
+        if abs(disagreement) < millisecond / 2 { isCorrecting = false }
+        guard isCorrecting, count >= 64 else { return nil }
+        let target = count + (disagreement > 0 ? 1 : -1)
+        disagreement += disagreement > 0 ? -1 : 1
+        var result = [Float](repeating: 0, count: target * channels)
+        let step = Double(count - 1) / Double(target - 1)
+        for frame in 0..<target {
+            let position = Double(frame) * step
+            let left = min(Int(position), count - 2)
+            let weight = Float(position - Double(left))
+            for channel in 0..<channels {
+                let a = block[left * channels + channel]
+                let b = block[(left + 1) * channels + channel]
+                result[frame * channels + channel] = a + (b - a) * weight
+            }
+        }
+        return result
+    }
+}
+
+/// The sum of several sources, kept within −1…1.
+public enum Loudness {
+    /// Leaves samples up to `knee` untouched, so that one source alone passes bit for bit, and bends what is above it
+    /// towards full scale.
+    public static func softClip(_ samples: inout [Float]) {
+        for index in samples.indices where abs(samples[index]) > knee {
+            let over = (abs(samples[index]) - knee) / (1 - knee)
+            let bent = knee + (1 - knee) * (over / (1 + over))
+            samples[index] = samples[index] < 0 ? -bent : bent
+        }
+    }
+
+    private static let knee: Float = 0.9
+}

@@ -1,0 +1,40 @@
+/// The NAL units of one access unit, each behind its length (ISO/IEC 14496-15 §5.3.4.2).
+public struct NALUnits: Sequence, Sendable {
+    /// `nal_unit_type` (ITU-T H.264 table 7-1).
+    public enum UnitType {
+        public static let idrSlice: UInt8 = 5
+        public static let sequenceParameterSet: UInt8 = 7
+    }
+
+    private let bytes: [UInt8]
+    private let lengthSize: Int
+
+    /// - Parameter lengthSize: bytes of each length, 1…4, as the configuration record says.
+    public init(_ bytes: [UInt8], lengthSize: Int = 4) {
+        self.bytes = bytes
+        self.lengthSize = lengthSize
+    }
+
+    public var containsIDR: Bool {
+        contains { unit in unit.first.map { $0 & 0x1F } == UnitType.idrSlice }
+    }
+
+    public func makeIterator() -> Iterator { Iterator(bytes: bytes, lengthSize: lengthSize) }
+
+    /// Stops at the first unit that is not whole.
+    public struct Iterator: IteratorProtocol {
+        let bytes: [UInt8]
+        let lengthSize: Int
+        var position = 0
+
+        /// The next unit, header byte included, without its length.
+        public mutating func next() -> ArraySlice<UInt8>? {
+            guard position + lengthSize <= bytes.count else { return nil }
+            let start = position + lengthSize
+            let length = Int(bytes.bigEndian(at: position, bytes: lengthSize))
+            guard length > 0, start + length <= bytes.count else { return nil }
+            position = start + length
+            return bytes[start..<position]
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import MixModel
+
+/// One source as the relay knows it: its frames in program time, its configurations and its current GOP.
+public struct SourceTimeline: Sendable {
+    /// What a packet of the source means.
+    public enum Event: Hashable, Sendable {
+        case configuration(CodecConfiguration)
+        /// In program time.
+        case frame(EncodedFrame)
+        /// The source's timeline was mapped anew; its GOP is gone until the next IDR.
+        case discontinuity
+    }
+
+    public private(set) var clock = SourceClock()
+    public private(set) var video: CodecConfiguration?
+    public private(set) var audio: CodecConfiguration?
+    public private(set) var audioFormat: AudioSpecificConfig?
+    public private(set) var sequenceParameters: SequenceParameterSet?
+    /// Program time of the last packet.
+    public private(set) var lastArrival: MediaTime?
+    /// Program time of the last packet of each track.
+    public private(set) var lastVideo: MediaTime?
+    public private(set) var lastAudio: MediaTime?
+
+    private var firstAudio: MediaTime?
+    private var newestAudio: MediaTime?
+    private var samples: AudioSampleClock?
+    private var gop = GOPCache()
+    private var decodingTimes: [MediaTime] = []
+
+    public init() {}
+
+    /// Takes what the reader found. `arrival` is program time; `isOnAir` and `isCopied` as in `SourceClock.observe`.
+    public mutating func accept(
+        _ item: FLVReader.Item, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false
+    ) -> [Event] {
+        switch item {
+        case .metadata:
+            return []
+        case .configuration(let configuration):
+            guard accept(configuration) else { return [] }
+            return [.configuration(configuration)]
+        case .frame(let frame):
+            guard (frame.track == .video ? video : audio) != nil else { return [] }
+            return accept(frame, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied)
+        }
+    }
+
+    /// True when a decoder can begin now.
+    ///
+    /// Sound alone counts only after `soundAlone`: servers send audio while they wait for the first keyframe.
+    public func isDecodable(at now: MediaTime) -> Bool {
+        guard video == nil else { return gop.hasIDR }
+        return firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
+    }
+
+    static let soundAlone = MediaTime.seconds(4)
+
+    /// The current GOP, in program time.
+    public var currentGOP: [EncodedFrame] { gop.frames.map(mapped) }
+
+    /// The mean distance of recent video frames, or what the SPS says, or 40 ms.
+    public var frameInterval: MediaTime {
+        if let first = decodingTimes.first, let last = decodingTimes.last, decodingTimes.count > 4 {
+            return (last - first) / Int64(decodingTimes.count - 1)
+        }
+        if let rate = sequenceParameters?.frameRate, rate >= 1, rate <= 240 { return .seconds(1 / rate) }
+        return .milliseconds(40)
+    }
+
+    /// The time of its newest audio frame and the length of one: the grid that a mix of this source is laid on.
+    public var audioGrid: (newest: MediaTime, format: AudioSpecificConfig)? {
+        guard let newestAudio, let audioFormat else { return nil }
+        return (clock.map(newestAudio), audioFormat)
+    }
+
+    /// Moves the source on the program's timeline; the cached GOP moves with it.
+    public mutating func shift(by amount: MediaTime) { clock.shift(by: amount) }
+
+    private mutating func accept(_ configuration: CodecConfiguration) -> Bool {
+        switch configuration.track {
+        case .video:
+            guard configuration != video else { return false }
+            video = configuration
+            sequenceParameters = AVCConfiguration(configuration.bytes)?.sequenceParameters
+            gop.removeAll()
+            decodingTimes = []
+        case .audio:
+            guard configuration != audio else { return false }
+            audio = configuration
+            audioFormat = AudioSpecificConfig(configuration.bytes)
+            samples = audioFormat.map {
+                AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)
+            }
+        }
+        return true
+    }
+
+    private mutating func accept(
+        _ frame: EncodedFrame, arrival: MediaTime, isOnAir: Bool, isCopied: Bool
+    ) -> [Event] {
+        var frame = frame
+        var events: [Event] = []
+        if clock.observe(dts: frame.dts, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied) {
+            gop.removeAll()
+            decodingTimes = []
+            samples = samples.map {
+                AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)
+            }
+            events.append(.discontinuity)
+        }
+        lastArrival = arrival
+        switch frame.track {
+        case .video:
+            lastVideo = arrival
+            decodingTimes.append(frame.dts)
+            if decodingTimes.count > 17 { decodingTimes.removeFirst() }
+        case .audio:
+            lastAudio = arrival
+            firstAudio = firstAudio ?? arrival
+            if let exact = samples?.next(rounded: frame.pts) {
+                frame.pts = exact
+                frame.dts = exact
+            }
+            newestAudio = frame.pts
+        }
+        gop.append(frame)
+        events.append(.frame(mapped(frame)))
+        return events
+    }
+
+    private func mapped(_ frame: EncodedFrame) -> EncodedFrame {
+        var frame = frame
+        frame.pts = clock.map(frame.pts)
+        frame.dts = clock.map(frame.dts)
+        return frame
+    }
+}

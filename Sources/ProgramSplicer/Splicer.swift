@@ -1,0 +1,335 @@
+import MixModel
+
+/// Makes one continuous program of several feeds: the place where bypass becomes mix and mix becomes bypass.
+///
+/// A pure state machine: frames, ends and the passing of time go in, actions come out, in the order in which they
+/// must be performed. All times are program time. The rules:
+///
+/// - **Leaving a source** (bypass → mix) happens at a *closed boundary* `T`: everything forwarded so far is shown
+///   before `T` and everything that follows is shown at or after it, so no B-frame loses a reference. The source is
+///   held back from `T` on, the mixer is asked for an IDR at `T`, and its frame at `T` takes over. Should it come
+///   late or not be an IDR, what was held back is forwarded and the next boundary is tried: nothing is lost.
+/// - **Entering a source** (mix → bypass) happens at its next IDR, `T`: its frames are held until the old feed has
+///   delivered everything before `T`, then they follow at once.
+/// - **Audio** changes at the AAC frame boundary nearest to `T`, by its own lane, `AudioLane`.
+///
+/// The old feed therefore stays on air until the new one is decodable: there is never a black or missing frame.
+public struct Splicer: Sendable {
+    /// What the owner of the splicer has to do.
+    public enum Action: Hashable, Sendable {
+        /// A sequence header is due before the next frame of its track.
+        case configure(CodecConfiguration)
+        case emit(EncodedFrame)
+        /// The mixer of this generation shall make the frame of this time an IDR.
+        case requestIDR(generation: Int, at: MediaTime)
+        /// The source's timeline was moved onto the program's frame grid; map it so from now on.
+        case shift(SourceID, by: MediaTime)
+        case switched(Splice)
+    }
+
+    /// What viewers see; `nil` until the program has begun.
+    public private(set) var onAir: Feed?
+    /// What they shall see; `nil` keeps what is.
+    public private(set) var target: Feed?
+    /// PTS of the last video frame of the program.
+    public private(set) var lastVideo: MediaTime?
+    /// Frames whose time had to be forced to stay in order. 0 in a healthy program.
+    public private(set) var disorder = 0
+
+    /// How long frames are held for a splice before it is given up (leaving) or forced (entering).
+    static let patience = MediaTime.milliseconds(400)
+    /// A mixer whose newest frame is further behind than this is not asked to take over.
+    static let readyLag = MediaTime.milliseconds(160)
+    /// How far timestamps are off for being rounded to milliseconds, at the most.
+    static let noise = MediaTime(nanoseconds: 1_500_000)
+    /// RTMP counts in milliseconds, so this is the smallest step in time.
+    static let step = MediaTime.milliseconds(1)
+
+    private enum Pending {
+        /// On-air frames from `at` on are held until the mixer's IDR at `at`.
+        case leaving(at: MediaTime, held: [EncodedFrame], since: MediaTime)
+        /// Frames of `feed` from its IDR at `at` on are held until the old feed has reached `at`.
+        case entering(Feed, at: MediaTime, held: [EncodedFrame], since: MediaTime)
+    }
+
+    private var feeds: [Feed: FeedState] = [:]
+    private var pending: Pending?
+    private var audio = AudioLane()
+    private var lastDecoding: MediaTime?
+    private var configured: [Track: CodecConfiguration] = [:]
+    private var unreported: (splice: Splice, since: MediaTime)?
+
+    public init() {}
+
+    // MARK: What comes in
+
+    /// Viewers shall see `feed` as soon as it can take over. A splice under way to another one is given up, and what
+    /// was held for it goes out.
+    public mutating func setTarget(_ feed: Feed?, now: MediaTime) -> [Action] {
+        guard feed != target else { return [] }
+        target = feed
+        return abandonPending()
+    }
+
+    /// What is needed to decode the frames of `feed` that follow. Call before its first frame and after each change.
+    public mutating func configure(_ feed: Feed, _ configuration: CodecConfiguration) {
+        switch configuration.track {
+        case .video: feeds[feed, default: FeedState()].video = configuration
+        case .audio:
+            feeds[feed, default: FeedState()].audio = configuration
+            if let format = AudioSpecificConfig(configuration.bytes) {
+                feeds[feed, default: FeedState()].audioFrame = .units(
+                    Int64(format.samplesPerFrame), rate: format.sampleRate)
+            }
+        }
+    }
+
+    /// The distance of two video frames of `feed`, as well as it is known.
+    public mutating func setInterval(_ interval: MediaTime, of feed: Feed) {
+        feeds[feed, default: FeedState()].interval = interval
+    }
+
+    /// Takes the next frame of `feed`, in decoding order and in program time.
+    ///
+    /// - Parameter now: program time; when the frame arrived.
+    public mutating func frame(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
+        feeds[feed, default: FeedState()].isGone = false
+        switch frame.track {
+        case .audio:
+            feeds[feed, default: FeedState()].remember(audio: frame)
+            return audioArrived(frame, of: feed, now: now) + report(now: now)
+        case .video:
+            note(frame, of: feed)
+            return videoArrived(frame, of: feed, now: now) + advanceAudio(now: now)
+        }
+    }
+
+    /// Nothing more will come of `feed` for now: it ended, was removed or stalled.
+    public mutating func ended(_ feed: Feed, now: MediaTime) -> [Action] {
+        feeds[feed]?.isGone = true
+        return advance(to: now)
+    }
+
+    /// Forgets a feed that will not come back.
+    public mutating func remove(_ feed: Feed, now: MediaTime) -> [Action] {
+        let actions = ended(feed, now: now)
+        if !needs(feed) { feeds[feed] = nil }
+        return actions
+    }
+
+    /// Lets deadlines pass; to be called every few tens of milliseconds.
+    public mutating func advance(to now: MediaTime) -> [Action] {
+        var actions: [Action] = []
+        switch pending {
+        case .leaving(_, _, let since) where now - since > Splicer.patience:
+            actions += abandonPending()
+        case .entering(_, _, _, let since) where now - since > Splicer.patience || isOnAirGone:
+            actions += enter(now: now)
+        default: break
+        }
+        return actions + advanceAudio(now: now) + report(now: now)
+    }
+
+    /// True while the program shows or hears `feed`, or is about to: it must go on delivering.
+    public func needs(_ feed: Feed) -> Bool { feed == onAir || feed == target || feed == audio.feed }
+
+    /// The time of the program's next audio frame, and how long it is.
+    public var audioGrid: (next: MediaTime, frame: MediaTime)? { audio.grid }
+
+    /// The audio configuration that viewers have.
+    public var audioConfiguration: CodecConfiguration? { configured[.audio] }
+
+    // MARK: Video
+
+    private var isOnAirGone: Bool { onAir.flatMap { feeds[$0]?.isGone } ?? true }
+
+    private func interval(of feed: Feed?) -> MediaTime {
+        feed.flatMap { feeds[$0]?.interval } ?? .milliseconds(40)
+    }
+
+    private mutating func note(_ frame: EncodedFrame, of feed: Feed) {
+        var state = feeds[feed] ?? FeedState()
+        state.newestVideo = max(state.newestVideo ?? frame.pts, frame.pts)
+        if frame.pts != frame.dts { state.reorders = true }
+        feeds[feed] = state
+    }
+
+    private mutating func videoArrived(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
+        if feed == onAir { return onAirVideo(frame, now: now) }
+        guard feed == target else { return [] }
+        switch pending {
+        case .leaving(let boundary, _, _):
+            return takeOver(with: frame, of: feed, at: boundary, now: now)
+        case .entering(feed, let time, var held, let since):
+            held.append(frame)
+            pending = .entering(feed, at: time, held: held, since: since)
+            return enterIfReached(now: now)
+        case .entering, nil:
+            guard frame.isIDR, lastVideo.map({ frame.pts > $0 }) ?? true else { return [] }
+            // A mixer takes over from a living source only at a boundary it was asked for.
+            if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone { return [] }
+            pending = .entering(feed, at: frame.pts, held: [frame], since: now)
+            return enterIfReached(now: now)
+        }
+    }
+
+    private mutating func onAirVideo(_ frame: EncodedFrame, now: MediaTime) -> [Action] {
+        switch pending {
+        case .leaving(let boundary, var held, let since):
+            held.append(frame)
+            pending = .leaving(at: boundary, held: held, since: since)
+            return now - since > Splicer.patience ? abandonPending() : []
+        case .entering(_, let time, _, _):
+            guard frame.pts < time - nearness(to: target) else { return enter(now: now) }
+            return emit(video: frame) + enterIfReached(now: now)
+        case nil:
+            guard let generation = generationToLeaveTo(before: frame), let last = lastVideo else {
+                return emit(video: frame)
+            }
+            let boundary = boundary(after: last, before: frame)
+            pending = .leaving(at: boundary, held: [frame], since: now)
+            return [.requestIDR(generation: generation, at: boundary)]
+        }
+    }
+
+    /// Frames of the old feed this close before the first of the new one are taken to be the same frame.
+    private func nearness(to feed: Feed?) -> MediaTime {
+        hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
+    }
+
+    private func hasRate(of feed: Feed?) -> Bool {
+        (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
+    }
+
+    /// The time around which the mixer's IDR is wanted: half a mixer interval before it is the earliest.
+    private func boundary(after last: MediaTime, before frame: EncodedFrame) -> MediaTime {
+        guard hasRate(of: target) else { return last + Splicer.noise + interval(of: target) / 2 }
+        let reorders = onAir.flatMap { feeds[$0]?.reorders } ?? false
+        return reorders ? last + interval(of: onAir) : frame.pts
+    }
+
+    /// The mixer that can take over from the source on air just before `frame`, if there is one.
+    private func generationToLeaveTo(before frame: EncodedFrame) -> Int? {
+        guard case .mixer(let generation) = target, let onAir, !onAir.isMixer else { return nil }
+        // In decoding order, a frame shown after everything before it: the boundary in front of it is closed.
+        guard let last = lastVideo, frame.pts > last else { return nil }
+        guard let mixer = feeds[.mixer(generation)], mixer.video != nil, let newest = mixer.newestVideo,
+            !mixer.recentAudio.isEmpty || feeds[onAir]?.audio == nil
+        else { return nil }
+        return newest >= frame.dts - Splicer.readyLag ? generation : nil
+    }
+
+    /// The mixer delivered `frame` while the source is held at `boundary`.
+    private mutating func takeOver(
+        with frame: EncodedFrame, of feed: Feed, at boundary: MediaTime, now: MediaTime
+    ) -> [Action] {
+        guard frame.pts >= boundary - interval(of: feed) / 2, lastVideo.map({ frame.pts > $0 }) ?? true else {
+            return []
+        }
+        guard frame.isIDR else { return abandonPending() }
+        pending = nil
+        return begin(feed, with: [frame], now: now)
+    }
+
+    private mutating func enterIfReached(now: MediaTime) -> [Action] {
+        guard case .entering(_, let time, _, _) = pending else { return [] }
+        let next = lastVideo.map { $0 + interval(of: onAir) }
+        let reached = next.map { $0 >= time - nearness(to: target) } ?? true
+        return reached || isOnAirGone ? enter(now: now) : []
+    }
+
+    private mutating func enter(now: MediaTime) -> [Action] {
+        guard case .entering(let feed, let time, var held, _) = pending else { return [] }
+        pending = nil
+        var actions: [Action] = []
+        let shift = gridShift(of: feed, to: time)
+        if shift != .zero, case .source(let source) = feed {
+            held = held.map { $0.shifted(by: shift) }
+            let recent = feeds[feed]?.recentAudio ?? []
+            feeds[feed]?.recentAudio = recent.map { $0.shifted(by: shift) }
+            actions.append(.shift(source, by: shift))
+        }
+        return actions + begin(feed, with: held, now: now)
+    }
+
+    /// How far a source with another frame grid is moved (audio and video alike, so A/V stays as it is) so that its
+    /// IDR at `time` follows the last frame after exactly one interval.
+    private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
+        guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
+        let interval = interval(of: feed)
+        guard hasRate(of: feed) else { return .zero }
+        let shift = last + interval - time
+        let isNoise = shift.magnitude <= Splicer.step
+        let isOneFrame = shift > -interval * 6 / 10 && shift < interval * 11 / 10
+        return isNoise || !isOneFrame ? .zero : shift
+    }
+
+    private mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {
+        guard let first = frames.first else { return [] }
+        let splice = Splice(
+            from: onAir, to: feed, at: first.pts, performedAt: now, videoGap: lastVideo.map { first.pts - $0 },
+            audioGap: nil)
+        var actions = report(now: now, force: true)
+        onAir = feed
+        unreported = (splice, now)
+        audio.change(to: feed, at: first.pts, now: now)
+        for frame in frames { actions += emit(video: frame) }
+        return actions + advanceAudio(now: now)
+    }
+
+    /// Forwards what was held while leaving; forgets what was held for entering.
+    private mutating func abandonPending() -> [Action] {
+        let abandoned = pending
+        pending = nil
+        guard case .leaving(_, let held, _) = abandoned else { return [] }
+        return held.flatMap { emit(video: $0) }
+    }
+
+    private mutating func emit(video frame: EncodedFrame) -> [Action] {
+        var frame = frame
+        if let last = lastDecoding, frame.dts <= last {
+            // An IDR after a mix: its source decodes ahead by the reorder depth. Times are squeezed in the smallest
+            // steps until the source's own have caught up; no frame is decoded after it is shown.
+            frame.dts = min(last + Splicer.step, frame.pts)
+            if frame.dts <= last {
+                disorder += 1
+                frame.dts = last + Splicer.step
+                frame.pts = max(frame.pts, frame.dts)
+            }
+        }
+        lastDecoding = frame.dts
+        lastVideo = max(lastVideo ?? frame.pts, frame.pts)
+        return configureIfNeeded(onAir.flatMap { feeds[$0]?.video }) + [.emit(frame)]
+    }
+
+    private mutating func configureIfNeeded(_ configuration: CodecConfiguration?) -> [Action] {
+        guard let configuration, configured[configuration.track] != configuration else { return [] }
+        configured[configuration.track] = configuration
+        return [.configure(configuration)]
+    }
+
+    // MARK: Audio
+
+    private mutating func audioArrived(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
+        emit(audio: audio.arrived(frame, of: feed)) + advanceAudio(now: now)
+    }
+
+    private mutating func advanceAudio(now: MediaTime) -> [Action] {
+        guard let frames = audio.changeIfReached(feeds: feeds, now: now) else { return [] }
+        return emit(audio: frames) + report(now: now)
+    }
+
+    private mutating func emit(audio frames: [EncodedFrame]) -> [Action] {
+        let configuration = audio.feed.flatMap { feeds[$0]?.audio }
+        return frames.flatMap { configureIfNeeded(configuration) + [.emit($0)] }
+    }
+
+    /// Tells of a splice once its audio has followed, or after a while without.
+    private mutating func report(now: MediaTime, force: Bool = false) -> [Action] {
+        guard case (var splice, let since)? = unreported else { return [] }
+        guard force || audio.lastChange?.feed == splice.to || now - since > Splicer.patience else { return [] }
+        if audio.lastChange?.feed == splice.to { splice.audioGap = audio.lastChange?.gap }
+        unreported = nil
+        return [.switched(splice)]
+    }
+}

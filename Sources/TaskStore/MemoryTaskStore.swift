@@ -1,0 +1,80 @@
+import MixModel
+import Synchronization
+
+/// A store that lasts as long as the process: for tests and for trying things out.
+public final class MemoryTaskStore: TaskStore {
+    private struct State {
+        var rooms: [RoomID: Versioned<Room>] = [:]
+        var tasks: [TaskID: Versioned<TaskMachine>] = [:]
+        var events: [RoomEvent] = []
+        var known: Set<[String]> = []
+        var timeline: [TaskID: [StampedEntry]] = [:]
+        var switches: [TaskID: [SwitchRecord]] = [:]
+        var isClosed = false
+    }
+    private let state = Mutex(State())
+
+    public init() {}
+
+    public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        try access { state throws(StoreError) in
+            var next = state
+            if let event = change.event {
+                guard next.known.insert([event.source, event.id]).inserted else { return .duplicate }
+                next.events.append(event)
+            }
+            try Self.write(change.room, id: \.id, to: &next.rooms)
+            try Self.write(change.task, id: \.id, to: &next.tasks)
+            if let task = change.timelineTask {
+                next.timeline[task, default: []] += change.timeline
+                next.switches[task, default: []] += change.switches
+            }
+            state = next
+            return .committed
+        }
+    }
+
+    private static func write<Document, ID: Identifier>(
+        _ write: StoreChange.Write<Document>?, id: KeyPath<Document, ID>,
+        to documents: inout [ID: Versioned<Document>]
+    ) throws(StoreError) {
+        switch write {
+        case nil: return
+        case .put(let document, let expected):
+            let key = document[keyPath: id]
+            guard documents[key]?.version ?? 0 == expected else { throw .conflict(document: key.rawValue) }
+            documents[key] = Versioned(document, version: expected + 1)
+        case .delete(let key, let expected):
+            guard documents[ID(key)]?.version ?? 0 == expected else { throw .conflict(document: key) }
+            documents[ID(key)] = nil
+        }
+    }
+
+    public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try access { $0.rooms[id] } }
+    public func rooms() async throws(StoreError) -> [Versioned<Room>] {
+        try access { $0.rooms.values.sorted { $0.document.id < $1.document.id } }
+    }
+    public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try access { $0.tasks[id] } }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try access { $0.tasks.values.sorted { $0.document.id < $1.document.id } }
+    }
+    public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
+        try access { Array(($0.timeline[task] ?? []).reversed().prefix(limit)) }
+    }
+    public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
+        try access { Array(($0.switches[task] ?? []).reversed().prefix(limit)) }
+    }
+    public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
+        try access { Array($0.events.filter { $0.room == room }.prefix(limit)) }
+    }
+    public func close() async { state.withLock { $0.isClosed = true } }
+
+    private func access<Value: Sendable>(
+        _ body: (inout sending State) throws(StoreError) -> sending Value
+    ) throws(StoreError) -> Value {
+        try state.withLock { state throws(StoreError) in
+            guard !state.isClosed else { throw .engine("the store is closed") }
+            return try body(&state)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import GRDB
+
+/// The tables and how they came to be. Migrations are only ever appended.
+enum SQLiteSchema {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 rooms, tasks, events, timeline") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE rooms (
+                        id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, document TEXT NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE TABLE tasks (
+                        id TEXT PRIMARY KEY NOT NULL, room TEXT NOT NULL, version INTEGER NOT NULL,
+                        document TEXT NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE TABLE events (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id TEXT NOT NULL,
+                        room TEXT NOT NULL, type TEXT NOT NULL, document TEXT NOT NULL,
+                        UNIQUE (source, id)
+                    );
+                    CREATE INDEX events_of_room ON events (room, number);
+                    CREATE TABLE timeline (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, document TEXT NOT NULL
+                    );
+                    CREATE INDEX timeline_of_task ON timeline (task, number);
+                    CREATE TABLE switches (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, document TEXT NOT NULL
+                    );
+                    CREATE INDEX switches_of_task ON switches (task, number);
+                    """)
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import GRDB
+import MixModel
+
+/// The embedded store: one SQLite file in WAL mode, synced to disk at every commit.
+public final class SQLiteTaskStore: TaskStore {
+    private let pool: DatabasePool
+    private let path: String
+
+    /// Opens the file, or creates it (readable for this user alone: events hold pull URLs), and brings its tables up to
+    /// date. Blocks; meant for start-up.
+    ///
+    /// - Throws: `notWritable`, `corrupt`, `tooNew` or `full`, in words for the operator.
+    public init(path: String) throws(StoreError) {
+        self.path = path
+        do {
+            if !FileManager.default.fileExists(atPath: path) {
+                guard
+                    FileManager.default.createFile(
+                        atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+                else { throw StoreError.notWritable(path: path, reason: String(cString: strerror(errno))) }
+            }
+            guard FileManager.default.isWritableFile(atPath: path) else {
+                throw StoreError.notWritable(path: path, reason: "permission denied")
+            }
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(5)
+            configuration.label = "store"
+            pool = try DatabasePool(path: path, configuration: configuration)
+            // GRDB asks for NORMAL, which may lose the last commits at a power failure.
+            try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
+            let migrator = SQLiteSchema.migrator
+            if try pool.read(migrator.hasBeenSuperseded) { throw StoreError.tooNew(path: path) }
+            try migrator.migrate(pool)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw Self.storeError(error, path: path)
+        }
+    }
+
+    public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        try await perform { pool in
+            // A change without an event cannot be a duplicate and needs no savepoint of its own.
+            try await pool.write { db in
+                if let event = change.event, try !Self.append(event, db) { return .duplicate }
+                try Self.write(change.room, table: "rooms", id: { $0.id.rawValue }, nil, db)
+                try Self.write(
+                    change.task, table: "tasks", id: { $0.id.rawValue }, ("room", { $0.room.rawValue }), db)
+                if let task = change.timelineTask {
+                    try Self.append(
+                        change.timeline, to: "timeline", of: task, keeping: Retention.timelineEntries, db)
+                    try Self.append(change.switches, to: "switches", of: task, keeping: Retention.switches, db)
+                }
+                return .committed
+            }
+        }
+    }
+
+    public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
+        let found: [Versioned<Room>] = try await documents("rooms", where: id.rawValue)
+        return found.first
+    }
+    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await documents("rooms") }
+    public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? {
+        let found: [Versioned<TaskMachine>] = try await documents("tasks", where: id.rawValue)
+        return found.first
+    }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await documents("tasks") }
+
+    public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
+        try await list(
+            "SELECT document FROM timeline WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
+    }
+    public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
+        try await list(
+            "SELECT document FROM switches WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
+    }
+    public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
+        try await list("SELECT document FROM events WHERE room = ? ORDER BY number LIMIT ?", room.rawValue, limit)
+    }
+
+    /// The writer's `PRAGMA synchronous`: 2 when every commit reaches the disk.
+    func synchronousSetting() async throws(StoreError) -> Int? {
+        try await perform { pool in
+            try await pool.write { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+        }
+    }
+
+    public func close() async {
+        try? pool.close()
+    }
+}
+
+// MARK: - Statements
+
+extension SQLiteTaskStore {
+    /// False when the event was there before.
+    private static func append(_ event: RoomEvent, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "INSERT INTO events (source, id, room, type, document) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING")
+        try statement.execute(
+            arguments: [event.source, event.id, event.room.rawValue, event.type, try json(event)])
+        return db.changesCount == 1
+    }
+
+    private static func append<Row: Encodable>(
+        _ rows: [Row], to table: String, of task: TaskID, keeping limit: Int, _ db: Database
+    ) throws {
+        let insertion = try db.cachedStatement(sql: "INSERT INTO \(table) (task, document) VALUES (?, ?)")
+        for row in rows {
+            try insertion.execute(arguments: [task.rawValue, try json(row)])
+            // Now and then is enough, and cheaper.
+            guard db.lastInsertedRowID % 64 == 0 else { continue }
+            try db.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE task = ?1 AND number <= (
+                        SELECT number FROM \(table) WHERE task = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """, arguments: [task.rawValue, limit])
+        }
+    }
+
+    private static func write<Document: Encodable>(
+        _ write: StoreChange.Write<Document>?, table: String, id: (Document) -> String,
+        _ extra: (column: String, value: (Document) -> String)?, _ db: Database
+    ) throws {
+        let key: String
+        switch write {
+        case nil:
+            return
+        case .put(let document, let expected):
+            key = id(document)
+            let text = try json(document)
+            if expected == 0 {
+                let columns = extra.map { ", \($0.column)" } ?? ""
+                var arguments: StatementArguments = [key, text]
+                if let extra { arguments += [extra.value(document)] }
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO \(table) (id, version, document\(columns)) VALUES (?, 1, ?\(extra == nil ? "" : ", ?"))
+                        ON CONFLICT DO NOTHING
+                        """
+                ).execute(arguments: arguments)
+            } else {
+                try db.cachedStatement(
+                    sql: "UPDATE \(table) SET version = version + 1, document = ? WHERE id = ? AND version = ?"
+                ).execute(arguments: [text, key, expected])
+            }
+        case .delete(let id, let expected):
+            key = id
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ? AND version = ?")
+                .execute(arguments: [id, expected])
+        }
+        guard db.changesCount == 1 else { throw StoreError.conflict(document: key) }
+    }
+
+    private func documents<Document: Decodable & Hashable & Sendable>(
+        _ table: String, where id: String? = nil
+    ) async throws(StoreError) -> [Versioned<Document>] {
+        try await perform { pool in
+            try await pool.read { db in
+                let condition = id == nil ? "" : " WHERE id = ?"
+                let arguments: StatementArguments = id.map { [$0] } ?? []
+                let rows = try Row.fetchAll(
+                    db, sql: "SELECT version, document FROM \(table)\(condition) ORDER BY id", arguments: arguments)
+                return try rows.map { row in
+                    Versioned(try Self.value(Document.self, row["document"]), version: row["version"])
+                }
+            }
+        }
+    }
+
+    private func list<Value: Decodable & Sendable>(
+        _ sql: String, _ key: String, _ limit: Int
+    ) async throws(StoreError) -> [Value] {
+        try await perform { pool in
+            try await pool.read { db in
+                try String.fetchAll(db, sql: sql, arguments: [key, limit]).map { try Self.value(Value.self, $0) }
+            }
+        }
+    }
+
+    private static func json(_ value: some Encodable) throws -> String {
+        String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    }
+
+    private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(text.utf8))
+    }
+
+    private func perform<Value: Sendable>(
+        _ body: (DatabasePool) async throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await body(pool)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw Self.storeError(error, path: path)
+        }
+    }
+
+    private static func storeError(_ error: any Error, path: String) -> StoreError {
+        guard let error = error as? DatabaseError else {
+            return error is DecodingError
+                ? .corrupt(path: path, reason: "a document cannot be read: \(error)") : .engine("\(error)")
+        }
+        let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+        return switch error.resultCode {
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT: .corrupt(path: path, reason: reason)
+        case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM: .notWritable(path: path, reason: reason)
+        case .SQLITE_FULL: .full(path: path)
+        default: .engine(reason)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import MixModel
+
+/// Where rooms, tasks and events live so that they survive a crash at any instruction.
+///
+/// Documents carry a version; writing one names the version it was read at, and a write that lost a race is refused. All
+/// of one `StoreChange` is stored, or none of it. `commit` returns only when the change is durable.
+///
+/// Every implementation passes the conformance suite in `TaskStoreTests`.
+public protocol TaskStore: Sendable {
+    /// - Throws: `StoreError.conflict` when a document is not at the expected version: nothing is stored then.
+    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
+    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>?
+    /// Ordered by id.
+    func rooms() async throws(StoreError) -> [Versioned<Room>]
+    func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>?
+    /// Ordered by id.
+    func tasks() async throws(StoreError) -> [Versioned<TaskMachine>]
+    /// Newest first.
+    func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry]
+    /// Newest first.
+    func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord]
+    /// The room's events as they were accepted, oldest first.
+    func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent]
+    /// After this every call throws. Waits for writes under way.
+    func close() async
+}
+
+/// A document as it was read.
+public struct Versioned<Document: Hashable & Sendable>: Hashable, Sendable {
+    public var document: Document
+    /// 1 for the first version stored.
+    public var version: Int
+
+    public init(_ document: Document, version: Int) {
+        self.document = document
+        self.version = version
+    }
+}
+
+/// One atomic change.
+public struct StoreChange: Sendable {
+    /// Appended to the event log. When its `source` and `id` are there already, nothing of the change is stored.
+    public var event: RoomEvent?
+    public var room: Write<Room>?
+    public var task: Write<TaskMachine>?
+    public var timeline: [StampedEntry]
+    public var switches: [SwitchRecord]
+    /// Whose `timeline` and `switches` they are.
+    public var timelineTask: TaskID?
+
+    public init(
+        event: RoomEvent? = nil, room: Write<Room>? = nil, task: Write<TaskMachine>? = nil,
+        timeline: [StampedEntry] = [], switches: [SwitchRecord] = [], timelineTask: TaskID? = nil
+    ) {
+        self.event = event
+        self.room = room
+        self.task = task
+        self.timeline = timeline
+        self.switches = switches
+        self.timelineTask = timelineTask
+    }
+
+    /// What becomes of one document.
+    public enum Write<Document: Hashable & Sendable>: Sendable {
+        /// Stored as version `expected + 1`; `expected` 0 = the document must not be there yet.
+        case put(Document, expected: Int)
+        case delete(id: String, expected: Int)
+    }
+}
+
+/// What became of a change that was not refused.
+public enum CommitResult: Hashable, Sendable {
+    case committed
+    /// The event was stored before.
+    case duplicate
+}
+
+/// A timeline entry with the time it was made.
+public struct StampedEntry: Hashable, Codable, Sendable {
+    /// Seconds since 1970.
+    public var at: Double
+    public var entry: TimelineEntry
+
+    public init(at: Double, entry: TimelineEntry) {
+        self.at = at
+        self.entry = entry
+    }
+}
+
+/// Entries and switches kept of one task; older ones are dropped now and then.
+public enum Retention {
+    public static let timelineEntries = 1000
+    public static let switches = 200
+}

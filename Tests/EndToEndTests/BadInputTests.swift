@@ -1,0 +1,197 @@
+import Foundation
+import MixPipeline
+import Testing
+
+@Suite(.serialized) struct BadInputTests {
+    /// Each bad input is answered with one clear error, and the viewers of the program notice nothing.
+    @Test(.timeLimit(.minutes(3))) func badInputDoesNotDisturbTheProgram() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            let h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "20"]
+            let mp3 = try stage.publish("mp3", codecs: h264 + ["-c:a", "libmp3lame"])
+            let flv1 = try stage.publish("flv1", codecs: ["-c:v", "flv1", "-c:a", "aac"])
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(2))
+            try await post(badEvents, to: stage)
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await post(badEvents, to: stage)
+
+            // Accepted, but never of any use. Each is told of where an operator looks, once; nobody else notices.
+            let silent = try OddServer(.silent)
+            let garbage = try OddServer(.garbage)
+            defer { for server in [silent, garbage] { server.stop() } }
+            let guests = [
+                ("eve", "rtmp://127.0.0.1:1/live/eve", "refused"),
+                ("mallory", stage.media.live("nobody"), "is this stream being published?"),
+                ("trudy", "rtmp://127.0.0.1:\(silent.port)/live/x", "timed out"),
+                ("oscar", "rtmp://127.0.0.1:\(garbage.port)/live/x", "no media came"),
+                ("peggy", "http://127.0.0.1:\(stage.media.httpPort)/nothing.flv", "Not Found"),
+                ("sybil", stage.media.live("mp3"), "audio codec MP3 is not supported: publish AAC"),
+                ("walter", stage.media.live("flv1"), "video codec Sorenson H.263 is not supported: publish H.264"),
+            ]
+            for (user, url, _) in guests { try await stage.client.published(stage.room, user: user, url: url) }
+            var errors: [String: String] = [:]
+            try await waitUntil("everything is told of: \(errors)", within: 12) {
+                errors = try await stage.client.streamErrors(stage.room)
+                return guests.allSatisfy { user, _, error in errors[user]?.contains(error) ?? false }
+            }
+            #expect(errors.count == guests.count, "\(errors)")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let timeline = try await stage.client.timeline(stage.room)
+            for (user, _, error) in guests {
+                let told = timeline.filter { $0.contains("\(user)/camera: ") }
+                #expect(told.count == 1 && told[0].contains(error), "\(user): \(told)")
+            }
+            for (user, _, _) in guests { try await stage.leave(user) }
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(1))
+            let log = stage.relayLog() ?? ""
+            #expect(log.split(separator: "\n").count < 150, "\(log)")
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            for publisher in [mp3, flv1] { await publisher.stop(within: 3) }
+        }
+    }
+
+    /// Without its encoder nothing can be mixed: the host goes on alone, and everybody who looks is told the cure, once.
+    @Test(.timeLimit(.minutes(1))) func aMissingElementIsNamedWithItsPackage() async throws {
+        let plugins = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: plugins) }
+        try Self.copyPlugins(to: plugins, without: "libgstx264.so")
+        let environment = [
+            "GST_PLUGIN_SYSTEM_PATH_1_0": plugins.path, "GST_REGISTRY_1_0": plugins.path + "/registry.bin",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            let cure = "gstreamer1.0-plugins-ugly"
+            #expect(stage.service.messages().contains(cure), "\(stage.service.messages())")
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await stage.join("bob")
+            try await waitUntil("the task tells", within: 10) {
+                try await stage.client.task(stage.room)?.state.lastError?.contains(cure) ?? false
+            }
+            // Time for several attempts.
+            try await Task.sleep(for: .seconds(4))
+            try await stage.waitForOnAir("bypass")
+            let told = try await stage.client.timeline(stage.room).filter { $0.contains("mixer") }
+            #expect(told.count == 1 && told[0].contains("x264enc"), "\(told)")
+            let report = try await stage.judge(viewer, expectedSwitches: 0)
+            #expect(report.isWithinLimits, "\(report.table)")
+        }
+    }
+
+    /// GStreamer's own plugin directory, but for one.
+    private static func copyPlugins(to directory: URL, without missing: String) throws {
+        let files = FileManager.default
+        let places = try files.contentsOfDirectory(atPath: "/usr/lib").map { "/usr/lib/\($0)/gstreamer-1.0" }
+        let place = try #require(places.first { files.fileExists(atPath: "\($0)/\(missing)") }, "no \(missing)")
+        for name in try files.contentsOfDirectory(atPath: place) where name.hasSuffix(".so") && name != missing {
+            try files.createSymbolicLink(
+                atPath: directory.appendingPathComponent(name).path, withDestinationPath: "\(place)/\(name)")
+        }
+    }
+
+    /// What cannot start says so in one line that names the thing and the cure, and ends.
+    @Test(.timeLimit(.minutes(1))) func whatCannotStartSaysWhy() async throws {
+        let directory = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let other = try OddServer(.silent)
+        defer { other.stop() }
+        let configuration = directory.appendingPathComponent("wrong.yaml").path
+        try "http:\n  lisen: x\n".write(toFile: configuration, atomically: true, encoding: .utf8)
+        let damaged = directory.appendingPathComponent("damaged")
+        try FileManager.default.createDirectory(at: damaged, withIntermediateDirectories: true)
+        try String(repeating: "no database ", count: 500).write(
+            to: damaged.appendingPathComponent("orchestrator.sqlite"), atomically: true, encoding: .utf8)
+        let data = directory.appendingPathComponent("data").path
+        let cases: [(arguments: [String], words: [String])] = [
+            (["--listen", "127.0.0.1:\(other.port)", "--data", data], ["port \(other.port)", "in use", "--listen"]),
+            (["--listen", "0.0.0.0:8080", "--data", data], ["http.listen", "0.0.0.0:8080", "127.0.0.1"]),
+            (["--listen", "127.0.0.1:0", "--data", "/proc/none"], ["/proc/none", "No such file", "--data"]),
+            (["--listen", "127.0.0.1:0", "--data", damaged.path], ["orchestrator.sqlite", "damaged"]),
+            (["--config", configuration], ["wrong.yaml:2", "http.lisen", "http.listen"]),
+            (["--config", "/none.yaml"], ["/none.yaml", "--config"]),
+        ]
+        for (index, (arguments, words)) in cases.enumerated() {
+            let service = try ManagedProcess(
+                "serve-\(index)", Workspace.executable("mixorchestrator"), ["serve"] + arguments, in: directory)
+            try await waitUntil("serve \(arguments) ends", within: 10) { !service.isRunning }
+            let text = service.messages()
+            let lines = text.split(separator: "\n").filter { $0.hasPrefix("mixorchestrator: ") }
+            #expect(service.exitStatus == 1 && lines.count == 1, "\(arguments): \(text)")
+            #expect(words.allSatisfy { text.contains($0) }, "\(arguments): \(text)")
+        }
+    }
+
+    /// A service without a worker, and with a layout that cannot be read, serves what it can and tells the rest.
+    @Test(.timeLimit(.minutes(1))) func whatIsBrokenBesideItIsTold() async throws {
+        try await Stage.run(environment: ["MIXORCHESTRATOR_WORKER": "/none/mixworker"]) { stage in
+            try #"{"arrangements": [{"algorithm": "grdi"}]}"#.write(
+                to: stage.layouts.appendingPathComponent("wrong.json"), atomically: true, encoding: .utf8)
+            let output = stage.media.cdn(stage.room)
+            let answer = try await stage.client.request(
+                "PUT", "/v1/rooms/\(stage.room)",
+                json: #"{"layout": "wrong", "outputs": [{"id": "cdn", "url": "\#(output)"}]}"#)
+            #expect(answer.status == 422 && answer.text.contains("wrong"), "\(answer.text)")
+            try await waitUntil("the layout's error is told", within: 5) {
+                stage.service.messages().contains("wrong.json:1:33: $.arrangements[0].algorithm: found \"grdi\"")
+            }
+            try await stage.client.putRoom(
+                stage.room, host: "alice", output: output, layout: "grid", canvas: stage.canvas)
+            try await stage.client.published(stage.room, user: "alice", url: stage.media.live("alice"))
+            try await waitUntil("the task tells", within: 5) {
+                try await stage.client.task(stage.room)?.state.lastError?.contains("/none/mixworker") ?? false
+            }
+            try await Task.sleep(for: .seconds(2))
+            let told = try await stage.client.timeline(stage.room).filter { $0.contains("/none/mixworker") }
+            #expect(told.count == 1, "\(told)")
+            #expect(stage.service.messages().split(separator: "\n").count { $0.contains("/none/mixworker") } == 2)
+        }
+    }
+
+    private struct Bad {
+        var path: String
+        var json: String
+        var method = "POST"
+    }
+
+    private let badEvents = [
+        Bad(path: "/v1/rooms/demo/events", json: "{"),
+        Bad(path: "/v1/rooms/demo/events", json: "[]"),
+        Bad(path: "/v1/rooms/demo/events", json: #"{"type": "stream.exploded", "user": "eve"}"#),
+        Bad(path: "/v1/rooms/demo/events", json: #"{"type": "stream.published", "url": "rtmp://127.0.0.1/live/x"}"#),
+        Bad(path: "/v1/rooms/demo/events", json: #"{"type": "stream.published", "user": "eve"}"#),
+        Bad(
+            path: "/v1/rooms/demo/events",
+            json: #"{"type": "stream.published", "user": "eve", "url": "gopher://127.0.0.1/live/x"}"#),
+        Bad(
+            path: "/v1/rooms/demo/events",
+            json: #"{"type": "stream.published", "user": "eve", "url": "rtsp://127.0.0.1/live/x"}"#),
+        Bad(
+            path: "/v1/rooms/demo/events",
+            json: #"{"type": "stream.published", "user": "eve", "url": "rtmp://192.0.2.1/live/x"}"#),
+        Bad(path: "/v1/events", json: #"{"specversion": "1.0"}"#),
+        Bad(path: "/v1/rooms/demo", json: #"{"layout": "no-such-layout"}"#, method: "PUT"),
+        Bad(path: "/v1/layouts/side-by-side", json: #"{"arrangements": [{"algorithm": "grdi"}]}"#, method: "PUT"),
+        Bad(
+            path: "/v1/rooms/demo", json: #"{"outputs": [{"id": "a", "url": "rtmp://192.0.2.1/live/x"}]}"#,
+            method: "PUT"),
+    ]
+
+    private func post(_ inputs: [Bad], to stage: Stage) async throws {
+        for bad in inputs {
+            let answer = try await stage.client.request(bad.method, bad.path, json: bad.json)
+            #expect((400..<500).contains(answer.status), "\(bad.json): \(answer.status) \(answer.text)")
+            #expect(answer.contentType.hasPrefix("application/problem+json"), "\(bad.json): \(answer.contentType)")
+            let problem = try JSONSerialization.jsonObject(with: answer.body) as? [String: Any]
+            #expect(problem?["type"] is String && problem?["detail"] is String, "\(bad.json): \(answer.text)")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import MixPipeline
+import Testing
+
+/// Layouts change while people watch: the running mixer shows the new scene, and no frame is lost for it.
+@Suite(.serialized) struct LayoutChangeTests {
+    private typealias Panes = Set<ServiceClient.TaskState.SceneState.Pane>
+
+    @Test(.timeLimit(.minutes(2))) func layoutsChangeOnAirWithoutAMissingFrame() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            // A viewer begins with the host's next keyframe.
+            try await Task.sleep(for: .seconds(3))
+            try await stage.join("bob")
+            var panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let mixer = try stage.mixer()
+            try await Task.sleep(for: .seconds(1))
+
+            // The room takes another layout.
+            for layout in ["picture-in-picture", "side-by-side", "picture-in-picture"] {
+                panes = try await change(stage, from: panes) {
+                    try await stage.client.putRoom(
+                        stage.room, host: "alice", output: stage.media.cdn(stage.room), layout: layout,
+                        canvas: stage.canvas)
+                }
+            }
+            // The layout that it has becomes another one. (Large ones below would hide the host's marks.)
+            for (corner, size) in [("top-left", 0.35), ("top-right", 0.4), ("top-left", 0.3)] {
+                panes = try await change(stage, from: panes) {
+                    try await stage.client.putLayout("picture-in-picture", json: Self.inset(corner, size: size))
+                }
+            }
+            // As an operator with an editor does it.
+            _ = try await change(stage, from: panes) {
+                let file = stage.layouts.appendingPathComponent("picture-in-picture.json")
+                try Self.inset("bottom-right", size: 0.3).write(to: file, atomically: true, encoding: .utf8)
+            }
+
+            #expect(try stage.mixer() == mixer, "the mixer was started again")
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(1))
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            // Both were to be seen all the time, and each of their pictures was.
+            #expect(report.sources.map(\.id).sorted() == [1, 2])
+            #expect(report.sources.allSatisfy { $0.lost + $0.repeated + $0.backward == 0 }, "\(report.sources)")
+        }
+    }
+
+    private static func inset(_ corner: String, size: Double) -> String {
+        """
+        {"arrangements": [{"algorithm": "picture-in-picture", "corner": "\(corner)", "size": \(size)}]}
+        """
+    }
+
+    /// Does `body` and returns the panes that are on air after it, a second later.
+    private func change(_ stage: Stage, from panes: Panes, _ body: () async throws -> Void) async throws -> Panes {
+        let begin = ContinuousClock.now
+        try await body()
+        var now = panes
+        try await waitUntil("another scene is on air", within: 5, every: 10) {
+            now = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            return now != panes
+        }
+        print("layout change on air after \(ContinuousClock.now - begin)")
+        try await Task.sleep(for: .seconds(1))
+        return now
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import MixPipeline
+import Testing
+
+@Suite(.serialized) struct LeakTests {
+    /// After a hundred joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer
+    /// is left, and its memory has not grown by more than a few MB. Every mixer ended by itself when told to, and neither
+    /// the relay nor any mixer leaves a GStreamer object.
+    @Test(.timeLimit(.minutes(10))) func aHundredJoinsAndLeavesLeaveNothingBehind() async throws {
+        try await Stage.run(environment: LeakTracer.environment) { stage in
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 0.25, videoBitrate: 600_000))
+            try await stage.publish(
+                "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 0.25, videoBitrate: 600_000))
+            try await stage.open(host: "alice")
+            let relay = try stage.relay()
+            for _ in 0..<10 { try await joinAndLeave(stage) }
+            let before = try await settled(relay)
+            for _ in 0..<90 { try await joinAndLeave(stage) }
+            let after = try await settled(relay)
+            print("relay after 10: \(before); after 100: \(after)")
+            #expect(try stage.relay() == relay, "the relay was started again")
+            // Thread pools breathe by a few; a thread or a descriptor lost per join would be ninety.
+            #expect(after.threads <= before.threads + 6)
+            #expect(after.descriptors <= before.descriptors + 6)
+            #expect(after.resident - before.resident < 16_000)
+            let task = try await stage.waitForOnAir("bypass")
+            #expect(task.outputs.map(\.reconnects) == [0])
+
+            let log = try #require(stage.relayLog())
+            let pids = log.matches(of: #/mixer \d+ started, pid (\d+)/#).compactMap { Int32($0.output.1) }
+            let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
+            #expect(pids.count >= 100)
+            #expect(ends == Array(repeating: "exit code 0", count: pids.count), "\(Set(ends))")
+
+            try await stage.close()
+            for pid in [relay] + pids {
+                let report = LeakTracer.report(of: pid, in: stage.directory)
+                let name = pid == relay ? "relay" : "mixer \(pid)"
+                #expect(report == LeakTracer.Report(listed: 0, objects: []), "\(name)")
+            }
+        }
+    }
+
+    /// A mixer inherits no blocked signal, and the relay replaces it.
+    @Test(.timeLimit(.minutes(2))) func aMixerEndsOnSIGTERM() async throws {
+        try await Stage.run { stage in
+            for (id, name) in [(1, "alice"), (2, "bob")] {
+                try await stage.publish(
+                    name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 0.5, videoBitrate: 600_000))
+            }
+            try await stage.open(host: "alice")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let relay = try stage.relay()
+            let mixer = try #require(ProcessTable.descendants(of: relay).first).identifier
+            kill(mixer, SIGTERM)
+            try await waitUntil("the mixer has ended", within: 2) {
+                !ProcessTable.descendants(of: relay).contains { $0.identifier == mixer }
+            }
+            try await waitUntil("another one runs", within: 10) {
+                ProcessTable.descendants(of: relay).contains { $0.identifier != mixer }
+            }
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+        }
+    }
+
+    private func joinAndLeave(_ stage: Stage) async throws {
+        try await stage.join("bob")
+        try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+        try await stage.leave("bob")
+        try await stage.waitForOnAir("bypass")
+    }
+
+    private struct Use: CustomStringConvertible {
+        var threads: Int
+        var descriptors: Int
+        /// In kB.
+        var resident: Int
+
+        var description: String { "\(threads) threads, \(descriptors) descriptors, \(resident) kB" }
+    }
+
+    /// What the relay holds once its last mixer has ended.
+    private func settled(_ relay: Int32) async throws -> Use {
+        try await waitUntil("every mixer has ended", within: 15) { ProcessTable.descendants(of: relay).isEmpty }
+        // Threads of pools end some time after their work.
+        try await Task.sleep(for: .seconds(6))
+        return Use(
+            threads: ProcessTable.threads(of: relay), descriptors: ProcessTable.descriptors(of: relay),
+            resident: ProcessTable.resident(of: relay))
+    }
+}

@@ -1,0 +1,92 @@
+import MixPipeline
+import Testing
+
+/// The service dies; the program does not.
+@Suite(.serialized) struct ReadoptionTests {
+    /// Killed in a bypass and in a mix: the relay goes on, and the service's next life takes it over.
+    @Test(.timeLimit(.minutes(2))) func aKilledServiceCostsNoFrame() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let relay = try stage.relay()
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(1))
+
+            try await stage.killService()
+            // A program that depended on the service would be over by then.
+            try await Task.sleep(for: .seconds(2))
+            try await stage.startServiceAgain()
+            try await stage.waitForOnAir("bypass")
+            #expect(try stage.relay() == relay, "the relay was started again")
+
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let mixer = try stage.mixer()
+            try await stage.killService()
+            try await Task.sleep(for: .seconds(2))
+            try await stage.startServiceAgain()
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            #expect(try stage.relay() == relay, "the relay was started again")
+            #expect(try stage.mixer() == mixer, "the mixer was started again")
+
+            try await stage.leave("bob")
+            let task = try await stage.waitForOnAir("bypass")
+            #expect(task.outputs.map(\.reconnects) == [0])
+            try await Task.sleep(for: .seconds(1))
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(report.connections == 1 && report.publisherLosses == 0)
+            #expect(report.sources.allSatisfy { $0.lost + $0.repeated == 0 }, "\(report.sources)")
+        }
+    }
+
+    /// When the service ends in good order, at whatever moment: just after the event, while the relay starts, on air.
+    @Test(.timeLimit(.minutes(1)), arguments: [0, 40, 2500])
+    func nothingOutlivesTheService(milliseconds: Int) async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await beginProgram(stage)
+            try await Task.sleep(for: .milliseconds(milliseconds))
+            let begin = ContinuousClock.now
+            await stage.service.stop(within: 12)
+            #expect(ContinuousClock.now - begin < .seconds(10))
+            #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
+            #expect(stage.workers.isEmpty, "left: \(stage.workers)")
+        }
+    }
+
+    /// A room that is deleted, and one in which nobody is any more, let go of everything.
+    @Test(.timeLimit(.minutes(1))) func nothingOutlivesTheRoom() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await beginProgram(stage)
+            try await stage.waitForOnAir("bypass")
+            try await stage.client.deleteRoom(stage.room)
+            try await waitUntil("the deleted room's processes end", within: 10) { stage.workers.isEmpty }
+
+            try await beginProgram(stage)
+            try await stage.waitForOnAir("bypass")
+            let begin = ContinuousClock.now
+            try await stage.leave("alice")
+            try await stage.leave("bob")
+            try await waitUntil("the idle room's processes end", within: 10) { stage.workers.isEmpty }
+            #expect(ContinuousClock.now - begin >= .seconds(1), "maxIdleSeconds is 1")
+            let task = try await stage.client.request("GET", "/v1/tasks/auto-\(stage.room)").text
+            #expect(task.contains(#""state":"stopped""#) && task.contains(#""endReason":"idle""#), "\(task)")
+        }
+    }
+
+    /// A host on air and a guest who does not come: a relay, and a mixer that waits.
+    private func beginProgram(_ stage: Stage) async throws {
+        let output = stage.media.cdn(stage.room)
+        let answer = try await stage.client.request(
+            "PUT", "/v1/rooms/\(stage.room)",
+            json: """
+                {"host": "alice", "outputs": [{"id": "cdn", "url": "\(output)"}], "policy": {"maxIdleSeconds": 1}}
+                """)
+        #expect((200..<300).contains(answer.status), "\(answer.text)")
+        try await stage.client.published(stage.room, user: "alice", url: stage.media.live("alice"), role: "host")
+        try await stage.client.published(stage.room, user: "bob", url: stage.media.live("nobody"))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import MixPipeline
+
+/// A child process of a test: its messages go to a file, and it is ended with the test.
+final class ManagedProcess: Sendable {
+    let name: String
+    let log: URL
+    private let process: Process
+
+    /// - Parameter executable: A path, or a name looked up in PATH.
+    init(
+        _ name: String, _ executable: String, _ arguments: [String], in directory: URL,
+        environment: [String: String] = [:]
+    ) throws {
+        self.name = name
+        log = directory.appendingPathComponent("\(name).log")
+        process = Process()
+        let isPath = executable.contains("/")
+        process.executableURL = URL(fileURLWithPath: isPath ? executable : "/usr/bin/env")
+        process.arguments = isPath ? arguments : [executable] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+        process.standardInput = FileHandle.nullDevice
+        guard FileManager.default.createFile(atPath: log.path, contents: nil) else {
+            throw EndToEndError("cannot write \(log.path)")
+        }
+        let file = try FileHandle(forWritingTo: log)
+        process.standardOutput = file
+        process.standardError = file
+        try process.runWithSignalsUnblocked()
+    }
+
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+    var identifier: Int32 { process.processIdentifier }
+    var isRunning: Bool { process.isRunning }
+    var exitStatus: Int32? { process.isRunning ? nil : process.terminationStatus }
+
+    /// What it wrote; the last `lines` of it.
+    func messages(last lines: Int = 60) -> String {
+        let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(lines).joined(separator: "\n")
+    }
+
+    /// Asks it to end, then ends it.
+    func stop(within seconds: Double = 15) async {
+        guard process.isRunning else { return }
+        kill(identifier, SIGTERM)
+        do {
+            try await waitUntil("\(name) ends", within: seconds) { !self.process.isRunning }
+        } catch {
+            kill(identifier, SIGKILL)
+            try? await waitUntil("\(name) is killed", within: 5) { !self.process.isRunning }
+        }
+    }
+
+    func kill9() { kill(identifier, SIGKILL) }
+}
+
+/// What the system knows of processes (`/proc`).
+enum ProcessTable {
+    struct Entry: Sendable {
+        var identifier: Int32
+        var parent: Int32
+        var arguments: [String]
+    }
+
+    static func entries() -> [Entry] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { name in
+            guard let identifier = Int32(name), let stat = FileManager.default.contents(atPath: "/proc/\(name)/stat"),
+                let command = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
+            else { return nil }
+            // The name in parentheses may hold anything, also spaces and parentheses.
+            let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+            guard fields.count > 1, fields[0] != "Z", let parent = Int32(fields[1]) else { return nil }
+            let arguments = String(decoding: command, as: UTF8.self).split(separator: "\0").map(String.init)
+            return Entry(identifier: identifier, parent: parent, arguments: arguments)
+        }
+    }
+
+    /// Children of a process and theirs.
+    static func descendants(of ancestor: Int32) -> [Entry] {
+        let all = entries()
+        var found: [Entry] = []
+        var parents: Set<Int32> = [ancestor]
+        while true {
+            let next = all.filter { entry in
+                parents.contains(entry.parent) && !found.contains { $0.identifier == entry.identifier }
+            }
+            if next.isEmpty { return found }
+            found += next
+            parents = Set(next.map(\.identifier))
+        }
+    }
+
+    static func threads(of process: Int32) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").count) ?? 0
+    }
+
+    static func descriptors(of process: Int32) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
+    }
+
+    /// Resident memory in kB.
+    static func resident(of process: Int32) -> Int {
+        let status = FileManager.default.contents(atPath: "/proc/\(process)/status") ?? Data()
+        let line = String(decoding: status, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmRSS") }
+        return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import FoundationNetworking
+import LayoutEngine
+import MixPipeline
+
+/// The service's HTTP interface, as an app server uses it.
+struct ServiceClient: Sendable {
+    struct Answer: Sendable {
+        var status: Int
+        var contentType: String
+        var body: Data
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    /// The parts of a task that the tests look at.
+    struct TaskState: Decodable, Sendable {
+        struct Output: Decodable, Sendable {
+            var state: String
+            var reconnects: Int
+        }
+        struct Switch: Decodable, Sendable {
+            var from: String?
+            var to: String
+            var latencyMs: Double
+        }
+        struct SceneState: Decodable, Sendable {
+            struct Pane: Decodable, Hashable, Sendable {
+                var user: String
+                var x: Int
+                var y: Int
+                var width: Int
+                var height: Int
+            }
+            var panes: [Pane]
+        }
+        var onAir: String?
+        var scene: SceneState?
+        var outputs: [Output]
+        var switches: [Switch]
+        var lastError: String?
+
+        var panes: Set<SceneState.Pane> { Set(scene?.panes ?? []) }
+        /// Who is seen on air, in a mix.
+        var users: Set<String> { Set(scene?.panes.map(\.user) ?? []) }
+    }
+
+    let port: Int
+
+    func request(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {
+        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw EndToEndError("bad path \(path)") }
+        var request = URLRequest(url: url, timeoutInterval: 10)
+        request.httpMethod = method
+        if let json {
+            request.httpBody = Data(json.utf8)
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        }
+        let (body, response) = try await URLSession.shared.data(for: request)
+        guard let http = response as? HTTPURLResponse else { throw EndToEndError("\(method) \(path): no HTTP answer") }
+        return Answer(
+            status: http.statusCode, contentType: http.value(forHTTPHeaderField: "Content-Type") ?? "", body: body)
+    }
+
+    private func expectSuccess(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {
+        let answer = try await request(method, path, json: json)
+        guard (200..<300).contains(answer.status) else {
+            throw EndToEndError("\(method) \(path): \(answer.status) \(answer.text)")
+        }
+        return answer
+    }
+
+    /// - Parameter layout: The name of one of the package's layouts.
+    func putRoom(_ room: String, host: String, output: String, layout: String, canvas: Canvas) async throws {
+        _ = try await expectSuccess(
+            "PUT", "/v1/rooms/\(room)",
+            json: """
+                {"host": "\(host)", "layout": "\(layout)", "outputs": [{"id": "cdn", "url": "\(output)"}],
+                 "canvas": {"width": \(canvas.width), "height": \(canvas.height), "fps": \(canvas.fps)}}
+                """)
+    }
+
+    func putLayout(_ name: String, json: String) async throws {
+        _ = try await expectSuccess("PUT", "/v1/layouts/\(name)", json: json)
+    }
+
+    /// The messages of a room's timeline, newest first.
+    func timeline(_ room: String) async throws -> [String] {
+        struct Timeline: Decodable {
+            struct Entry: Decodable { var message: String }
+            var entries: [Entry]
+        }
+        let answer = try await expectSuccess("GET", "/v1/tasks/auto-\(room)/timeline")
+        return try JSONDecoder().decode(Timeline.self, from: answer.body).entries.map(\.message)
+    }
+
+    /// What is wrong with each user's streams, as the room tells; only of streams with an error.
+    func streamErrors(_ room: String) async throws -> [String: String] {
+        struct Room: Decodable {
+            struct Person: Decodable {
+                struct Stream: Decodable { var error: String? }
+                var user: String
+                var streams: [Stream]
+            }
+            var participants: [Person]
+        }
+        let answer = try await expectSuccess("GET", "/v1/rooms/\(room)")
+        let people = try JSONDecoder().decode(Room.self, from: answer.body).participants
+        return people.reduce(into: [:]) { errors, person in
+            errors[person.user] = person.streams.compactMap(\.error).first
+        }
+    }
+
+    func deleteRoom(_ room: String) async throws {
+        _ = try await expectSuccess("DELETE", "/v1/rooms/\(room)")
+    }
+
+    func published(_ room: String, user: String, url: String, role: String = "guest") async throws {
+        _ = try await expectSuccess(
+            "POST", "/v1/rooms/\(room)/events",
+            json: #"{"type": "stream.published", "user": "\#(user)", "url": "\#(url)", "role": "\#(role)"}"#)
+    }
+
+    func unpublished(_ room: String, user: String) async throws {
+        _ = try await expectSuccess(
+            "POST", "/v1/rooms/\(room)/events", json: #"{"type": "stream.unpublished", "user": "\#(user)"}"#)
+    }
+
+    /// The task's JSON and what the tests need of it; `nil` while there is no task.
+    func task(_ room: String) async throws -> (state: TaskState, json: Data)? {
+        let answer = try await request("GET", "/v1/tasks/auto-\(room)")
+        guard answer.status == 200 else { return nil }
+        return (try JSONDecoder().decode(TaskState.self, from: answer.body), answer.body)
+    }
+}

@@ -1,0 +1,299 @@
+import Foundation
+import LayoutEngine
+import MixPipeline
+import Synchronization
+
+/// Everything of one end-to-end test: media server, service, publishers, one room, and a viewer who records.
+final class Stage: Sendable {
+    let directory: URL
+    let media: MediaServer
+    let client: ServiceClient
+    /// The service's own copy: tests may change it.
+    let layouts: URL
+    let room = "demo"
+    let canvas: Canvas
+    let layout: String
+
+    private let environment: [String: String]
+
+    private struct State {
+        var service: ManagedProcess
+        var publishers: [String: (process: ManagedProcess, source: SyntheticPublisher)] = [:]
+        var known: [SyntheticPublisher] = []
+        var scenes: Set<Scene> = []
+        var recorders: [ProbeRecorder] = []
+        var strays: Set<Int32> = []
+    }
+    private let state: Mutex<State>
+
+    /// The service's process that runs now.
+    var service: ManagedProcess { state.withLock { $0.service } }
+
+    /// Runs `body` on a stage, and takes the stage down in any case. If `body` throws, the messages of every process
+    /// are printed first, and the directory stays; `E2E_KEEP=1` keeps it always.
+    /// - Parameter environment: For the service and its workers; `%STAGE%` in a value is the stage's directory.
+    static func run(
+        canvas: Canvas = .portrait, layout: String = "side-by-side", environment: [String: String] = [:],
+        _ body: (Stage) async throws -> Void
+    ) async throws {
+        let directory = try Workspace.makeDirectory()
+        let media = try await MediaServer.start(in: directory)
+        let stage: Stage
+        do {
+            stage = try await Stage(
+                directory: directory, media: media, canvas: canvas, layout: layout,
+                environment: environment.mapValues { $0.replacing("%STAGE%", with: directory.path) })
+        } catch {
+            await media.stop()
+            throw error
+        }
+        do {
+            try await body(stage)
+        } catch {
+            stage.printMessages()
+            await stage.stop()
+            throw error
+        }
+        await stage.stop()
+        if ProcessInfo.processInfo.environment["E2E_KEEP"] == "1" {
+            print("kept: \(directory.path)")
+        } else {
+            try? FileManager.default.removeItem(at: directory)
+        }
+    }
+
+    private init(
+        directory: URL, media: MediaServer, canvas: Canvas, layout: String, environment: [String: String]
+    ) async throws {
+        self.directory = directory
+        self.media = media
+        self.canvas = canvas
+        self.layout = layout
+        self.environment = environment
+        layouts = directory.appendingPathComponent("layouts")
+        try FileManager.default.copyItem(at: Workspace.root.appendingPathComponent("layouts"), to: layouts)
+        var started: (process: ManagedProcess, port: Int)?
+        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        for _ in 0..<3 where started == nil {
+            let port = Int.random(in: 32000..<40000)
+            let process = try await Stage.startService(in: directory, port: port, environment: environment)
+            if process.isRunning { started = (process, port) }
+        }
+        guard let started else { throw EndToEndError("mixorchestrator does not start on three ports") }
+        state = Mutex(State(service: started.process))
+        client = ServiceClient(port: started.port)
+    }
+
+    /// Returns when it answers, or has ended.
+    private static func startService(
+        in directory: URL, port: Int, name: String = "mixorchestrator", environment: [String: String]
+    ) async throws -> ManagedProcess {
+        let process = try ManagedProcess(
+            name, Workspace.executable("mixorchestrator"),
+            [
+                "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
+                "--layouts", directory.appendingPathComponent("layouts").path,
+            ], in: directory, environment: environment)
+        let client = ServiceClient(port: port)
+        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 20) {
+            if !process.isRunning { return true }
+            return (try? await client.request("GET", "/healthz").status) == 200
+        }
+        return process
+    }
+
+    /// Kills the service without warning.
+    func killService() async throws {
+        let service = service
+        service.kill9()
+        try await waitUntil("the service is gone", within: 5) { !service.isRunning }
+    }
+
+    /// Starts the service again, with the same data on the same port; returns when it answers.
+    func startServiceAgain() async throws {
+        let process = try await Stage.startService(
+            in: directory, port: client.port, name: "mixorchestrator-\(UInt16.random(in: 0...9999))",
+            environment: environment)
+        guard process.isRunning else { throw EndToEndError("the service does not start again: \(process.messages())") }
+        state.withLock { $0.service = process }
+    }
+
+    // MARK: Publishers
+
+    /// Starts to push `source` as `name`; its stream can be pulled when this returns.
+    func publish(_ name: String, _ source: SyntheticPublisher) async throws {
+        let process = try ManagedProcess(
+            "publisher-\(name)", "ffmpeg", source.arguments(url: media.live(name)), in: directory)
+        state.withLock { state in
+            state.publishers[name] = (process, source)
+            if !state.known.contains(where: { $0.id == source.id }) { state.known.append(source) }
+        }
+        let stat = ServiceClient(port: media.httpPort)
+        try await waitUntil("\(name) publishes\n\(process.messages())", within: 20) {
+            guard process.isRunning else { throw EndToEndError("publisher \(name) ended: \(process.messages())") }
+            let text = try await stat.request("GET", "/stat").text
+            return text.contains("<name>\(name)</name>") && text.contains("<profile>")
+        }
+    }
+
+    /// Pushes something that is no synthetic source as `name`, with these codecs of ffmpeg.
+    func publish(_ name: String, codecs: [String]) throws -> ManagedProcess {
+        let inputs = ["-re", "-f", "lavfi", "-i", "testsrc=s=320x240:r=20", "-re", "-f", "lavfi", "-i", "sine=r=44100"]
+        return try ManagedProcess(
+            "publisher-\(name)", "ffmpeg",
+            ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"] + inputs + codecs
+                + ["-pix_fmt", "yuv420p", "-f", "flv", media.live(name)], in: directory)
+    }
+
+    func stopPublishing(_ name: String) async {
+        let process = state.withLock { $0.publishers.removeValue(forKey: name)?.process }
+        await process?.stop()
+    }
+
+    // MARK: Room
+
+    /// Makes the room with `host` on air, and returns when the program is a bypass of it.
+    func open(host: String) async throws {
+        try await client.putRoom(room, host: host, output: media.cdn(room), layout: layout, canvas: canvas)
+        try await client.published(room, user: host, url: media.live(host), role: "host")
+        try await waitForOnAir("bypass", within: 20)
+    }
+
+    func join(_ user: String) async throws {
+        try await client.published(room, user: user, url: media.live(user))
+    }
+
+    func leave(_ user: String) async throws {
+        try await client.unpublished(room, user: user)
+    }
+
+    /// Suspends until the program is of this kind, and in a mix shows exactly these users.
+    @discardableResult
+    func waitForOnAir(
+        _ kind: String, users: Set<String>? = nil, within seconds: Double = 10
+    ) async throws -> ServiceClient.TaskState {
+        var last: ServiceClient.TaskState?
+        do {
+            try await waitUntil("on air", within: seconds) {
+                guard let task = try await client.task(room) else { return false }
+                last = task.state
+                try noteScenes(task.json)
+                return task.state.onAir == kind && (users.map { $0 == task.state.users } ?? true)
+            }
+        } catch is EndToEndError {
+            throw EndToEndError(
+                "not \(kind) \(users?.sorted() ?? []) within \(seconds) s; on air: \(last?.onAir ?? "nothing") "
+                    + "\(last?.users.sorted() ?? [])")
+        }
+        guard let last else { throw EndToEndError("no task") }
+        return last
+    }
+
+    private func noteScenes(_ task: Data) throws {
+        let scenes = try SceneDocument.scenes(task, canvas: canvas)
+        state.withLock { $0.scenes.formUnion(scenes) }
+    }
+
+    /// Deletes the room and returns when its relay has ended by itself.
+    func close() async throws {
+        let relay = try relay()
+        try await client.deleteRoom(room)
+        try await waitUntil("the relay has ended", within: 20) {
+            !ProcessTable.descendants(of: self.service.identifier).contains { $0.identifier == relay }
+        }
+    }
+
+    // MARK: Viewer
+
+    /// A viewer of `url`, recording into `name`.flv; returns when the first bytes have come.
+    func record(_ url: String, as name: String) async throws -> ProbeRecorder {
+        let recorder = ProbeRecorder(url: url, path: directory.appendingPathComponent("\(name).flv").path)
+        state.withLock { $0.recorders.append(recorder) }
+        try recorder.start()
+        try await waitUntil("a viewer of \(url) gets the stream", within: 20) { recorder.progress.tags > 4 }
+        return recorder
+    }
+
+    /// A viewer of the program.
+    func watch() async throws -> ProbeRecorder { try await record(media.cdn(room), as: "viewer") }
+
+    /// What the viewer saw, judged.
+    func judge(
+        _ recorder: ProbeRecorder, expectedSwitches: Int? = nil, limits: ProbeLimits = ProbeLimits()
+    ) async throws -> ProbeReport {
+        recorder.stop()
+        let recording = await recorder.recording()
+        let (publishers, scenes) = state.withLock { ($0.known, Array($0.scenes)) }
+        let report = try await Probe.judge(
+            recording,
+            ProbeConfiguration(
+                publishers: publishers, scenes: scenes, expectedSwitches: expectedSwitches, limits: limits))
+        print(report.table)
+        return report
+    }
+
+    // MARK: Processes
+
+    /// Every relay of this stage; also one whose service has been killed.
+    private var relays: [ProcessTable.Entry] {
+        let sockets = directory.appendingPathComponent("data/relays").path
+        return ProcessTable.entries().filter { entry in
+            entry.arguments.contains("relay") && entry.arguments.contains { $0.hasPrefix(sockets) }
+        }
+    }
+
+    /// Every process that the service started, and theirs.
+    var workers: [ProcessTable.Entry] {
+        let relays = relays
+        return relays + relays.flatMap { ProcessTable.descendants(of: $0.identifier) }
+    }
+
+    /// The relay's process; there is one while the room is on air.
+    func relay() throws -> Int32 {
+        let relays = relays
+        guard relays.count == 1, let relay = relays.first else {
+            throw EndToEndError("expected one relay, found \(relays.map(\.arguments))")
+        }
+        return relay.identifier
+    }
+
+    /// The process of the relay's mixer; there is one while a mix is on air.
+    func mixer() throws -> Int32 {
+        let mixers = ProcessTable.descendants(of: try relay()).filter { $0.arguments.contains("mixer") }
+        guard mixers.count == 1, let mixer = mixers.first else {
+            throw EndToEndError("expected one mixer, found \(mixers.map(\.identifier))")
+        }
+        return mixer.identifier
+    }
+
+    /// What the room's relay and its mixers have written.
+    func relayLog() -> String? {
+        let data = directory.appendingPathComponent("data").path
+        let files = FileManager.default.enumerator(atPath: data)?.compactMap { $0 as? String } ?? []
+        let file = files.first { $0.hasSuffix("auto-\(room).log") }
+        return file.flatMap { try? String(contentsOfFile: data + "/" + $0, encoding: .utf8) }
+    }
+
+    func printMessages() {
+        let publishers = state.withLock { $0.publishers.values.map(\.process) }
+        for process in [service] + publishers {
+            print("--- \(process.name) (\(process.exitStatus.map { "ended with \($0)" } ?? "running"))")
+            print(process.messages())
+        }
+        print("--- kept: \(directory.path)")
+    }
+
+    private func stop() async {
+        for recorder in state.withLock({ $0.recorders }) { recorder.stop() }
+        let workers = workers
+        try? await client.deleteRoom(room)
+        await service.stop()
+        for (process, _) in state.withLock({ $0.publishers.values.map { $0 } }) { await process.stop(within: 3) }
+        await media.stop()
+        // Relays outlive the service on purpose; none may outlive the test.
+        for worker in workers {
+            let now = ProcessTable.entries().first { $0.identifier == worker.identifier }
+            if now?.arguments == worker.arguments { kill(worker.identifier, SIGKILL) }
+        }
+    }
+}

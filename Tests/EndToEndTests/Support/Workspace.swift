@@ -1,0 +1,51 @@
+import Foundation
+
+/// A test's own directory, and where the package and its products are.
+enum Workspace {
+    /// The package's root.
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Where the executables are: beside the test executable.
+    static let products: URL = {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: path).deletingLastPathComponent()
+    }()
+
+    static func executable(_ name: String) throws -> String {
+        let path = products.appendingPathComponent(name).path
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            throw EndToEndError("\(name) is not in \(products.path): build the whole package first")
+        }
+        return path
+    }
+
+    /// A new directory with a short path, since Unix sockets lie in it.
+    static func makeDirectory() throws -> URL {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("mix-\(UInt32.random(in: 0...UInt32.max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        return directory
+    }
+}
+
+/// Why an end-to-end test could not go on.
+struct EndToEndError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Suspends until `condition` holds.
+///
+/// - Parameter seconds: The deadline, after which it throws with `what` was waited for.
+func waitUntil(
+    _ what: @autoclosure () -> String, within seconds: Double, every milliseconds: Int = 50,
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while true {
+        if try await condition() { return }
+        guard ContinuousClock.now < deadline else { throw EndToEndError("\(what()): not within \(seconds) s") }
+        try await Task.sleep(for: .milliseconds(milliseconds))
+    }
+}

@@ -1,0 +1,134 @@
+import LayoutEngine
+import MixPipeline
+import TestSupport
+import Testing
+
+/// Real publishers, a real media server, the real service, and a viewer who records and judges every switch.
+@Suite(.serialized) struct SwitchingTests {
+    /// Twenty switches at random times: every limit holds at every one of them.
+    @Test(.timeLimit(.minutes(5))) func twentySwitchesAtRandomTimes() async throws {
+        var random = SeededGenerator(announcedFor: "twenty switches")
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            let guest = try await stage.record(stage.media.live("bob"), as: "guest")
+            try await Task.sleep(for: .seconds(3))
+            for _ in 0..<10 {
+                try await stage.join("bob")
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
+                try await stage.leave("bob")
+                try await stage.waitForOnAir("bypass")
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
+            }
+            let report = try await stage.judge(viewer, expectedSwitches: 20)
+            #expect(report.isWithinLimits, "seed \(random.seed)\n\(report.table)")
+            // The limits were put to the test: every splice has been measured in picture, content and sound.
+            for change in report.splices {
+                #expect(change.contentStep != nil && change.colourError != nil && change.phaseJumpDegrees != nil)
+            }
+            #expect(report.splices.count { $0.avShiftMs != nil } >= 10)
+            // The first picture of every mix already shows both: no pane is empty for a frame.
+            let alone = report.switches.filter { $0.from == "bypass 1" && $0.to != "mix 1+2" }
+            #expect(alone.isEmpty, "seed \(random.seed)\n\(report.table)")
+            let task = try await stage.waitForOnAir("bypass")
+            #expect(task.outputs.map(\.reconnects) == [0])
+            let latencies = task.switches.filter { $0.to == "mix" }.map { $0.latencyMs.rounded() }
+            print("event to mix on air in ms: \(latencies.sorted())")
+            // The guest is pulled after the event and can be decoded from its next keyframe on.
+            guest.stop()
+            let keyframes = try await guest.recording().trace().video.filter(\.frame.isIDR).compactMap(\.arrival)
+            let waits = report.switches.filter { $0.to == "mix 1+2" }.compactMap { change -> Double? in
+                guard let arrival = change.arrival, let keyframe = keyframes.last(where: { $0 <= arrival }) else {
+                    return nil
+                }
+                return (Double(arrival - keyframe) / 1e6).rounded()
+            }
+            print("guest's keyframe to mix at the viewer in ms: \(waits.sorted())")
+            #expect(waits.count == 10)
+            #expect(waits.allSatisfy { $0 <= 250 }, "\(waits)")
+        }
+    }
+
+    /// A guest whose every picture can be decoded does not wait for a keyframe: what is left is the service's own time.
+    @Test(.timeLimit(.minutes(2))) func aDecodableGuestIsOnAirAtOnce() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 0.05, videoBitrate: 3_000_000))
+            try await stage.open(host: "alice")
+            for _ in 0..<5 {
+                try await stage.join("bob")
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                try await stage.leave("bob")
+                try await stage.waitForOnAir("bypass")
+            }
+            let task = try await stage.waitForOnAir("bypass")
+            let latencies = task.switches.filter { $0.to == "mix" }.map(\.latencyMs).sorted()
+            print("event to mix on air in ms: \(latencies)")
+            #expect(latencies.count == 5)
+            // The pull begins with the event, so connecting to the media server is in it: 300 ms for the mix, 150 for that.
+            #expect(latencies[latencies.count / 2] <= 450, "\(latencies)")
+        }
+    }
+
+    /// Different shape, frame rate, B-frames, sample rate and channels.
+    @Test(.timeLimit(.minutes(3))) func aHostWithBFramesBesideAnotherKindOfGuest() async throws {
+        try await Stage.run { stage in
+            try await stage.publish(
+                "alice",
+                SyntheticPublisher(
+                    id: 1, width: 1280, height: 720, fps: 30, bFrames: 2, sampleRate: 44100, channels: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(3))
+            for _ in 0..<3 {
+                try await stage.join("bob")
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                try await Task.sleep(for: .milliseconds(2300))
+                try await stage.leave("bob")
+                try await stage.waitForOnAir("bypass")
+                try await Task.sleep(for: .milliseconds(2300))
+            }
+            let report = try await stage.judge(viewer, expectedSwitches: 6)
+            #expect(report.isWithinLimits, "\(report.table)")
+        }
+    }
+
+    /// Three and four people; one after another they come and go. The scene changes in the running mix.
+    @Test(.timeLimit(.minutes(3))) func fourPeopleJoinAndLeaveOneAfterAnother() async throws {
+        try await Stage.run(layout: "grid") { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            for (id, user) in [(2, "bob"), (3, "carol"), (4, "dave")] {
+                // Small pictures: four encoders and the service share the machine.
+                try await stage.publish(
+                    user, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1, videoBitrate: 500_000))
+            }
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(2))
+            var present: Set<String> = ["alice"]
+            for user in ["bob", "carol", "dave"] {
+                present.insert(user)
+                try await stage.join(user)
+                try await stage.waitForOnAir("mix", users: present)
+                try await Task.sleep(for: .seconds(2))
+            }
+            for user in ["carol", "bob", "dave"] {
+                present.remove(user)
+                try await stage.leave(user)
+                if present.count > 1 {
+                    try await stage.waitForOnAir("mix", users: present)
+                } else {
+                    try await stage.waitForOnAir("bypass")
+                }
+                try await Task.sleep(for: .seconds(2))
+            }
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(Set(report.sources.map(\.id)) == [1, 2, 3, 4])
+        }
+    }
+}

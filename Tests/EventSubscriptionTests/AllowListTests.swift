@@ -1,0 +1,110 @@
+import Testing
+
+@testable import EventSubscription
+
+@Suite struct AllowListTests {
+    @Test(
+        arguments: [
+            // Nothing configured: loopback only.
+            ([], "rtmp://127.0.0.1:1935/live/a", true), ([], "rtmp://localhost/live/a", true),
+            ([], "rtmp://[::1]:1935/live/a", true), ([], "rtmp://127.9.9.9/a", true), ([], "rtmp://10.0.0.1/a", false),
+            ([], "rtmp://media.example/a", false), ([], "rtmp://127.0.0.1.example/a", false),
+            // Host, port and scheme.
+            (["rtmp://media.example:1935"], "rtmp://media.example:1935/live/a", true),
+            (["rtmp://media.example:1935"], "rtmp://MEDIA.example:1935/live/a", true),
+            (["rtmp://media.example:1935"], "rtmp://media.example:1936/live/a", false),
+            (["rtmp://media.example:1935"], "rtmp://media.example/live/a", false),
+            (["rtmp://media.example"], "rtmp://media.example:1936/live/a", true),
+            (["rtmp://media.example"], "rtmps://media.example/live/a", false),
+            (["*://media.example"], "rtmps://media.example/live/a", true),
+            (["rtmp://media.example:*"], "rtmp://media.example:7/live/a", true),
+            // Wildcards.
+            (["rtmp://*.example"], "rtmp://a.b.example/x", true), (["rtmp://*.example"], "rtmp://example/x", false),
+            (["rtmp://*.example"], "rtmp://a.example.evil/x", false),
+            (["rtmp://cdn*.example"], "rtmp://cdn7.example/x", true),
+            (["rtmp://*"], "rtmp://anything.at.all/x", true),
+            // Names' wildcards do not open the local network.
+            (["rtmp://*"], "rtmp://10.0.0.1/x", false), (["rtmp://*"], "rtmp://169.254.169.254/x", false),
+            (["rtmp://*"], "rtmp://localhost/x", false), (["rtmp://*"], "rtmp://[::1]/x", false),
+            (["rtmp://10.0.*"], "rtmp://10.0.3.4/x", true), (["rtmp://10.0.*"], "rtmp://10.1.3.4/x", false),
+            (["rtmp://[fe80::1]"], "rtmp://[fe80::1]/x", true),
+            // Loopback has to be listed too once anything is.
+            (["rtmp://media.example"], "rtmp://127.0.0.1/x", false),
+        ] as [([String], String, Bool)])
+    func entriesAllow(_ entries: [String], _ url: String, _ allowed: Bool) throws {
+        #expect(try AllowList(entries).allows(StreamURL(url)) == allowed)
+    }
+
+    @Test(arguments: ["media.example", "ftp://x", "rtmp://", "rtmp://x:99999", "rtmp://x/path", "rtmp://u@x"])
+    func entriesThatCannotBeReadAreNamed(_ entry: String) {
+        let error = #expect(throws: InputError.self) { try AllowList([entry]) }
+        #expect(error?.found?.contains(entry) == true)
+    }
+
+    @Test func schemesOfThePlaceAreChecked() throws {
+        let error = #expect(throws: InputError.self) {
+            try AllowList.loopbackOnly.check(
+                "http://127.0.0.1/x", schemes: [.rtmp, .rtmps], field: "outputs[0].url", setting: "outputs.allow")
+        }
+        #expect(error?.code == .refusedURL)
+        #expect(error?.expected.contains("rtmp://, rtmps://") == true)
+    }
+}
+
+@Suite struct StreamURLTests {
+    @Test func partsAreTakenApart() throws {
+        let url = try StreamURL("RTMP://Media.Example:1936/app/key?token=1")
+        #expect(url.scheme == .rtmp && url.host == "media.example" && url.port == 1936)
+        #expect(url.path == "/app/key" && url.query == "token=1")
+        #expect(try StreamURL("srt://[2001:db8::1]:9000?streamid=x").host == "2001:db8::1")
+    }
+
+    @Test(arguments: [
+        "", "media.example/live", "rtmp:/x", "file:///etc/passwd", "rtmp://", "rtmp:///x", "rtmp://a b/x",
+        "rtmp://h/x\u{0}", "rtmp://h/x y", "rtmp://h/\"", "rtmp://user:pass@h/x", "rtmp://h@127.0.0.1/x",
+        "rtmp://h:0/x",
+        "rtmp://h:70000/x", "rtmp://h:1:2/x", "rtmp://[::1/x", "rtmp://[::1]x/y", "rtmp://h/x#f", "rtmp://häst/x",
+        "rtmp://0x7f.0.0.1/x", "rtmp://0x7f000001/x", "rtmp://2130706433/x", "rtmp://127.1/x", "rtmp://0177.0.0.1/x",
+        "rtmp://h\\@x/y", "rtmp://h/" + String(repeating: "a", count: 2100),
+    ])
+    func whatOtherParsersCouldReadDifferentlyIsRefused(_ text: String) {
+        #expect(throws: StreamURL.Malformed.self) { try StreamURL(text) }
+    }
+
+    @Test(arguments: [
+        ("rtmp://h:1935/live/KEY", "rtmp://h:1935/live/***"), ("rtmp://h/live/KEY?auth_key=KEY", "rtmp://h/live/***"),
+        ("rtmp://h/KEY", "rtmp://h/***"), ("rtmp://h", "rtmp://h"), ("rtmp://h/", "rtmp://h"),
+        ("srt://h:9000?streamid=KEY", "srt://h:9000/***"), ("http://[::1]:80/a/b/KEY.flv", "http://[::1]:80/a/b/***"),
+        ("nonsense KEY", "***"),
+    ])
+    func redactionTakesTheKeyAndTheQuery(_ url: String, _ redacted: String) {
+        #expect(StreamURL.redacted(url) == redacted)
+    }
+}
+
+@Suite struct RedactionTests {
+    @Test(arguments: [
+        ("no URL here", "no URL here"),
+        (
+            "cannot connect to rtmp://h:1935/live/KEY?a=KEY: refused",
+            "cannot connect to rtmp://h:1935/live/***: refused"
+        ),
+        ("location=rtmp://h/a/KEY", "location=rtmp://h/a/***"), ("(\"rtmp://h/KEY\")", "(\"rtmp://h/***\")"),
+        ("rtmp://user:KEY@h/KEY failed", "rtmp://*** failed"),
+        ("rtmp://h/a/KEY, rtmp://h/b/KEY", "rtmp://h/a/***, rtmp://h/b/***"),
+        ("unknown://h/KEY", "unknown://***"),
+    ])
+    func urlsInTextLoseTheirSecrets(_ text: String, _ redacted: String) {
+        #expect(Redaction.text(text) == redacted)
+    }
+}
+
+@Suite struct SuggestionTests {
+    @Test(
+        arguments: [
+            ("rolle", "role"), ("strem", "stream"), ("uesr", "user"), ("URL", "url"), ("zzzzzz", nil), ("x", nil),
+        ] as [(String, String?)])
+    func theNearestWordIsSuggested(_ word: String, _ suggestion: String?) {
+        #expect(Suggestion.nearest(to: word, among: ["role", "stream", "user", "url", "audio"]) == suggestion)
+    }
+}

@@ -1,0 +1,87 @@
+import LayoutEngine
+import MixModel
+import Testing
+
+@Suite("Messages between relay and mixer")
+struct MixerWireTests {
+    static let commands: [MixerCommand] = [
+        .start(
+            MixerSetup(
+                canvas: .portrait, videoOrigin: .milliseconds(1234), audioOrigin: .milliseconds(1200),
+                programStart: 987_654_321_012_345, sampleRate: 44_100, channels: 1,
+                colour: ColourSignal(primaries: 1, transfer: 1, matrix: 1), videoBitrate: 1_500_000,
+                audioBitrate: 96_000, host: "alice/camera")),
+        .scene(
+            Scene(
+                canvas: .portrait,
+                panes: [
+                    Pane(source: "åsa/camera", user: "åsa", x: 0, y: 2, width: 360, height: 640, z: 1, fit: .contain)
+                ]), audible: ["åsa/camera", "bob/camera"]),
+        .configuration("bob/camera", CodecConfiguration(track: .audio, bytes: [0x11, 0x90])),
+        .frame(
+            "bob/camera",
+            EncodedFrame(
+                track: .video, pts: MediaTime(nanoseconds: -5), dts: MediaTime(nanoseconds: .min), isIDR: true,
+                payload: [0, 0, 0, 1, 0x65])),
+        .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
+        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .stop,
+    ]
+    static let reports: [MixerReport] = [
+        .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),
+        .frame(EncodedFrame(track: .video, pts: .seconds(9), dts: .seconds(8.9), payload: [1, 2, 3])),
+        .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
+    ]
+
+    @Test("Every message survives the wire, cut anywhere", arguments: [1, 2, 3, 7, 64, 100_000])
+    func roundTrip(piece: Int) throws {
+        #expect(try read(MixerCommand.self, Self.commands.flatMap { try $0.wireBytes() }, piece) == Self.commands)
+        #expect(try read(MixerReport.self, Self.reports.flatMap { try $0.wireBytes() }, piece) == Self.reports)
+    }
+
+    private func read<Message: WireMessage>(
+        _: Message.Type, _ bytes: [UInt8], _ piece: Int
+    ) throws -> [Message] {
+        var reader = MessageReader<Message>()
+        var messages: [Message] = []
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            reader.push(bytes[start..<min(bytes.count, start + piece)])
+            while let message = try reader.next() { messages.append(message) }
+        }
+        #expect(reader.pendingBytes == 0)
+        return messages
+    }
+
+    @Test("A length above 16 MiB or of nothing is refused before its body is awaited")
+    func lengths() {
+        for (bytes, length) in [([0x01, 0, 0, 1, 1], 16 << 20 + 1), ([0, 0, 0, 0], 0)] as [([UInt8], Int)] {
+            var reader = MessageReader<MixerCommand>()
+            reader.push(bytes)
+            let expected = length == 0 ? 0 : (16 << 20) + 1
+            #expect(throws: WireError.badLength(expected)) { try reader.next() }
+        }
+        #expect(throws: WireError.self) {
+            let payload = [UInt8](repeating: 0, count: 16 << 20)
+            return try MixerReport.frame(EncodedFrame(track: .video, pts: .zero, dts: .zero, payload: payload))
+                .wireBytes()
+        }
+    }
+
+    @Test("Bytes that are no message are refused without a trap")
+    func malformed() throws {
+        #expect(throws: WireError.unknownKind(99)) { try MixerCommand(kind: 99, body: []) }
+        #expect(throws: WireError.unknownKind(1)) { try MixerReport(kind: 1, body: []) }
+        for message in Self.commands {
+            let bytes = try message.wireBytes()
+            for attempt in 0..<200 {
+                var broken = Array(bytes.dropFirst(5).prefix(attempt * 7919 % (bytes.count + 1)))
+                if !broken.isEmpty { broken[attempt * 104_729 % broken.count] ^= 0x81 }
+                _ = try? MixerCommand(kind: bytes[4], body: broken[...])
+            }
+        }
+        #expect(throws: WireError.self) { try MixerCommand(kind: 4, body: [9, 1, 0, 0]) }
+        #expect(throws: WireError.self) { try MixerCommand(kind: 3, body: [9, 0, 5, 65]) }
+        #expect(throws: WireError.self) { try MixerCommand(kind: 3, body: [7, 0, 0]) }
+        #expect(throws: WireError.self) { try MixerCommand(kind: 3, body: [9, 0, 1, 0xFF]) }
+        #expect(throws: WireError.self) { try MixerCommand(kind: 1, body: [123]) }
+    }
+}

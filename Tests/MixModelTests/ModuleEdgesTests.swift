@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Modules may depend on each other only along the arrows of docs/architecture.md. The table says which modules each one
+/// may import; everything is read from the sources, so an import that the manifest happens to allow is found too.
+struct ModuleEdgesTests {
+    /// The project's modules that each may import.
+    static let allowed: [String: Set<String>] = [
+        "CGStreamer": [],
+        "GStreamerKit": ["CGStreamer"],
+        "LayoutEngine": [],
+        "MixModel": ["LayoutEngine"],
+        "ProgramSplicer": ["MixModel", "LayoutEngine"],
+        "EventSubscription": ["MixModel", "LayoutEngine"],
+        "TaskStore": ["MixModel", "LayoutEngine"],
+        "MixPipeline": ["GStreamerKit", "MixModel", "ProgramSplicer", "LayoutEngine"],
+        "MixWorker": ["MixPipeline", "GStreamerKit", "MixModel", "ProgramSplicer", "LayoutEngine"],
+        "MixOrchestrator": ["EventSubscription", "TaskStore", "MixModel", "LayoutEngine"],
+    ]
+
+    /// Modules from outside that only these may import.
+    static let keepers: [String: Set<String>] = [
+        "GRDB": ["TaskStore"],
+        "Hummingbird": ["MixOrchestrator"],
+        "Configuration": ["MixOrchestrator"],
+        "ArgumentParser": ["MixWorker", "MixOrchestrator"],
+    ]
+
+    /// Modules without C or network: what they may import beside the project's own.
+    static let pure: Set<String> = ["LayoutEngine", "MixModel", "ProgramSplicer"]
+    static let harmless: Set<String> = ["Foundation", "FoundationEssentials", "Synchronization"]
+
+    static let sources = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Sources").standardizedFileURL
+
+    /// `import X`, with attributes and kinds (`import struct X.Y`) taken off.
+    static func imports(of source: String) -> Set<String> {
+        var modules: Set<String> = []
+        for line in source.split(separator: "\n") {
+            var words = line.split { $0 == " " || $0 == "\t" }[...]
+            let prefixes: Set<Substring> = ["public", "package", "internal", "fileprivate", "private"]
+            while let first = words.first, first.hasPrefix("@") || prefixes.contains(first) { words.removeFirst() }
+            guard words.popFirst() == "import" else { continue }
+            let kinds: Set<Substring> = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+            if let kind = words.first, kinds.contains(kind) { words.removeFirst() }
+            if let name = words.first?.prefix(while: { $0 != "." && $0 != ";" }) { modules.insert(String(name)) }
+        }
+        return modules
+    }
+
+    static func imports(ofModule module: String) throws -> [(file: String, modules: Set<String>)] {
+        let folder = sources.appending(path: module)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        return try files.sorted().map { file in
+            let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+            return ("\(module)/\(file)", imports(of: text))
+        }
+    }
+
+    @Test func tableNamesEveryModule() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.sources.path)
+            .filter { !$0.hasPrefix(".") }
+        #expect(Set(folders) == Set(Self.allowed.keys))
+    }
+
+    @Test(arguments: allowed.keys.sorted())
+    func moduleImportsOnlyWhatItMay(module: String) throws {
+        let allowed = try #require(Self.allowed[module])
+        for (file, modules) in try Self.imports(ofModule: module) {
+            let own = modules.intersection(Self.allowed.keys).subtracting([module])
+            #expect(own.subtracting(allowed).isEmpty, "\(file)")
+            for (kept, keepers) in Self.keepers where modules.contains(kept) {
+                #expect(keepers.contains(module), "\(file) imports \(kept)")
+            }
+            if Self.pure.contains(module) {
+                #expect(modules.subtracting(own).subtracting(Self.harmless).isEmpty, "\(file) is of a pure module")
+            }
+        }
+    }
+
+    @Test func importsAreFoundHoweverTheyAreWritten() {
+        let source = """
+            // import Comment
+            @preconcurrency import A
+            public import B
+            @testable internal import struct C.Member
+              import D;
+            let important = "import E"
+            import protocol F.G.H
+            """
+        #expect(Self.imports(of: source) == ["A", "B", "C", "D", "F"])
+    }
+
+    @Test func arrowsPointOneWay() {
+        func reach(_ module: String, _ path: [String]) -> [String]? {
+            if path.contains(module) { return path + [module] }
+            for next in (Self.allowed[module] ?? []).sorted() {
+                if let cycle = reach(next, path + [module]) { return cycle }
+            }
+            return nil
+        }
+        for module in Self.allowed.keys.sorted() { #expect(reach(module, []) == nil) }
+        // The control plane never reaches the media plane.
+        #expect(
+            Self.allowed["MixOrchestrator"]?.isDisjoint(with: ["GStreamerKit", "MixPipeline", "CGStreamer"]) == true)
+    }
+}

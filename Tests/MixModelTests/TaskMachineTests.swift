@@ -1,0 +1,363 @@
+import LayoutEngine
+import MixModel
+import Testing
+
+@Suite struct TaskMachineTests {
+    /// A room and its task in a test's hands: time is a number.
+    struct Bench {
+        var room = Room(id: "demo")
+        var task = TaskMachine(id: "auto-demo", room: "demo")
+        var context = PlanningContext(
+            template: LayoutTemplate(
+                name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/demo")], defaultCanvas: .portrait)
+        var now: Int64 = 1_000_000_000
+        var number = 0
+
+        mutating func tell(_ kind: RoomEvent.Kind) -> [TaskAction] {
+            number += 1
+            let event = RoomEvent(room: "demo", source: "t", id: "\(number)", kind: kind)
+            guard RoomMachine.apply(event, to: &room) == .changed else { return [] }
+            return task.roomChanged(
+                room, context: context, cause: Cause(receivedAt: now, summary: event.summary), urgency: .debounced,
+                now: now)
+        }
+        mutating func publish(
+            _ user: UserID, _ stream: StreamKind = .camera, video: Bool = true, role: Role? = nil
+        ) -> [TaskAction] {
+            tell(
+                .streamPublished(
+                    Publication(user: user, stream: stream, url: "rtmp://127.0.0.1/\(user)", video: video, role: role)))
+        }
+        mutating func unpublish(_ user: UserID) -> [TaskAction] {
+            tell(.streamUnpublished(user: user, stream: .camera, reason: nil))
+        }
+        mutating func pass(_ token: DeadlineToken) -> [TaskAction] {
+            task.deadlinePassed(token, room: room, context: context, now: now)
+        }
+        mutating func settingsChanged() -> [TaskAction] {
+            task.roomChanged(
+                room, context: context, cause: Cause(receivedAt: now, summary: "settings"), urgency: .immediate,
+                now: now)
+        }
+        mutating func connect(revision: Int = 0) -> [TaskAction] {
+            task.relayConnected(
+                RelayStatus(
+                    task: "auto-demo", processID: 7, revision: revision, onAir: nil, bypassSource: nil, scene: nil,
+                    sources: [], outputs: [], programTime: .zero), now: now)
+        }
+    }
+
+    @Test func theFirstStreamStartsTheTaskInBypass() throws {
+        var bench = Bench()
+        let actions = bench.publish("alice")
+        #expect(actions.contains(.launchRelay))
+        let plan = try #require(actions.plans.first)
+        #expect(plan.mode == .bypass("alice/camera"))
+        #expect(plan.revision == 1)
+        #expect(plan.causedAt == bench.now)
+        #expect(plan.cause == "stream.published alice/camera")
+        #expect(plan.sources.map(\.url) == ["rtmp://127.0.0.1/alice"])
+        #expect(plan.outputs == bench.context.defaultOutputs)
+        #expect(bench.task.phase == .starting)
+        // The order counts: a plan can only be handed to a relay that is being connected.
+        let launch = try #require(actions.firstIndex(of: .launchRelay))
+        let apply = try #require(actions.firstIndex(of: .apply(plan)))
+        #expect(launch < apply)
+    }
+
+    @Test func nothingHappensWithoutOutputs() {
+        var bench = Bench()
+        bench.context.defaultOutputs = []
+        #expect(bench.publish("alice").isEmpty)
+        bench.room.settings.outputs = [PlannedOutput(id: "own", url: "rtmp://127.0.0.1/own")]
+        #expect(bench.settingsChanged().plans.first?.outputs.map(\.id) == ["own"])
+    }
+
+    @Test func aSecondPersonIsMixedAtOnce() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += TaskMachine.debounceWindow
+        let plan = try #require(bench.publish("bob").plans.first)
+        #expect(plan.mode == .mix(host: "alice/camera"))
+        #expect(plan.scene.panes.map(\.source) == ["alice/camera", "bob/camera"])
+        bench.now += TaskMachine.debounceWindow
+        #expect(bench.unpublish("bob").plans.first?.mode == .bypass("alice/camera"))
+    }
+
+    @Test func changesWithinTheWindowAreMergedIntoOnePlanAtItsEnd() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        #expect(bench.publish("bob").plans.count == 1)
+        bench.now += 10_000_000
+        let heldAt = bench.now
+        let first = bench.publish("carol")
+        #expect(first.plans.isEmpty)
+        let (token, time) = try #require(first.deadlines.first)
+        #expect(time == heldAt - 10_000_000 + TaskMachine.debounceWindow)
+        bench.now += 10_000_000
+        #expect(bench.publish("dave").isEmpty)
+        bench.now = time
+        let plans = bench.pass(token).plans
+        #expect(plans.count == 1)
+        #expect(plans.first?.scene.panes.count == 4)
+        #expect(plans.first?.causedAt == heldAt)
+        #expect(plans.first?.cause == "stream.published carol/camera, stream.published dave/camera")
+        #expect(bench.pass(token).isEmpty)
+    }
+
+    @Test func flappingWithinTheWindowCausesNoPlan() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        _ = bench.publish("bob")
+        bench.now += 10_000_000
+        let (token, time) = try #require(bench.unpublish("bob").deadlines.first)
+        bench.now += 10_000_000
+        _ = bench.publish("bob")
+        bench.now = time
+        #expect(bench.pass(token).plans.isEmpty)
+    }
+
+    @Test func settingsActAtOnceEvenWithinTheWindow() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 1_000_000
+        bench.room.settings.canvas = Canvas(width: 1280, height: 720, fps: 30)
+        #expect(bench.settingsChanged().plans.first?.scene.canvas.width == 1280)
+        #expect(bench.settingsChanged().plans.isEmpty)
+    }
+
+    @Test func neverBypassMixesOnePersonToo() {
+        var bench = Bench()
+        bench.room.settings.policy.bypass = .never
+        #expect(bench.publish("alice").plans.first?.mode == .mix(host: "alice/camera"))
+    }
+
+    @Test func soundWithoutPictureIsMixedIn() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let plan = bench.publish("bob", .audio).plans.first
+        #expect(plan?.mode == .mix(host: "alice/camera"))
+        #expect(plan?.scene.panes.map(\.source) == ["alice/camera"])
+    }
+
+    @Test func soundAloneIsASlate() {
+        var bench = Bench()
+        #expect(bench.publish("alice", .audio).plans.first?.mode == .slate)
+    }
+
+    @Test func theTaskEndsWhenNobodyIsOnAirForTooLong() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let left = bench.unpublish("alice")
+        #expect(left.plans.first?.mode == .slate)
+        let (token, time) = try #require(left.deadlines.first)
+        #expect(token.kind == .idle)
+        #expect(time == bench.now + 120_000_000_000)
+        bench.now = time
+        #expect(bench.pass(token).contains(.drainRelay))
+        #expect(bench.task.phase == .ending(.idle))
+        _ = bench.task.relayDrained()
+        #expect(bench.task.phase == .waiting(after: .idle))
+        #expect(bench.task.plan == nil)
+        let plan = bench.publish("bob").plans.first
+        #expect(plan?.mode == .bypass("bob/camera"))
+        // Revisions go on, whatever relay is there.
+        #expect(plan?.revision == 3)
+    }
+
+    @Test func somebodyWhoComesBackInTimeKeepsTheTask() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let (token, time) = try #require(bench.unpublish("alice").deadlines.first)
+        bench.now += 500_000_000
+        #expect(bench.publish("alice").plans.first?.mode == .bypass("alice/camera"))
+        bench.now = time
+        #expect(bench.pass(token).isEmpty)
+        #expect(bench.task.isActive)
+    }
+
+    @Test func aStreamDuringTheDrainStartsTheTaskAgainAfterwards() throws {
+        var bench = Bench()
+        bench.room.settings.policy.maxIdleSeconds = 0
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let (token, _) = try #require(bench.unpublish("alice").deadlines.first)
+        _ = bench.pass(token)
+        #expect(bench.publish("bob").isEmpty)
+        _ = bench.task.relayDrained()
+        #expect(bench.settingsChanged().contains(.launchRelay))
+    }
+
+    @Test func aTaskStoppedByAPIStaysStoppedUntilTheRoomWasEmpty() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        #expect(bench.task.stopRequested(cause: Cause(receivedAt: 0, summary: "api")).contains(.drainRelay))
+        _ = bench.task.relayDrained()
+        bench.now += 500_000_000
+        #expect(bench.publish("bob").isEmpty)
+        _ = bench.unpublish("bob")
+        _ = bench.unpublish("alice")
+        #expect(bench.publish("carol").contains(.launchRelay))
+    }
+
+    @Test func closingTheRoomEndsTheTask() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        #expect(bench.tell(.roomClosed).contains(.drainRelay))
+        #expect(bench.task.phase == .ending(.roomClosed))
+    }
+
+    // MARK: Host
+
+    @Test func theHostIsWhoPublishedFirstAndStaysSo() {
+        var bench = Bench()
+        _ = bench.tell(.participantJoined(user: "zoe", role: nil, name: nil))
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        #expect(bench.publish("zoe").plans.first?.mode == .mix(host: "alice/camera"))
+    }
+
+    @Test func theRoleDecidesOverTheOrderAndTheSettingOverTheRole() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        #expect(bench.publish("bob", role: .host).plans.first?.mode == .mix(host: "bob/camera"))
+        bench.room.settings.host = "alice"
+        #expect(bench.settingsChanged().plans.first?.mode == .mix(host: "alice/camera"))
+    }
+
+    @Test func whenTheHostLeavesTheNextInJoinOrderIsPromoted() {
+        var bench = Bench()
+        for user in ["alice", "bob", "carol"] as [UserID] {
+            _ = bench.publish(user)
+            bench.now += 500_000_000
+        }
+        #expect(bench.unpublish("alice").plans.first?.mode == .mix(host: "bob/camera"))
+    }
+
+    @Test func aDesignatedHostWhoHasNotComeYetDoesNotBlockTheProgram() {
+        var bench = Bench()
+        bench.room.settings.host = "zoe"
+        bench.room.settings.policy.whenHostLeaves = .slate
+        #expect(bench.publish("alice").plans.first?.mode == .bypass("alice/camera"))
+        bench.now += 500_000_000
+        #expect(bench.publish("bob").plans.first?.mode == .mix(host: "alice/camera"))
+    }
+
+    @Test func theSlateIsOnAirWhileTheHostIsAway() {
+        var bench = Bench()
+        bench.room.settings.policy.whenHostLeaves = .slate
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        _ = bench.publish("bob")
+        bench.now += 500_000_000
+        #expect(bench.unpublish("alice").plans.first?.mode == .slate)
+        bench.now += 500_000_000
+        #expect(bench.publish("alice").plans.first?.mode == .mix(host: "alice/camera"))
+    }
+
+    @Test func theTaskEndsWithTheHostWhenThePolicySaysSo() {
+        var bench = Bench()
+        bench.room.settings.policy.whenHostLeaves = .stop
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        _ = bench.publish("bob")
+        bench.now += 500_000_000
+        #expect(bench.unpublish("alice").contains(.drainRelay))
+        _ = bench.task.relayDrained()
+        #expect(bench.settingsChanged().isEmpty)
+        #expect(bench.publish("carol").isEmpty)
+        #expect(bench.publish("alice").contains(.launchRelay))
+    }
+
+    // MARK: Relay
+
+    @Test func aLostRelayIsStartedAgainWithThePlanInForce() throws {
+        var bench = Bench()
+        let plan = try #require(bench.publish("alice").plans.first)
+        _ = bench.connect()
+        #expect(bench.task.phase == .running)
+        let lost = bench.task.relayLost("killed", now: bench.now)
+        #expect(bench.task.phase == .recovering)
+        let (token, time) = try #require(lost.deadlines.first)
+        #expect(time == bench.now + 50_000_000)
+        bench.now = time
+        let actions = bench.pass(token)
+        #expect(actions.first == .launchRelay)
+        #expect(actions.plans.first?.revision == plan.revision)
+        #expect(actions.plans.first?.mode == plan.mode)
+        _ = bench.connect()
+        #expect(bench.task.phase == .running)
+        #expect(bench.task.lastError == nil)
+    }
+
+    @Test func theBackOffGrowsAndForgetsAfterAStableTime() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        var delays: [Int64] = []
+        for _ in 0..<9 {
+            let (_, time) = try #require(bench.task.relayLost("cannot start", now: bench.now).deadlines.first)
+            delays.append((time - bench.now) / 1_000_000)
+            bench.now = time
+        }
+        #expect(delays == [50, 500, 1000, 2000, 4000, 8000, 16000, 30000, 30000])
+        _ = bench.connect()
+        bench.now += 31_000_000_000
+        let (_, time) = try #require(bench.task.relayLost("killed", now: bench.now).deadlines.first)
+        #expect(time - bench.now == 50_000_000)
+    }
+
+    @Test func aRelayWithANewerPlanIsGivenAnEvenNewerOne() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        #expect(bench.connect(revision: 41).plans.map(\.revision) == [42])
+        #expect(bench.task.revision == 42)
+    }
+
+    @Test func afterARestartTheRelayIsTakenOverAndWhatChangedIsApplied() throws {
+        var bench = Bench()
+        let plan = try #require(bench.publish("alice").plans.first)
+        _ = bench.connect()
+        let same = bench.task.restored(room: bench.room, context: bench.context, now: 5)
+        #expect(same.first == .launchRelay)
+        #expect(same.plans == [plan])
+        bench.context.defaultOutputs.append(PlannedOutput(id: "second", url: "rtmp://127.0.0.1/2"))
+        let other = bench.task.restored(room: bench.room, context: bench.context, now: 6)
+        #expect(other.plans.last?.outputs.count == 2)
+        #expect(other.plans.last?.revision == 2)
+    }
+
+    @Test func afterARestartAnEmptyRoomsTaskStillEnds() throws {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        _ = bench.unpublish("alice")
+        let actions = bench.task.restored(room: bench.room, context: bench.context, now: 7)
+        let (token, time) = try #require(actions.deadlines.first { $0.0.kind == .idle })
+        #expect(time == 7 + 120_000_000_000)
+        #expect(bench.pass(token).contains(.drainRelay))
+    }
+
+    @Test func deadlinesOfThePastAreIgnored() {
+        var bench = Bench()
+        _ = bench.publish("alice")
+        for kind in [DeadlineToken.Kind.idle, .replan, .relaunch] {
+            #expect(bench.pass(DeadlineToken(kind: kind, number: 99)).isEmpty)
+        }
+    }
+}
+
+extension [TaskAction] {
+    var plans: [ProgramPlan] {
+        compactMap { if case .apply(let plan) = $0 { plan } else { nil } }
+    }
+    var deadlines: [(DeadlineToken, Int64)] {
+        compactMap { if case .scheduleDeadline(let token, let time) = $0 { (token, time) } else { nil } }
+    }
+}

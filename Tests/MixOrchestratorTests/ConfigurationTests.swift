@@ -1,0 +1,127 @@
+import Configuration
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import MixOrchestrator
+
+@Suite struct ConfigurationTests {
+    private func configuration(
+        _ yaml: String, environment: [String: String] = [:],
+        overrides: OrchestratorConfiguration.Overrides = .init()
+    ) throws -> OrchestratorConfiguration {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml")
+        try Data(yaml.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try OrchestratorConfiguration(
+            ConfigurationKeys.reader(file: file.path, environment: environment), overrides: overrides)
+    }
+
+    @Test func defaultsNeedNoFile() throws {
+        let configuration = try OrchestratorConfiguration(ConfigurationKeys.reader(file: nil, environment: [:]))
+        #expect(configuration.listen.description == "127.0.0.1:8080")
+        #expect(configuration.roomCanvas == .portrait)
+        #expect(configuration.roomLayout == "auto")
+        #expect(configuration.orphanTimeout == 300)
+        #expect(configuration.roomOutputs.isEmpty)
+        #expect(!configuration.keepsRelays)
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let configuration = try configuration(
+            """
+            http: { listen: "127.0.0.1:9" }
+            data: /d
+            layouts: /l
+            worker: /w/mixworker
+            store: { url: "sqlite:" }
+            apps: []
+            callbacks: { allow: [] }
+            playback: { key: null }
+            sources: { allow: ["rtmp://media.example:1935"], urlTemplate: "rtmp://media.example:1935/{room}/{user}" }
+            outputs: { allow: ["rtmp://*.example"] }
+            rooms:
+              outputs: ["rtmp://a.example/{room}", "backup=rtmp://b.example/{room}", {id: third, url: "rtmp://c.example/x"}]
+              layout: grid
+              canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
+            relay: { orphanTimeout: 7, keep: true }
+            log: { level: debug }
+            """)
+        #expect(configuration.listen.port == 9)
+        #expect(configuration.data == "/d" && configuration.layouts == "/l" && configuration.worker == "/w/mixworker")
+        #expect(configuration.urlTemplate == "rtmp://media.example:1935/{room}/{user}")
+        #expect(configuration.roomOutputs.map(\.id) == ["main", "backup", "third"])
+        #expect(configuration.roomOutputs[1].url == "rtmp://b.example/{room}")
+        #expect(configuration.roomLayout == "grid")
+        #expect(
+            configuration.roomCanvas
+                == Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3)))
+        #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays)
+        #expect(configuration.logLevel == .debug)
+    }
+
+    @Test func optionsWinOverTheEnvironmentAndThatOverTheFile() throws {
+        let yaml = "http: { listen: \"127.0.0.1:1\" }\ndata: /file\nrelay: { orphanTimeout: 1 }"
+        let environment = [
+            "MIXORCHESTRATOR_HTTP_LISTEN": "127.0.0.1:2", "MIXORCHESTRATOR_DATA": "/environment",
+            "MIXORCHESTRATOR_RELAY_ORPHAN_TIMEOUT": "2", "MIXORCHESTRATOR_SOURCES_URL_TEMPLATE": "rtmp://h/{user}",
+            "MIXORCHESTRATOR_ROOMS_OUTPUTS": "rtmp://127.0.0.1/a/{room},b=rtmp://127.0.0.1/b", "PATH": "/bin",
+        ]
+        let configuration = try configuration(yaml, environment: environment, overrides: .init(data: "/option"))
+        #expect(configuration.data == "/option")
+        #expect(configuration.listen.port == 2)
+        #expect(configuration.orphanTimeout == 2)
+        #expect(configuration.urlTemplate == "rtmp://h/{user}")
+        #expect(configuration.roomOutputs.map(\.id) == ["main", "b"])
+    }
+
+    @Test(arguments: [
+        ("htpp: { listen: x }", ":1: htpp is not a setting. Did you mean http?"),
+        ("data: x\nhttp:\n  listn: x", ":3: http.listn is not a setting. Did you mean http.listen?"),
+        ("data: x\ndata: y", "data"),
+        ("http: 7", "http: expected keys below it"), ("data: [a]", "data: expected one value"),
+        ("sources: { allow: { a: b } }", "sources.allow: expected a list"), ("- a", "expected keys"),
+        ("a: [", "is not YAML"), ("apps: [ { id: default } ]", "apps is not supported"),
+        ("playback: { key: x }", "playback is not supported"), ("relay: { orphanTimeout: 0 }", "1…86400"),
+        ("relay: { orphanTimeout: soon }", "found \"soon\""), ("relay: { keep: perhaps }", "true or false"),
+        ("rooms: { canvas: { background: red } }", "#1A2B3C"), ("log: { level: loud }", "one of trace"),
+        ("store: { url: \"postgresql://x\" }", "expected \"sqlite:\""),
+        ("sources: { allow: [\"media\"] }", "scheme://host"),
+        ("rooms: { outputs: [\"rtmp://cdn.example/{room}\"] }", "outputs.allow"),
+        ("rooms: { outputs: [\"a=rtmp://127.0.0.1/1\", \"a=rtmp://127.0.0.1/2\"] }", "no other output"),
+        ("http: { listen: \"0.0.0.0:8080\" }", "refusing to listen on 0.0.0.0:8080"),
+        ("http: { listen: \"127.evil.example:8080\" }", "refusing to listen"),
+        ("http: { listen: \"8080\" }", "host:port"),
+    ])
+    func whatIsWrongIsNamed(_ yaml: String, _ expected: String) {
+        let error = #expect(throws: StartupError.self) { try configuration(yaml) }
+        #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func aMisspeltVariableIsNamed() {
+        let error = #expect(throws: StartupError.self) {
+            try configuration("", environment: ["MIXORCHESTRATOR_HTTP_LISTN": "x"])
+        }
+        #expect(error?.description.contains("Did you mean MIXORCHESTRATOR_HTTP_LISTEN?") == true)
+    }
+
+    @Test func theVariablesAreThoseThatTheReaderLooksFor() throws {
+        // One value that can be told apart for each scalar key.
+        for (key, kind) in ConfigurationKeys.known {
+            let reader = try ConfigurationKeys.reader(
+                file: nil, environment: ["MIXORCHESTRATOR_" + ConfigurationKeys.variable(key): "value"])
+            switch kind {
+            case .scalar: #expect(reader.string(forKey: ConfigKey(key)) == "value", "\(key)")
+            case .list: #expect(reader.stringArray(forKey: ConfigKey(key)) == ["value"], "\(key)")
+            }
+        }
+    }
+
+    @Test func theExampleIsGood() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../deploy/mixorchestrator.yaml").standardizedFileURL.path
+        let configuration = try OrchestratorConfiguration(ConfigurationKeys.reader(file: file, environment: [:]))
+        #expect(configuration.listen.description == "127.0.0.1:8080")
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import MixModel
+import NIOCore
+import NIOPosix
+import Synchronization
+
+@testable import MixOrchestrator
+
+/// Relays that keep to the protocol on real unix sockets and do what the test says, in this process.
+final class ScriptedRelays: RelayStarting {
+    private let relays = Mutex<[ScriptedRelay]>([])
+    /// Thrown at the next starts, one after another.
+    private let failures = Mutex<[String]>([])
+
+    func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
+        let failure = failures.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        if let failure { throw .notStarted(failure) }
+        let relay = ScriptedRelay(task: task, socket: socket, processID: Int32(90_000_000 + started.count))
+        relay.listen()
+        relays.withLock { $0.append(relay) }
+        return relay
+    }
+
+    func killLeftover(socket: String) {}
+
+    func failNextStarts(_ messages: [String]) { failures.withLock { $0 = messages } }
+
+    /// Every relay ever started, oldest first.
+    var started: [ScriptedRelay] { relays.withLock { $0 } }
+    var running: [ScriptedRelay] { started.filter { $0.exitDescription() == nil } }
+
+    /// Closes what a test left open.
+    func tearDown() { for relay in running { relay.kill() } }
+}
+
+final class ScriptedRelay: RelayProcessHandle {
+    let task: TaskID
+    let socket: String
+    let processID: Int32
+
+    private struct State {
+        var server: (any Channel)?
+        var connections: [any Channel] = []
+        var viewers: [any Channel] = []
+        var commands: [RelayCommand] = []
+        var plans: [(plan: ProgramPlan, at: Int64)] = []
+        var exit: String?
+        var absent: Set<SourceID> = []
+    }
+    private let state = Mutex(State())
+
+    init(task: TaskID, socket: String, processID: Int32) {
+        self.task = task
+        self.socket = socket
+        self.processID = processID
+    }
+
+    /// Every plan received with the time (ns of CLOCK_MONOTONIC).
+    var plans: [(plan: ProgramPlan, at: Int64)] { state.withLock { $0.plans } }
+    var plan: ProgramPlan? { plans.last?.plan }
+    var commands: [RelayCommand] { state.withLock { $0.commands } }
+    var viewerCount: Int { state.withLock { $0.viewers.count } }
+
+    /// Whom it reports not to come; told with the next status, within a second.
+    func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    func exitDescription() -> String? { state.withLock { $0.exit } }
+    func signal(_ number: Int32) { end("was ended by signal \(number)") }
+    /// As `kill -9`.
+    func kill() { signal(SIGKILL) }
+
+    func listen() {
+        ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(RelayHandler(relay: self))
+                }
+            }
+            .bind(unixDomainSocketPath: socket)
+            .whenSuccess { server in
+                let isOver = self.state.withLock { state in
+                    state.server = server
+                    return state.exit != nil
+                }
+                if isOver { server.close(promise: nil) }
+            }
+    }
+
+    /// Sends a report on every control connection.
+    func report(_ report: RelayReport) {
+        for channel in state.withLock({ $0.connections }) { Self.send(report, on: channel) }
+    }
+
+    func sendToViewers(_ bytes: String) {
+        for channel in state.withLock({ $0.viewers }) {
+            channel.writeAndFlush(ByteBuffer(string: bytes), promise: nil)
+        }
+    }
+
+    func endProgram() {
+        for channel in state.withLock({ $0.viewers }) { channel.close(promise: nil) }
+    }
+
+    /// Drops the control connections; the relay goes on.
+    func dropConnections() {
+        for channel in state.withLock({ $0.connections }) { channel.close(promise: nil) }
+    }
+
+    fileprivate func receive(_ command: RelayCommand, on channel: any Channel) {
+        state.withLock { $0.commands.append(command) }
+        switch command {
+        case .hello:
+            state.withLock { $0.connections.append(channel) }
+            Self.send(.status(status), on: channel)
+            channel.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
+                guard channel.isActive else { return task.cancel() }
+                Self.send(.status(self.status), on: channel)
+            }
+        case .apply(let plan):
+            let now = MonotonicClock.now()
+            let before = status.onAir
+            state.withLock { state in
+                if plan.revision > state.plans.last?.plan.revision ?? 0 { state.plans.append((plan, now)) }
+            }
+            Self.send(.status(status), on: channel)
+            if let after = status.onAir, after != before {
+                let record = SwitchRecord(
+                    at: .seconds(1), from: before, to: after, source: nil, cause: plan.cause,
+                    latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
+                Self.send(.switched(record), on: channel)
+            }
+        case .drain:
+            unlink(socket)
+            end("exited with status 0")
+        case .viewFLV:
+            state.withLock { $0.viewers.append(channel) }
+            channel.writeAndFlush(ByteBuffer(string: "FLV\u{1}"), promise: nil)
+        }
+    }
+
+    fileprivate func closed(_ channel: any Channel) {
+        state.withLock { state in
+            state.connections.removeAll { $0 === channel }
+            state.viewers.removeAll { $0 === channel }
+        }
+    }
+
+    private var status: RelayStatus {
+        let plan = plan
+        let absent = state.withLock { $0.absent }
+        let onAir: OnAir? =
+            switch plan?.mode {
+            case nil: nil
+            case .bypass: .bypass
+            case .mix: .mix
+            case .slate: .slate
+            }
+        return RelayStatus(
+            task: task, processID: processID, revision: plan?.revision ?? 0, onAir: onAir, bypassSource: nil,
+            scene: onAir == .mix ? plan?.scene : nil,
+            sources: plan?.sources.map { source in
+                absent.contains(source.id)
+                    ? SourceStatus(id: source.id, state: .recovering, error: "refused", isAbsent: true)
+                    : SourceStatus(id: source.id, state: .live)
+            } ?? [],
+            outputs: plan?.outputs.map {
+                OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+            } ?? [], programTime: .seconds(1))
+    }
+
+    private func end(_ exit: String) {
+        let (server, channels) = state.withLock { state in
+            if state.exit == nil { state.exit = exit }
+            return (state.server, state.connections + state.viewers)
+        }
+        server?.close(promise: nil)
+        for channel in channels { channel.close(promise: nil) }
+    }
+
+    private static func send(_ report: RelayReport, on channel: any Channel) {
+        guard var line = try? JSONEncoder().encode(report) else { return }
+        line.append(UInt8(ascii: "\n"))
+        channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
+    }
+}
+
+private final class RelayHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    private let relay: ScriptedRelay
+    private var lines = LineSplitter(limit: 1 << 20)
+
+    init(relay: ScriptedRelay) { self.relay = relay }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        for line in (try? lines.append(buffer.readableBytesView)) ?? [] {
+            guard let command = try? JSONDecoder().decode(RelayCommand.self, from: Data(line)) else { continue }
+            relay.receive(command, on: context.channel)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { relay.closed(context.channel) }
+}

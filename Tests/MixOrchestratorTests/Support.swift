@@ -1,0 +1,165 @@
+import Configuration
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import MixModel
+import Synchronization
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// A service with scripted relays; everything a test needs of it.
+struct Bench: Sendable {
+    let client: any TestClientProtocol
+    let relays: ScriptedRelays
+    let store: any TaskStore
+    let directory: String
+    let log: LogRecorder
+
+    /// A request with a JSON body.
+    func call(
+        _ method: HTTPRequest.Method, _ uri: String, _ body: String? = nil, headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        try await client.execute(
+            uri: uri, method: method, headers: headers, body: body.map { ByteBuffer(string: $0) }
+        ) { response in
+            Answer(status: response.status.code, headers: response.headers, text: String(buffer: response.body))
+        }
+    }
+
+    func publish(_ user: String, room: String = "demo") async throws {
+        let body = #"{"type":"stream.published","user":"\#(user)","url":"rtmp://127.0.0.1/live/\#(user)"}"#
+        let answer = try await call(.post, "/v1/rooms/\(room)/events", body)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    func unpublish(_ user: String, room: String = "demo") async throws {
+        let body = #"{"type":"stream.unpublished","user":"\#(user)"}"#
+        let answer = try await call(.post, "/v1/rooms/\(room)/events", body)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    /// The plan of the newest relay, once it is as asked for.
+    @discardableResult func plan(
+        _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        where isAsked: @escaping (ProgramPlan) -> Bool
+    ) async throws -> ProgramPlan {
+        try await eventually(comment, sourceLocation: sourceLocation) {
+            guard let plan = relays.started.last?.plan, isAsked(plan) else { return nil }
+            return plan
+        }
+    }
+}
+
+struct Answer: Sendable {
+    var status: Int
+    var headers: HTTPFields
+    var text: String
+
+    /// The value at a path of keys and indices, as in `switches.0.to`.
+    func value(_ path: String) throws -> String? {
+        var value: Any? = try JSONSerialization.jsonObject(with: Data(text.utf8))
+        for key in path.split(separator: ".") {
+            if let index = Int(key), let array = value as? [Any] {
+                value = array.indices.contains(index) ? array[index] : nil
+            } else {
+                value = (value as? [String: Any])?[String(key)]
+            }
+        }
+        return value.map { "\($0)" }
+    }
+}
+
+struct TimedOut: Error {}
+
+/// Waits until `condition` gives a value, at most a minute: other tests may keep the cores busy.
+@discardableResult func eventually<Value>(
+    _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Value?
+) async throws -> Value {
+    let limit = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < limit {
+        if let value = try await condition() { return value }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    Issue.record(comment ?? "did not happen within a minute", sourceLocation: sourceLocation)
+    throw TimedOut()
+}
+
+/// Keeps every line that is logged, metadata too.
+final class LogRecorder: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    func append(_ line: String) { lines.withLock { $0.append(line) } }
+
+    struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+        func log(event: LogEvent) {
+            recorder.append("\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:])")
+        }
+    }
+
+    var logger: Logger { Logger(label: "test") { _ in Handler(recorder: self) } }
+}
+
+/// Settings of a test: outputs for every room, layouts and data in a directory of its own.
+func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:]) throws -> OrchestratorConfiguration {
+    let settings = [
+        "http.listen": ["127.0.0.1:0"], "rooms.outputs": ["rtmp://127.0.0.1/out/{room}"], "data": [directory],
+        "layouts": [directory + "/layouts"],
+    ].merging(changes) { $1 }
+    var values: [AbsoluteConfigKey: ConfigValue] = [:]
+    for (key, words) in settings {
+        let content =
+            switch try #require(ConfigurationKeys.known[key]) {
+            case .scalar: ConfigContent.string(words.joined())
+            case .list: ConfigContent.stringArray(words)
+            }
+        values[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(content, isSecret: false)
+    }
+    return try OrchestratorConfiguration(ConfigReader(provider: InMemoryProvider(values: values)))
+}
+
+/// Short, because sockets live in it.
+func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+    let directory = "/tmp/mo-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+    try FileManager.default.createDirectory(
+        atPath: directory + "/relays", withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    return try await body(directory)
+}
+
+/// Runs a service for the length of `body`.
+func withOrchestrator(
+    _ setup: TestingSetup = .router, directory: String, relays: ScriptedRelays = ScriptedRelays(),
+    store: (any TaskStore)? = nil, settings: [String: [String]] = [:],
+    _ body: @escaping @Sendable (Bench) async throws -> Void
+) async throws {
+    let log = LogRecorder()
+    let store = try store ?? SQLiteTaskStore(path: directory + "/store.sqlite")
+    let application = try await buildOrchestrator(
+        testConfiguration(directory, settings), store: store, starter: relays, logger: log.logger)
+    try await application.test(setup) { client in
+        try await body(Bench(client: client, relays: relays, store: store, directory: directory, log: log))
+    }
+}
+
+/// A Boolean that several tasks may use.
+final class LockedFlag: Sendable {
+    private let flag = Mutex(false)
+
+    var value: Bool {
+        get { flag.withLock { $0 } }
+        set { flag.withLock { $0 = newValue } }
+    }
+}

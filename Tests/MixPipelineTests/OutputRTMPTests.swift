@@ -1,0 +1,184 @@
+import Foundation
+import MixModel
+import ProgramSplicer
+import Synchronization
+import Testing
+
+@testable import MixPipeline
+
+/// One destination against a real media server.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputRTMPTests {
+    /// Timestamps, composition times and payload reach a viewer as they were sent: `rtmp2sink` rewrites nothing.
+    @Test func tagsArriveAsTheyWereSent() async throws {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 4)
+        let viewer = PullRecorder(url: server.url("same"))
+        // The viewer is there first and misses nothing.
+        #expect(try await outputEventually { viewer.hasBegun })
+        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("same")), preamble: [])
+        try await output.play(tags)
+        let sent = tags.filter { if case .frame = $0.role { true } else { false } }
+        #expect(try await outputEventually { viewer.frames.count >= sent.count })
+        await output.close()
+        await viewer.close()
+        let got = viewer.frames
+        for track in [FLVTag.Kind.video, .audio] {
+            #expect(got.filter { $0.kind == track } == sent.filter { $0.kind == track })
+        }
+        #expect(
+            viewer.configurations
+                == tags.compactMap { tag in
+                    if case .sequenceHeader = tag.role { tag.body } else { nil }
+                })
+        #expect(output.status.bytesSent > 0 && output.status.reconnects == 0)
+        #expect(output.droppedFrames == 0)
+        await server.remove()
+    }
+
+    @Test func aDestinationThatComesLateGetsTheProgramFromItsFirstFrame() async throws {
+        let server = try await OutputMediaServer.start()
+        let ports = (server.rtmpPort, server.httpPort)
+        await server.stop()
+        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("late-key")), preamble: [])
+        let tags = try await outputProgram(seconds: 6)
+        async let playing: Void = output.play(tags)
+        #expect(try await outputEventually { output.status.state == .recovering })
+        #expect(output.status.lastError?.contains("refused") == true)
+        #expect(output.status.lastError?.contains("late-key") == false)
+        let again = try await OutputMediaServer.start(in: server.directory, ports: ports)
+        #expect(try await outputEventually { output.status.state == .live })
+        #expect(output.status.reconnects == 0 && output.status.connectedSince != nil)
+        let viewer = PullRecorder(url: server.url("late-key"))
+        try await playing
+        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+        await viewer.close()
+        await output.close()
+        await again.remove()
+    }
+
+    @Test func aServerThatRestartsGetsHeadersAndAnIDR() async throws {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 12)
+        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("again")), preamble: [])
+        async let playing: Void = output.play(tags)
+        #expect(try await outputEventually { output.status.state == .live })
+        let sent = output.status.bytesSent
+        await server.stop()
+        #expect(try await outputEventually { output.status.state == .recovering })
+        let again = try await OutputMediaServer.start(
+            in: server.directory, ports: (server.rtmpPort, server.httpPort))
+        #expect(try await outputEventually { output.status.state == .live })
+        let viewer = PullRecorder(url: server.url("again"))
+        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+        #expect(viewer.configurations.count == 2)
+        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+        #expect(output.status.reconnects == 1)
+        #expect(output.status.bytesSent > sent)
+        try await playing
+        await viewer.close()
+        await output.close()
+        await again.remove()
+    }
+
+    @Test func closingTellsTheServerAtOnce() async throws {
+        let server = try await OutputMediaServer.start()
+        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("bye")), preamble: [])
+        try await output.play(try await outputProgram(seconds: 2), speed: 2)
+        #expect(try await outputEventually { try await server.isPublished("bye") })
+        let start = ContinuousClock.now
+        await output.close()
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(try await outputEventually(within: .seconds(1)) { try await !server.isPublished("bye") })
+        await output.close()
+        await server.remove()
+    }
+
+    @Test func aServerThatNeverAnswersIsGivenUpAndDoesNotHoldTheClose() async throws {
+        let silent = try SilentServer()
+        var policy = OutputMachine.Policy()
+        policy.connectLimit = 1_000_000_000
+        let output = RTMPOutput(
+            PlannedOutput(id: "o", url: "rtmp://127.0.0.1:\(silent.port)/live/key"), preamble: [], policy: policy)
+        output.send(try await outputProgram(seconds: 1))
+        #expect(try await outputEventually { output.status.state == .recovering })
+        #expect(output.status.bytesSent == 0)
+        #expect(output.status.lastError == "no answer from the server")
+        let start = ContinuousClock.now
+        await output.close()
+        #expect(ContinuousClock.now - start < .seconds(4.5))
+    }
+
+    /// The server stops reading: the caller is not held up, memory stays bounded, and the stream goes on when it wakes.
+    @Test func aServerThatStopsReadingCostsOnlyItsOwnFrames() async throws {
+        let server = try await OutputMediaServer.start()
+        var policy = OutputMachine.Policy()
+        policy.stallLimit = 3_000_000_000
+        // Real headers, then 20 Mbit/s, so that the sockets' buffers are full within seconds.
+        let headers = try await outputProgram(seconds: 1).filter { tag in
+            if case .frame = tag.role { false } else { true }
+        }
+        let noise = [UInt8](repeating: 0x55, count: 100_000)
+        let frames = (0..<900).map { index -> FLVTag in
+            let isIDR = index % 25 == 0
+            let head: [UInt8] = [isIDR ? 0x17 : 0x27, 1, 0, 0, 0]
+            return FLVTag(
+                role: .frame(.video, isIDR: isIDR), timestamp: UInt32(index * 40), body: head + noise)
+        }
+        let tags = headers + frames
+        let output = RTMPOutput(
+            PlannedOutput(id: "o", url: server.url("stuck")), preamble: [], policy: policy,
+            limits: .init(milliseconds: 2_000, bytes: 8 << 20))
+        let playing = Task { try await output.play(tags) }
+        #expect(try await outputEventually { output.status.bytesSent > 200_000 })
+        try server.signal(SIGSTOP)
+        var longest = Duration.zero
+        #expect(
+            try await outputEventually {
+                let start = ContinuousClock.now
+                output.send([])
+                longest = max(longest, ContinuousClock.now - start)
+                return output.droppedFrames > 0
+            })
+        #expect(longest < .milliseconds(100))
+        #expect(try await outputEventually { output.status.state == .recovering })
+        try server.signal(SIGCONT)
+        #expect(try await outputEventually { output.status.state == .live && output.status.reconnects >= 1 })
+        playing.cancel()
+        _ = await playing.result
+        await output.close()
+        await server.remove()
+    }
+
+    @Test func aURLThatIsNoneFailsForGoodOrIsTriedAgainWithoutAnAccident() async throws {
+        let output = RTMPOutput(PlannedOutput(id: "o", url: "nonsense"), preamble: [])
+        output.send(try await outputProgram(seconds: 1))
+        #expect(try await outputEventually { [.recovering, .failed].contains(output.status.state) })
+        await output.close()
+    }
+}
+
+/// Listens and never says anything.
+private final class SilentServer {
+    private let descriptor: Int32
+    let port: Int
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
+                    && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        self.descriptor = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
+        try #require(isBound && port > 0)
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,101 @@
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import ProgramSplicer
+
+@Suite struct ProgramDirectorTests {
+    typealias Fact = ProgramDirector.SourceFact
+
+    struct Case: CustomTestStringConvertible {
+        var testDescription: String
+        var mode: ProgramPlan.Mode
+        var age = 0.5
+        var onAir: Feed?
+        var sources: [SourceID: Fact]
+        var isOnAirLost = false
+        var isMixerFailing = false
+        var aim: ProgramDirector.Aim
+        var mixer: ProgramDirector.MixerNeed
+    }
+
+    static let live = Fact(isDecodable: true, isSilent: false, hasVideo: true)
+    static let silent = Fact(isDecodable: true, isSilent: true, hasVideo: true)
+    static let connecting = Fact(isDecodable: false, isSilent: true, hasVideo: false, isConnected: false)
+    static let awaitingKeyframe = Fact(isDecodable: false, isSilent: true, hasVideo: true)
+    static let sound = Fact(isDecodable: true, isSilent: false, hasVideo: false)
+    static let a: SourceID = "alice/camera"
+    static let b: SourceID = "bob/camera"
+
+    static let cases = [
+        Case(
+            testDescription: "the first source goes on air as soon as it is decodable", mode: .bypass(a),
+            sources: [a: live], aim: .source(a), mixer: .none),
+        Case(
+            testDescription: "nothing is shown while the first source connects", mode: .bypass(a),
+            sources: [a: connecting], aim: .wait, mixer: .none),
+        Case(
+            testDescription: "a first source that never comes gives a slate", mode: .bypass(a), age: 6,
+            sources: [a: connecting], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a bypass needs no mixer", mode: .bypass(a), onAir: .source(a), sources: [a: live],
+            aim: .source(a), mixer: .none),
+        Case(
+            testDescription: "a stalled bypass goes to a mixer", mode: .bypass(a), onAir: .source(a),
+            sources: [a: silent], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "back from the mixer once it lives", mode: .bypass(a), onAir: .mixer(1),
+            sources: [a: live], aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "from one person to another by way of a mix", mode: .bypass(b), onAir: .source(a),
+            sources: [a: live, b: live], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "the one on air stays until the other is decodable", mode: .bypass(b),
+            onAir: .source(a), sources: [a: live, b: connecting], aim: .source(a), mixer: .warm),
+        Case(
+            testDescription: "a guest who connects: bypass stays, the mixer runs ahead, unseen", mode: .mix(host: a),
+            onAir: .source(a), sources: [a: live, b: connecting], aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "a guest whose keyframe is due: it still does", mode: .mix(host: a), age: 60,
+            onAir: .source(a), sources: [a: live, b: awaitingKeyframe], aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "all decodable: mix", mode: .mix(host: a), onAir: .source(a),
+            sources: [a: live, b: live], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a guest who never comes does not disturb the host", mode: .mix(host: a), age: 60,
+            onAir: .source(a), sources: [a: live, b: connecting], aim: .source(a), mixer: .none),
+        Case(
+            testDescription: "mixers that die again and again: the host alone", mode: .mix(host: a),
+            onAir: .mixer(3), sources: [a: live, b: live], isMixerFailing: true, aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "a mixer that dies on the way back: the next one fills the hole", mode: .bypass(a),
+            onAir: .mixer(1), sources: [a: live], isOnAirLost: true, aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "mixers that keep dying on the way back: the source's next keyframe", mode: .bypass(a),
+            onAir: .mixer(1), sources: [a: live], isOnAirLost: true, isMixerFailing: true, aim: .source(a),
+            mixer: .running),
+        Case(
+            testDescription: "a mix goes on while one of its people stalls", mode: .mix(host: a), onAir: .mixer(1),
+            sources: [a: live, b: silent], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "someone without a camera is composed, not bypassed", mode: .bypass(a),
+            sources: [a: sound], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "nobody: slate", mode: .slate, onAir: .source(a), sources: [:], aim: .mixer,
+            mixer: .running),
+    ]
+
+    @Test(arguments: cases) func decides(_ expected: Case) {
+        let panes = [ProgramDirectorTests.a, ProgramDirectorTests.b].map { id in
+            Pane(source: id.rawValue, user: id.user.rawValue, x: 0, y: 0, width: 360, height: 640)
+        }
+        let plan = ProgramPlan(
+            revision: 1, task: "auto-r", room: "r", sources: [], mode: expected.mode,
+            scene: Scene(canvas: .portrait, panes: panes), outputs: [], causedAt: 0, cause: "test")
+        let decision = ProgramDirector().decide(
+            plan: plan, age: .seconds(expected.age), onAir: expected.onAir, sources: expected.sources,
+            isOnAirLost: expected.isOnAirLost, isMixerFailing: expected.isMixerFailing)
+        #expect(decision.aim == expected.aim)
+        #expect(decision.mixer == expected.mixer)
+    }
+}

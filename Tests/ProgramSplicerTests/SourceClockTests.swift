@@ -1,0 +1,162 @@
+import MixModel
+import TestSupport
+import Testing
+
+@testable import ProgramSplicer
+
+@Suite struct SourceClockTests {
+    private func run(
+        _ clock: inout SourceClock, seconds: Double, from start: Double = 0, rate: Double = 1, isOnAir: Bool,
+        lateness: (Int) -> Double = { _ in 0 }
+    ) -> Int {
+        var remaps = 0
+        for index in 0..<Int(seconds * 50) {
+            let media = start + Double(index) * 0.02
+            let arrival = 100 + media * rate + lateness(index)
+            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) { remaps += 1 }
+        }
+        return remaps
+    }
+
+    @Test("a packet is due when the earliest ones arrive")
+    func firstPacket() {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: false) { $0 == 0 ? 0.08 : 0.01 }
+        #expect((clock.map(.zero) - .seconds(100.01)).magnitude < .milliseconds(1))
+        #expect(clock.isSettled(at: .seconds(101)))
+    }
+
+    @Test("a burst of a cached GOP does not put the source ahead")
+    func burst() {
+        var clock = SourceClock()
+        for index in 0..<100 {
+            let media = MediaTime.seconds(Double(index) * 0.02)
+            _ = clock.observe(dts: media, arrival: .seconds(100 + Double(index) * 0.0001), isOnAir: false)
+        }
+        #expect(!clock.isSettled(at: .seconds(100.011)))
+        #expect((clock.map(.seconds(2)) - .seconds(100.03)).magnitude < .milliseconds(20))
+    }
+
+    @Test("±200 ppm over 24 hours build no latency", arguments: [0.9998, 1.0002])
+    func drift(rate: Double) {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: false)
+        var worst = 0.0
+        for second in 1..<86_400 {
+            let media = Double(second)
+            let arrival = 100 + media * rate
+            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: true)
+            if second > 60 { worst = max(worst, abs(clock.map(.seconds(media)).inSeconds - arrival)) }
+        }
+        // Observed once a second here, so the window is two packets; a real source gives a hundred.
+        #expect(worst < 0.005, "off by \(worst * 1000) ms")
+    }
+
+    @Test("on air the timeline never steps")
+    func slew() {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: false)
+        var last = clock.offset ?? .zero
+        var generator = SeededGenerator(seed: 3)
+        for index in 50..<5000 {
+            let media = Double(index) * 0.02
+            let jitter = Double.random(in: 0...0.03, using: &generator)
+            _ = clock.observe(dts: .seconds(media), arrival: .seconds(100.2 + media + jitter), isOnAir: true)
+            let offset = clock.offset ?? .zero
+            #expect((offset - last).magnitude <= .milliseconds(0) + MediaTime(nanoseconds: 200_000))
+            last = offset
+        }
+    }
+
+    @Test("a timestamp jump maps the source anew", arguments: [-50.0, 50.0])
+    func jump(by seconds: Double) {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: true)
+        let remapped = clock.observe(dts: .seconds(1 + seconds), arrival: .seconds(101), isOnAir: true)
+        #expect(remapped)
+        #expect(clock.map(.seconds(1 + seconds)) == .seconds(101))
+    }
+
+    @Test("after a pause, the burst that catches up does not put the source ahead, also on air")
+    func pauseAndBurst() {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: true)
+        // Four seconds of silence, then everything since at once, then live again.
+        for index in 0..<300 {
+            let media = 1 + Double(index) * 0.02
+            let arrival = max(105 + Double(index) * 0.0005, 100 + media)
+            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: true)
+        }
+        #expect((clock.map(.seconds(7)) - .seconds(107)).magnitude < .milliseconds(20))
+    }
+
+    @Test("in a bypass neither a first packet that was held up nor a pause makes the timestamps step back")
+    func copied() {
+        var clock = SourceClock()
+        var last: MediaTime?
+        for index in 0..<500 {
+            // The first packets come 120 ms late and then in time; a second of silence follows later.
+            let lateness = index < 4 ? 0.12 : index == 200 ? 1.2 : 0
+            let media = MediaTime.seconds(Double(index) * 0.02)
+            let arrival = MediaTime.seconds(100 + Double(index) * 0.02 + lateness)
+            _ = clock.observe(dts: media, arrival: arrival, isOnAir: true, isCopied: true)
+            let mapped = clock.map(media)
+            if let last { #expect(mapped - last >= .milliseconds(19), "packet \(index)") }
+            last = mapped
+        }
+    }
+
+    @Test("a network stall is no jump: what comes late keeps its place")
+    func shortStall() {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: true)
+        let remapped = clock.observe(dts: .seconds(1), arrival: .seconds(101.5), isOnAir: true)
+        #expect(!remapped)
+        #expect(clock.map(.seconds(1)) == .seconds(101))
+    }
+}
+
+@Suite struct AudioSampleClockTests {
+    @Test("rounding to milliseconds disappears", arguments: [44100, 48000, 32000])
+    func rounding(rate: Int) {
+        var clock = AudioSampleClock(sampleRate: rate)
+        var last: MediaTime?
+        for index in 0..<20_000 {
+            let rounded = MediaTime.units(Int64(index) * 1024, rate: rate).rounded
+            let exact = clock.next(rounded: rounded)
+            if let last {
+                #expect((exact - last - clock.frameDuration).magnitude < MediaTime(nanoseconds: 60_000))
+            }
+            #expect((exact - rounded).magnitude < .milliseconds(2))
+            last = exact
+        }
+    }
+
+    @Test("lost frames leave a hole of whole frames")
+    func loss() {
+        var clock = AudioSampleClock(sampleRate: 48000)
+        _ = clock.next(rounded: .zero)
+        let after = clock.next(rounded: .milliseconds(85))
+        #expect(after == .units(4 * 1024, rate: 48000))
+    }
+
+    @Test("a jump begins a new base")
+    func jump() {
+        var clock = AudioSampleClock(sampleRate: 48000)
+        _ = clock.next(rounded: .milliseconds(5000))
+        let after = clock.next(rounded: .milliseconds(1234))
+        #expect(after == .milliseconds(1234))
+    }
+
+    @Test("a sound card that drifts is followed")
+    func drift() {
+        var clock = AudioSampleClock(sampleRate: 48000)
+        var worst = 0.0
+        for index in 0..<200_000 {
+            let time = MediaTime.seconds(Double(index) * 1024 / 48000 * 1.0002).rounded
+            let exact = clock.next(rounded: time)
+            if index > 10_000 { worst = max(worst, abs((exact - time).inMilliseconds)) }
+        }
+        #expect(worst < 4, "off by \(worst) ms")
+    }
+}

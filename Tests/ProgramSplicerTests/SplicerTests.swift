@@ -1,0 +1,144 @@
+import MixModel
+import TestSupport
+import Testing
+
+@testable import ProgramSplicer
+
+/// What holds for every program, whatever the source and the moment of the switch.
+@Suite struct SplicerTests {
+    static let seeds: [UInt64] = Array(1...40)
+
+    private func switches(_ count: Int, from start: Double, to end: Double, using random: inout SeededGenerator)
+        -> [MediaTime]
+    {
+        (0..<count).map { _ in MediaTime.seconds(Double.random(in: start...end, using: &random)) }.sorted()
+    }
+
+    @Test("equal rates: no gap, no lost or repeated frame, at any moment", arguments: seeds)
+    func continuity(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var source = SimulatedSource()
+        source.phase = .milliseconds(Int.random(in: 0...49, using: &random))
+        source.fps = [20, 25, 30].randomElement(using: &random) ?? 20
+        source.gop = source.fps * 2
+        source.sampleRate = [44100, 48000].randomElement(using: &random) ?? 48000
+        var room = SplicerSimulation(source: source)
+        room.run(seconds: 60, switches: switches(12, from: 1, to: 55, using: &random), using: &random)
+
+        let mixed = room.splices.filter { $0.to.isMixer }.count
+        #expect(mixed >= 2, "seed \(seed)")
+        expectOrder(room, seed: seed)
+        expectContinuousVideo(room, interval: .units(1, rate: source.fps), seed: seed)
+        expectContinuousAudio(room, frame: .units(1024, rate: source.sampleRate), seed: seed)
+    }
+
+    @Test("B-frames: cuts only at closed boundaries, decoding times squeezed", arguments: seeds)
+    func reordering(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var source = SimulatedSource()
+        source.fps = 30
+        source.bFrames = Int.random(in: 1...3, using: &random)
+        source.gop = 60
+        var room = SplicerSimulation(source: source)
+        room.run(seconds: 60, switches: switches(12, from: 1, to: 55, using: &random), using: &random)
+
+        #expect(room.splices.contains { $0.to.isMixer }, "seed \(seed)")
+        expectOrder(room, seed: seed)
+        expectContinuousVideo(room, interval: .units(1, rate: 30), seed: seed)
+        expectContinuousAudio(room, frame: .units(1024, rate: 48000), seed: seed)
+        expectReferences(room, source: source, seed: seed)
+    }
+
+    @Test("canvas of another rate: the gap is at most one interval of the slower", arguments: seeds)
+    func unequalRates(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var source = SimulatedSource()
+        source.fps = 30
+        source.gop = 60
+        var room = SplicerSimulation(source: source, mixerFPS: 20)
+        room.run(seconds: 60, switches: switches(12, from: 1, to: 55, using: &random), using: &random)
+
+        expectOrder(room, seed: seed)
+        #expect(room.splices.count > 2, "seed \(seed)")
+        for splice in room.splices.dropFirst() {
+            let gap = splice.videoGap ?? .zero
+            #expect(gap > .zero && gap <= .milliseconds(52), "gap \(gap), seed \(seed)")
+        }
+        expectContinuousAudio(room, frame: .units(1024, rate: 48000), seed: seed)
+    }
+
+    @Test("a source without audio is spliced all the same", arguments: seeds.prefix(10))
+    func silentSource(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var source = SimulatedSource()
+        source.hasAudio = false
+        var room = SplicerSimulation(source: source)
+        room.run(seconds: 40, switches: switches(6, from: 1, to: 35, using: &random), using: &random)
+        expectOrder(room, seed: seed)
+        expectContinuousVideo(room, interval: .milliseconds(50), seed: seed)
+    }
+
+    @Test("a late mixer costs nothing: what was held goes out and the next boundary is tried")
+    func lateMixer() {
+        var random = SeededGenerator(seed: 7)
+        var room = SplicerSimulation()
+        room.mixerLatency = .milliseconds(600)
+        room.run(seconds: 20, switches: [.seconds(3)], using: &random)
+        expectOrder(room, seed: 7)
+        expectContinuousVideo(room, interval: .milliseconds(50), seed: 7)
+    }
+
+    // MARK: Invariants
+
+    private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {
+        #expect(room.splicer.disorder == 0, "seed \(seed)")
+        for (earlier, later) in zip(room.video, room.video.dropFirst()) {
+            #expect(later.dts > earlier.dts, "decoding time at \(later.dts), seed \(seed)")
+            #expect(later.dts <= later.pts, "decoded after it is shown at \(later.pts), seed \(seed)")
+        }
+        #expect(room.video.first?.isIDR == true)
+        for splice in room.splices {
+            let first = room.video.first { $0.pts == splice.at }
+            #expect(first?.isIDR == true, "splice at \(splice.at) without an IDR, seed \(seed)")
+        }
+    }
+
+    private func expectContinuousVideo(_ room: SplicerSimulation, interval: MediaTime, seed: UInt64) {
+        let shown = room.video.sorted { $0.pts < $1.pts }
+        for (earlier, later) in zip(shown, shown.dropFirst()) {
+            let gap = later.pts - earlier.pts
+            #expect((gap - interval).magnitude <= .milliseconds(2), "gap \(gap) at \(later.pts), seed \(seed)")
+            let step = Content(later.payload).index - Content(earlier.payload).index
+            #expect(step == 1, "content steps by \(step) at \(later.pts), seed \(seed)")
+        }
+    }
+
+    private func expectContinuousAudio(_ room: SplicerSimulation, frame: MediaTime, seed: UInt64) {
+        for (earlier, later) in zip(room.audio, room.audio.dropFirst()) {
+            let gap = later.pts - earlier.pts
+            #expect((gap - frame).magnitude <= .milliseconds(1), "audio gap \(gap) at \(later.pts), seed \(seed)")
+            let step = Content(later.payload).index - Content(earlier.payload).index
+            #expect(step == 1, "audio steps by \(step) at \(later.pts), seed \(seed)")
+        }
+    }
+
+    /// Every B-frame on air has the anchors on both sides on air too.
+    private func expectReferences(_ room: SplicerSimulation, source: SimulatedSource, seed: UInt64) {
+        var anchors: Set<Int> = []
+        for frame in room.video {
+            let content = Content(frame.payload)
+            if frame.isIDR { anchors = [] }
+            if content.isMixed { continue }
+            if content.isAnchor {
+                anchors.insert(content.index)
+                continue
+            }
+            let start = content.index / source.gop * source.gop
+            let inGOP = content.index - start
+            let spacing = source.bFrames + 1
+            let before = start + inGOP / spacing * spacing
+            let after = start + min((inGOP / spacing + 1) * spacing, source.gop - 1)
+            #expect(anchors.contains(before) && anchors.contains(after), "B-frame \(content.index), seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import MixModel
+import Testing
+
+@testable import TaskStore
+
+/// A store under test, and what has to be removed after it.
+struct StoreUnderTest: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    /// The directory is the test's own.
+    var open: @Sendable (_ directory: String) throws -> any TaskStore
+
+    static let all = [
+        StoreUnderTest(testDescription: "memory") { _ in MemoryTaskStore() },
+        StoreUnderTest(testDescription: "SQLite") { try SQLiteTaskStore(path: $0 + "/store.sqlite") },
+    ]
+}
+
+func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    return try await body(directory)
+}
+
+func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomEvent {
+    let publication = Publication(user: "alice", url: "rtmp://127.0.0.1/\(id)", role: .host)
+    return RoomEvent(room: room, source: source, id: id, sequence: 7, time: 1.5, kind: .streamPublished(publication))
+}
+
+/// What every store does. A new implementation joins `StoreUnderTest.all`.
+@Suite struct TaskStoreConformance {
+    private func room(_ id: RoomID, host: UserID? = nil) -> Room { Room(id: id, settings: RoomSettings(host: host)) }
+
+    @Test(arguments: StoreUnderTest.all)
+    func documentsComeBackAsTheyWere(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            var room = room("demo", host: "alice")
+            _ = RoomMachine.apply(event("1"), to: &room)
+            let task = TaskMachine(id: "auto-demo", room: "demo")
+            let change = StoreChange(room: .put(room, expected: 0), task: .put(task, expected: 0))
+            #expect(try await store.commit(change) == .committed)
+            #expect(try await store.room("demo") == Versioned(room, version: 1))
+            #expect(try await store.task("auto-demo") == Versioned(task, version: 1))
+            #expect(try await store.rooms().count == 1)
+            #expect(try await store.tasks().count == 1)
+            #expect(try await store.room("other") == nil)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aWriteThatLostARaceIsRefusedWhole(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            _ = try await store.commit(StoreChange(room: .put(room("demo"), expected: 0)))
+            _ = try await store.commit(StoreChange(room: .put(room("demo", host: "alice"), expected: 1)))
+            for expected in [0, 1, 3] {
+                let late = StoreChange(
+                    event: event("late"), room: .put(room("demo", host: "bob"), expected: expected),
+                    task: .put(TaskMachine(id: "auto-demo", room: "demo"), expected: 0))
+                await #expect(throws: StoreError.conflict(document: "demo")) { try await store.commit(late) }
+            }
+            #expect(try await store.room("demo")?.document.settings.host == "alice")
+            #expect(try await store.room("demo")?.version == 2)
+            #expect(try await store.task("auto-demo") == nil)
+            #expect(try await store.events(of: "demo", limit: 10).isEmpty)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aDuplicateStoresNothing(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            #expect(try await store.commit(StoreChange(event: event("1"))) == .committed)
+            let again = StoreChange(event: event("1"), room: .put(room("demo"), expected: 0))
+            #expect(try await store.commit(again) == .duplicate)
+            #expect(try await store.room("demo") == nil)
+            // The same id of another sender is another event.
+            #expect(try await store.commit(StoreChange(event: event("1", source: "other"))) == .committed)
+            #expect(try await store.events(of: "demo", limit: 10) == [event("1"), event("1", source: "other")])
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func documentsAreDeletedAtTheirVersionOnly(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            _ = try await store.commit(StoreChange(room: .put(room("demo"), expected: 0)))
+            await #expect(throws: StoreError.self) {
+                try await store.commit(StoreChange(room: .delete(id: "demo", expected: 2)))
+            }
+            _ = try await store.commit(StoreChange(room: .delete(id: "demo", expected: 1)))
+            #expect(try await store.room("demo") == nil)
+            _ = try await store.commit(StoreChange(room: .put(room("demo"), expected: 0)))
+            #expect(try await store.room("demo")?.version == 1)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func theTimelineIsNewestFirst(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            for number in 0..<5 {
+                let entry = StampedEntry(at: Double(number), entry: TimelineEntry(kind: .relay, message: "\(number)"))
+                let record = SwitchRecord(
+                    at: .seconds(Double(number)), from: .bypass, to: .mix, source: nil, cause: "c",
+                    latencyMs: 1, videoGapMs: 50, audioGapMs: nil, wallClock: 2)
+                _ = try await store.commit(
+                    StoreChange(timeline: [entry], switches: [record], timelineTask: "auto-demo"))
+            }
+            #expect(try await store.timeline(of: "auto-demo", limit: 3).map(\.entry.message) == ["4", "3", "2"])
+            #expect(try await store.timeline(of: "auto-other", limit: 3).isEmpty)
+            #expect(try await store.switches(of: "auto-demo", limit: 1).map(\.at) == [.seconds(4)])
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func manyWritersLoseNothing(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<8 {
+                    group.addTask {
+                        let id = RoomID("room\(writer)")
+                        for number in 0..<25 {
+                            let change = StoreChange(
+                                event: event("\(number)", room: id, source: "\(writer)"),
+                                room: .put(Room(id: id), expected: number))
+                            let result = try await store.commit(change)
+                            #expect(result == .committed)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for room in try await store.rooms() {
+                #expect(room.version == 25)
+                #expect(try await store.events(of: room.document.id, limit: 100).map(\.id) == (0..<25).map(String.init))
+            }
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aClosedStoreSaysSo(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            await store.close()
+            await #expect(throws: StoreError.self) { try await store.commit(StoreChange(event: event("1"))) }
+            await #expect(throws: StoreError.self) { try await store.rooms() }
+        }
+    }
+}

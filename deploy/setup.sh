@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Installs what the build, the tests and the demo need on Debian 12, and nothing else. Does nothing, quickly, when all
+# of it is there. Needs root or sudo only when something is missing.
+#
+#   deploy/setup.sh            install what is missing
+#   deploy/setup.sh --check    only say what is missing; exit 1 if something is
+set -euo pipefail
+
+# One line a purpose.
+packages=(
+    # The start files and libraries of C and C++ that Swift's linker asks for.
+    g++
+    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite).
+    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev pkg-config make git
+    # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
+    gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
+    gstreamer1.0-libav
+    # The media server of the tests and of the demo, and their publishers.
+    nginx libnginx-mod-rtmp ffmpeg
+    # The scripts.
+    curl jq procps ca-certificates
+)
+oldest_swift=6.2
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+    printf 'setup: %s\n' "$@" >&2
+    exit 1
+}
+
+is_installed() {
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing_packages() {
+    local package
+    for package in "${packages[@]}"; do
+        is_installed "$package" || printf '%s\n' "$package"
+    done
+}
+
+check_swift() {
+    command -v swift >/dev/null || fail \
+        "the Swift toolchain is missing (no 'swift' in PATH)." \
+        "Install Swift $oldest_swift or newer for Debian 12 from https://www.swift.org/install/linux/ and try again."
+    local version
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1) || true
+    [ -n "$version" ] || fail "'swift --version' does not work; its output is:" "$(swift --version 2>&1 || true)"
+    [ "$(printf '%s\n%s\n' "$oldest_swift" "$version" | sort --version-sort | head -n 1)" = "$oldest_swift" ] ||
+        fail "Swift $version is too old: $oldest_swift or newer is needed (https://www.swift.org/install/linux/)."
+}
+
+check_distribution() {
+    local id='' version='' name=''
+    if [ -r /etc/os-release ]; then
+        # shellcheck disable=SC1091
+        id=$(. /etc/os-release && printf '%s %s' "${ID:-}" "${ID_LIKE:-}")
+        # shellcheck disable=SC1091
+        version=$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")
+        # shellcheck disable=SC1091
+        name=$(. /etc/os-release && printf '%s' "${PRETTY_NAME:-}")
+    fi
+    case " $id " in
+    *" debian "*) ;;
+    *) fail "this is ${name:-an unknown system}, not Debian 12. Install the equivalents of these packages yourself:" \
+        "$*" ;;
+    esac
+    [ "$version" = 12 ] || say "this is ${name:-not Debian 12}; only Debian 12 is tested, trying anyway."
+}
+
+# --- Without starting services -----------------------------------------------------------------------------------
+# Debian starts a service when its package is installed. The tests and the demo run their own nginx from their own
+# directory, and the machine's port 80 is none of their business.
+policy=/usr/sbin/policy-rc.d
+kept_policy=''
+
+forbid_service_starts() {
+    kept_policy=$(mktemp)
+    if [ -e "$policy" ]; then
+        "${as_root[@]}" cp --preserve=all "$policy" "$kept_policy"
+    else
+        rm -f "$kept_policy"
+    fi
+    trap restore_service_starts EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+}
+
+restore_service_starts() {
+    if [ -e "$kept_policy" ]; then
+        "${as_root[@]}" cp --preserve=all "$kept_policy" "$policy"
+        "${as_root[@]}" rm -f "$kept_policy"
+    else
+        "${as_root[@]}" rm -f "$policy"
+    fi
+}
+
+install_packages() {
+    as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null ||
+            fail "packages are missing and this is neither root nor is sudo there. As root, run:" \
+                "apt-get install --no-install-recommends $*"
+        as_root=(sudo)
+        if ! [ -t 0 ]; then
+            sudo -n true 2>/dev/null ||
+                fail "packages are missing and sudo asks for a password, but there is no terminal. As root, run:" \
+                    "apt-get install --no-install-recommends $*"
+        fi
+    fi
+    local had_nginx=yes
+    is_installed nginx || had_nginx=no
+
+    say "installing $# Debian packages: $*"
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120
+        -o Acquire::Retries=3)
+    "${apt[@]}" update </dev/null || fail "'apt-get update' failed: see its messages above."
+    forbid_service_starts
+    "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null ||
+        fail "'apt-get install' failed: see its messages above."
+
+    if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
+        # Nor shall it start with the machine.
+        "${as_root[@]}" systemctl disable --quiet nginx.service || true
+    fi
+}
+
+main() {
+    command -v dpkg-query >/dev/null || check_distribution "${packages[@]}"
+    local missing=()
+    mapfile -t missing < <(missing_packages)
+    if [ "${1:-}" = --check ]; then
+        check_swift
+        [ ${#missing[@]} -eq 0 ] || fail "missing packages: ${missing[*]}"
+        exit 0
+    fi
+    if [ ${#missing[@]} -gt 0 ]; then
+        check_distribution "${missing[@]}"
+        install_packages "${missing[@]}"
+        say "done"
+    fi
+    check_swift
+}
+
+main "$@"
