@@ -287,15 +287,13 @@ public struct Splicer: Sendable {
 
     private mutating func emit(video frame: EncodedFrame) -> [Action] {
         var frame = frame
-        if let last = lastDecoding, frame.dts <= last {
+        if let last = lastDecoding, frame.dts < last + Splicer.step {
             // An IDR after a mix: its source decodes ahead by the reorder depth. Times are squeezed in the smallest
-            // steps until the source's own have caught up; no frame is decoded after it is shown.
-            frame.dts = min(last + Splicer.step, frame.pts)
-            if frame.dts <= last {
-                disorder += 1
-                frame.dts = last + Splicer.step
-                frame.pts = max(frame.pts, frame.dts)
-            }
+            // steps that FLV's milliseconds can tell apart until the source's own have caught up; no frame is decoded
+            // after it is shown.
+            if frame.pts <= last { disorder += 1 }
+            frame.dts = last + Splicer.step
+            frame.pts = max(frame.pts, frame.dts)
         }
         lastDecoding = frame.dts
         lastVideo = max(lastVideo ?? frame.pts, frame.pts)
