@@ -34,10 +34,11 @@ import Testing
             #expect(ends == Array(repeating: "exit code 0", count: pids.count), "\(Set(ends))")
 
             try await stage.close()
-            for pid in [relay] + pids {
+            // A relay that pulls and pushes RTMP never starts GStreamer: then there is no report of it.
+            #expect([nil, 0].contains(LeakTracer.report(of: relay, in: stage.directory).listed), "relay")
+            for pid in pids {
                 let report = LeakTracer.report(of: pid, in: stage.directory)
-                let name = pid == relay ? "relay" : "mixer \(pid)"
-                #expect(report == LeakTracer.Report(listed: 0, objects: []), "\(name)")
+                #expect(report == LeakTracer.Report(listed: 0, objects: []), "mixer \(pid)")
             }
         }
     }

@@ -6,16 +6,31 @@ import Testing
 
 @testable import MixPipeline
 
-/// One destination against a real media server.
+extension RTMPOutput {
+    /// An output that publishes as `kind` says.
+    convenience init(
+        _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
+        limits: OutputQueue.Limits = OutputQueue.Limits()
+    ) {
+        self.init(PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits) { url, name in
+            switch kind {
+            case .socket: try RTMPSocketConnection(url: url)
+            case .element: try RTMPConnection(url: url, name: name)
+            }
+        }
+    }
+}
+
+/// One destination against a real media server, with a socket of our own and through `rtmp2sink`.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct OutputRTMPTests {
-    /// Timestamps, composition times and payload reach a viewer as they were sent: `rtmp2sink` rewrites nothing.
-    @Test func tagsArriveAsTheyWereSent() async throws {
+    /// Timestamps, composition times and payload reach a viewer as they were sent: nothing is rewritten.
+    @Test(arguments: RTMPPullKind.allCases) func tagsArriveAsTheyWereSent(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 4)
         let viewer = PullRecorder(url: server.url("same"))
         // The viewer is there first and misses nothing.
         #expect(try await outputEventually { viewer.hasBegun })
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("same")), preamble: [])
+        let output = RTMPOutput(server.url("same"), kind)
         try await output.play(tags)
         let sent = tags.filter { if case .frame = $0.role { true } else { false } }
         #expect(try await outputEventually { viewer.frames.count >= sent.count })
@@ -35,11 +50,13 @@ import Testing
         await server.remove()
     }
 
-    @Test func aDestinationThatComesLateGetsTheProgramFromItsFirstFrame() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aDestinationThatComesLateGetsTheProgramFromItsFirstFrame(
+        _ kind: RTMPPullKind
+    ) async throws {
         let server = try await OutputMediaServer.start()
         let ports = (server.rtmpPort, server.httpPort)
         await server.stop()
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("late-key")), preamble: [])
+        let output = RTMPOutput(server.url("late-key"), kind)
         let tags = try await outputProgram(seconds: 6)
         async let playing: Void = output.play(tags)
         #expect(try await outputEventually { output.status.state == .recovering })
@@ -57,10 +74,12 @@ import Testing
         await again.remove()
     }
 
-    @Test func aServerThatRestartsGetsHeadersAndAnIDR() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatRestartsGetsHeadersAndAnIDR(_ kind: RTMPPullKind)
+        async throws
+    {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 12)
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("again")), preamble: [])
+        let output = RTMPOutput(server.url("again"), kind)
         async let playing: Void = output.play(tags)
         #expect(try await outputEventually { output.status.state == .live })
         let sent = output.status.bytesSent
@@ -81,9 +100,9 @@ import Testing
         await again.remove()
     }
 
-    @Test func closingTellsTheServerAtOnce() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func closingTellsTheServerAtOnce(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("bye")), preamble: [])
+        let output = RTMPOutput(server.url("bye"), kind)
         try await output.play(try await outputProgram(seconds: 2), speed: 2)
         #expect(try await outputEventually { try await server.isPublished("bye") })
         let start = ContinuousClock.now
@@ -94,12 +113,13 @@ import Testing
         await server.remove()
     }
 
-    @Test func aServerThatNeverAnswersIsGivenUpAndDoesNotHoldTheClose() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatNeverAnswersIsGivenUpAndDoesNotHoldTheClose(
+        _ kind: RTMPPullKind
+    ) async throws {
         let silent = try SilentServer()
         var policy = OutputMachine.Policy()
         policy.connectLimit = 1_000_000_000
-        let output = RTMPOutput(
-            PlannedOutput(id: "o", url: "rtmp://127.0.0.1:\(silent.port)/live/key"), preamble: [], policy: policy)
+        let output = RTMPOutput("rtmp://127.0.0.1:\(silent.port)/live/key", kind, policy: policy)
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .recovering })
         #expect(output.status.bytesSent == 0)
@@ -110,7 +130,9 @@ import Testing
     }
 
     /// The server stops reading: the caller is not held up, memory stays bounded, and the stream goes on when it wakes.
-    @Test func aServerThatStopsReadingCostsOnlyItsOwnFrames() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatStopsReadingCostsOnlyItsOwnFrames(_ kind: RTMPPullKind)
+        async throws
+    {
         let server = try await OutputMediaServer.start()
         var policy = OutputMachine.Policy()
         policy.stallLimit = 3_000_000_000
@@ -127,7 +149,7 @@ import Testing
         }
         let tags = headers + frames
         let output = RTMPOutput(
-            PlannedOutput(id: "o", url: server.url("stuck")), preamble: [], policy: policy,
+            server.url("stuck"), kind, policy: policy,
             limits: .init(milliseconds: 2_000, bytes: 8 << 20))
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.bytesSent > 200_000 })
@@ -150,11 +172,49 @@ import Testing
         await server.remove()
     }
 
-    @Test func aURLThatIsNoneFailsForGoodOrIsTriedAgainWithoutAnAccident() async throws {
+    @Test func aURLThatIsNoneFailsForGoodAndSaysWhatOneIs() async throws {
         let output = RTMPOutput(PlannedOutput(id: "o", url: "nonsense"), preamble: [])
         output.send(try await outputProgram(seconds: 1))
-        #expect(try await outputEventually { [.recovering, .failed].contains(output.status.state) })
+        #expect(try await outputEventually { output.status.state == .failed })
+        #expect(output.status.lastError?.contains("expected rtmp://host[:port]/application/stream") == true)
         await output.close()
+    }
+
+    /// What is still waiting when an output is closed reaches the server, also if the connection was only begun. With
+    /// `rtmp2sink` not all of it does.
+    @Test func closingSendsWhatWaits() async throws {
+        let server = try await OutputMediaServer.start()
+        let viewer = PullRecorder(url: server.url("brief"))
+        #expect(try await outputEventually { viewer.hasBegun })
+        let tags = try await outputProgram(seconds: 2)
+        let output = RTMPOutput(server.url("brief"), .socket)
+        output.send(tags)
+        // Before that there is nothing that could be closed.
+        #expect(try await outputEventually { output.hasConnection })
+        await output.close()
+        let count = tags.count { if case .frame = $0.role { true } else { false } }
+        #expect(try await outputEventually(within: .seconds(3)) { viewer.frames.count == count })
+        await viewer.close()
+        await server.remove()
+    }
+
+    /// A server's refusal comes as its own words, and as a reason to try again.
+    @Test func aNameThatIsTakenIsToldOf() async throws {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 8)
+        let first = RTMPOutput(server.url("name-taken"), .socket)
+        async let playing: Void = first.play(tags)
+        #expect(try await outputEventually { try await server.isPublished("name-taken") })
+        let second = RTMPOutput(server.url("name-taken"), .socket)
+        second.send(tags)
+        #expect(try await outputEventually { second.status.state == .recovering })
+        #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")
+        #expect(second.status.lastError?.contains("name-taken") == false)
+        #expect(first.status.reconnects == 0)
+        await second.close()
+        try await playing
+        await first.close()
+        await server.remove()
     }
 }
 

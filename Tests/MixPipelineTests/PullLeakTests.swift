@@ -29,9 +29,10 @@ import Testing
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 1)
         for round in 0..<10 {
-            let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("r\(round)")), preamble: [])
-            let pull = PullRecorder(url: server.url("r\(round)"))
-            let refused = PullRecorder(url: "rtmp://127.0.0.1:1/live/x")
+            let kind = RTMPPullKind.allCases[round % 2]
+            let output = RTMPOutput(server.url("r\(round)"), kind)
+            let pull = PullRecorder(url: server.url("r\(round)"), kind)
+            let refused = PullRecorder(url: "rtmp://127.0.0.1:1/live/x", kind)
             output.send(tags)
             #expect(try await outputEventually { output.status.state == .live && pull.hasBegun })
             #expect(try await outputEventually { !refused.endings.isEmpty })

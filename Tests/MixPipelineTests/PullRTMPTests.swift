@@ -6,6 +6,11 @@ import Testing
 
 @testable import MixPipeline
 
+/// How an `rtmp://` URL is pulled: with a socket of our own, or through `rtmp2src`, which stays for `rtmps://`.
+enum RTMPPullKind: String, CaseIterable, Sendable {
+    case socket, element
+}
+
 /// Reads a stream through a pull and keeps what came.
 final class PullRecorder: Sendable {
     private struct State {
@@ -16,13 +21,17 @@ final class PullRecorder: Sendable {
         var ended: [String] = []
         var bytes = 0
         var afterEnd = 0
+        /// What came, without the FLV header, if events hold whole tags.
+        var tags: [[UInt8]] = []
+        /// When the first bytes came, in ns of CLOCK_MONOTONIC.
+        var begunAt: Int64?
     }
     private let state: Shared
     private let pull: any SourcePull
 
     private final class Shared: Sendable { let state = Mutex(State()) }
 
-    init(url: String, idleTimeout: Int = 15) {
+    init(url: String, _ kind: RTMPPullKind = .socket, connectTimeout: Int = 2, idleTimeout: Int = 15) {
         let shared = Shared()
         state = shared
         let receive: @Sendable (PullEvent) -> Void = { event in
@@ -31,6 +40,14 @@ final class PullRecorder: Sendable {
                 case .ended(let reason): state.ended.append(reason)
                 case .bytes(let bytes, let arrival):
                     state.bytes += bytes.count
+                    var rest = bytes.dropFirst(state.begunAt == nil ? FLVTag.fileHeader.count : 0)
+                    // Over HTTP the bytes are cut anywhere.
+                    while rest.count >= 15 {
+                        let length = rest.dropFirst().prefix(3).reduce(0) { $0 << 8 | Int($1) } + 15
+                        state.tags.append(Array(rest.prefix(length)))
+                        rest = rest.dropFirst(length)
+                    }
+                    state.begunAt = state.begunAt ?? arrival
                     if !state.ended.isEmpty { state.afterEnd += 1 }
                     for item in (try? state.reader.push(bytes)) ?? [] {
                         switch item {
@@ -47,9 +64,14 @@ final class PullRecorder: Sendable {
             }
         }
         pull =
-            url.hasPrefix("http")
-            ? HTTPPull.open(url, onEvent: receive)
-            : RTMPPull.open(url, connectTimeout: 2, idleTimeout: idleTimeout, onEvent: receive)
+            if url.hasPrefix("http") {
+                HTTPPull.open(url, onEvent: receive)
+            } else if kind == .socket {
+                RTMPSocketPull.open(
+                    url, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
+            } else {
+                RTMPPull.open(url, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
+            }
     }
 
     var frames: [FLVTag] { state.state.withLock { $0.frames } }
@@ -59,18 +81,22 @@ final class PullRecorder: Sendable {
     var eventsAfterEnd: Int { state.state.withLock { $0.afterEnd } }
     /// The server has answered: the FLV header is there.
     var hasBegun: Bool { state.state.withLock { $0.bytes > 0 } }
+    var tags: [[UInt8]] { state.state.withLock { $0.tags } }
+    var begunAt: Int64? { state.state.withLock { $0.begunAt } }
     func stop() { pull.stop() }
     func close() async { await pull.close() }
 }
 
 @Suite(.serialized, .timeLimit(.minutes(3))) struct PullRTMPTests {
     /// B-frames' composition times, AAC and payload come through, in real time.
-    @Test func whatIsPublishedArrivesIntactAndAtOnce() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func whatIsPublishedArrivesIntactAndAtOnce(_ kind: RTMPPullKind)
+        async throws
+    {
         let server = try await OutputMediaServer.start()
         let file = server.directory.appendingPathComponent("program.flv")
         let tags = try await outputProgram(seconds: 4)
         try Data(FLVTag.fileHeader + tags.flatMap(\.encoded)).write(to: file)
-        let pull = PullRecorder(url: server.url("p?token=x"))
+        let pull = PullRecorder(url: server.url("p?token=x"), kind)
         #expect(try await outputEventually { pull.hasBegun })
         let status = try await outputTool(
             "/usr/bin/env",
@@ -90,10 +116,12 @@ final class PullRecorder: Sendable {
         await server.remove()
     }
 
-    @Test func aRefusedConnectionEndsOnceWithTheReasonAndWithoutTheKey() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aRefusedConnectionEndsOnceWithTheReasonAndWithoutTheKey(
+        _ kind: RTMPPullKind
+    ) async throws {
         let server = try await OutputMediaServer.start()
         await server.stop()
-        let pull = PullRecorder(url: server.url("secret-key"))
+        let pull = PullRecorder(url: server.url("secret-key"), kind)
         #expect(try await outputEventually { !pull.endings.isEmpty })
         await pull.close()
         #expect(pull.endings.count == 1)
@@ -102,11 +130,11 @@ final class PullRecorder: Sendable {
         await server.remove()
     }
 
-    @Test func aServerThatGoesAwayEndsThePull() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatGoesAwayEndsThePull(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
         let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("gone")), preamble: [])
         async let playing: Void = output.play(try await outputProgram(seconds: 4))
-        let pull = PullRecorder(url: server.url("gone"))
+        let pull = PullRecorder(url: server.url("gone"), kind)
         #expect(try await outputEventually { pull.frames.count > 20 })
         try server.signal(SIGKILL)
         #expect(try await outputEventually { !pull.endings.isEmpty })
@@ -117,18 +145,19 @@ final class PullRecorder: Sendable {
         await server.remove()
     }
 
-    @Test func silenceEndsThePullAfterItsLimit() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func silenceEndsThePullAfterItsLimit(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
-        let pull = PullRecorder(url: server.url("nobody"), idleTimeout: 1)
+        let pull = PullRecorder(url: server.url("nobody"), kind, idleTimeout: 1)
         #expect(try await outputEventually(within: .seconds(6)) { !pull.endings.isEmpty })
         await pull.close()
         await server.remove()
     }
 
-    @Test func stoppingIsQuickAndSilentAtAnyMoment() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func stoppingIsQuickAndSilentAtAnyMoment(_ kind: RTMPPullKind) async throws
+    {
         let server = try await OutputMediaServer.start()
         for delay in [0, 1, 5, 20, 60, 150, 400] {
-            let pull = PullRecorder(url: server.url("nobody"))
+            let pull = PullRecorder(url: server.url("nobody"), kind)
             try await Task.sleep(for: .milliseconds(delay))
             let start = ContinuousClock.now
             await pull.close()
@@ -138,11 +167,13 @@ final class PullRecorder: Sendable {
         await server.remove()
     }
 
-    @Test func aHundredPullsLeaveNoThreadAndNoDescriptor() async throws {
+    @Test(arguments: RTMPPullKind.allCases) func aHundredPullsLeaveNoThreadAndNoDescriptor(_ kind: RTMPPullKind)
+        async throws
+    {
         let server = try await OutputMediaServer.start()
         func rounds(_ count: Int) async throws {
             for _ in 0..<count {
-                let pull = PullRecorder(url: server.url("nobody"))
+                let pull = PullRecorder(url: server.url("nobody"), kind)
                 #expect(try await outputEventually { pull.hasBegun })
                 await pull.close()
             }

@@ -1,11 +1,11 @@
 import GStreamerKit
 import Synchronization
 
-/// One attempt to publish over RTMP, from connecting to the end; after it a new one is made.
+/// Publishes over RTMPS, and over RTMP to servers that want a user name, through `rtmp2sink`.
 ///
 /// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header, keeps the tags' timestamps, and blocks its own thread
 /// until it is connected and while the socket is full: what it has not taken waits in the source before it.
-final class RTMPConnection: Sendable {
+final class RTMPConnection: OutputConnection {
     /// Bytes pushed and, for each tag not known to be sent, where it ends in them.
     private struct Ledger {
         var pushed: Int64 = 0
@@ -30,10 +30,9 @@ final class RTMPConnection: Sendable {
         source = try pipeline.appSource("in")
     }
 
-    /// Begins to connect; returns before the connection is there.
-    func open() async throws(GStreamerError) { try await pipeline.play() }
+    /// What goes wrong here is seen in `failure`.
+    func open() async { try? await pipeline.play() }
 
-    /// Never waits.
     func push(_ tag: OutputTag) {
         let flow = source.push(bytes: tag.bytes, dts: UInt64(tag.timestamp) * 1_000_000)
         ledger.withLock { ledger in
@@ -46,8 +45,8 @@ final class RTMPConnection: Sendable {
         }
     }
 
-    /// Bytes that wait for the sink.
     var waiting: Int { source.queuedBytes }
+    var isWaiting: Bool { waiting > 0 }
 
     /// Bytes that the socket has taken: without the tag that the sink is at, which may still wait for the connection.
     var taken: Int64 {
@@ -62,13 +61,10 @@ final class RTMPConnection: Sendable {
         }
     }
 
-    /// What went wrong, in the words of the server or the system, or `nil`.
     var failure: String? { pipeline.firstError?.message ?? ledger.withLock { $0.refusal } }
 
-    /// Lets go without waiting; the rest happens in the background.
     func abandon() { pipeline.tearDownInBackground() }
 
-    /// Waits until what was pushed has gone out and the server was told the end, at most 2 s, and closes, in at most 2 s.
     func close() async {
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(2))

@@ -1,5 +1,4 @@
 import Glibc
-import GStreamerKit
 import MixModel
 import ProgramSplicer
 import Synchronization
@@ -15,7 +14,7 @@ public final class RTMPOutput: Sendable {
     private struct State {
         var machine: OutputMachine
         var queue: OutputQueue
-        var connection: RTMPConnection?
+        var connection: (any OutputConnection)?
         var connectedSince: Double?
         /// Of connections that are over.
         var bytesBefore: Int64 = 0
@@ -34,7 +33,11 @@ public final class RTMPOutput: Sendable {
     /// Between two looks at a connection: while it is being made or is behind, and while it takes what it gets.
     private static let interval = (close: Duration.milliseconds(100), calm: Duration.milliseconds(250))
 
+    /// Makes a connection from the URL and a name for logs. Throws what trying again cannot help.
+    typealias Connect = @Sendable (_ url: String, _ name: String) throws -> any OutputConnection
+
     private let url: String
+    private let makeConnection: Connect
     private let redaction: URLRedaction
     private let state: Mutex<State>
 
@@ -46,10 +49,11 @@ public final class RTMPOutput: Sendable {
 
     init(
         _ planned: PlannedOutput, preamble: [FLVTag], policy: OutputMachine.Policy,
-        limits: OutputQueue.Limits = OutputQueue.Limits()
+        limits: OutputQueue.Limits = OutputQueue.Limits(), connect: @escaping Connect = RTMPOutput.makeConnection
     ) {
         id = planned.id
         url = planned.url
+        makeConnection = connect
         redaction = URLRedaction(planned.url)
         let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
         state = Mutex(State(machine: OutputMachine(policy: policy), queue: queue))
@@ -82,6 +86,9 @@ public final class RTMPOutput: Sendable {
                 lastError: state.machine.lastError)
         }
     }
+
+    /// Whether an attempt is under way.
+    var hasConnection: Bool { state.withLock { $0.connection != nil } }
 
     /// Frames that this destination lost because it was too slow or away.
     public var droppedFrames: Int { state.withLock { $0.queue.droppedFrames } }
@@ -124,7 +131,7 @@ public final class RTMPOutput: Sendable {
     private func observation(of state: borrowing State) -> OutputMachine.Observation {
         guard let connection = state.connection else { return OutputMachine.Observation() }
         return OutputMachine.Observation(
-            taken: connection.taken, isWaiting: connection.waiting > 0,
+            taken: connection.taken, isWaiting: connection.isWaiting,
             failure: connection.failure.map { redaction.clean($0) })
     }
 
@@ -145,18 +152,25 @@ public final class RTMPOutput: Sendable {
     }
 
     private func connect() async {
-        do throws(GStreamerError) {
-            let connection = try RTMPConnection(url: url, name: "output-\(id)")
-            do throws(GStreamerError) { try await connection.open() } catch {
-                // The machine sees the failure of the connection and tries again.
-            }
+        do {
+            let connection = try makeConnection(url, "output-\(id)")
+            await connection.open()
             state.withLock { state in
                 state.connection = connection
                 Self.pump(&state)
             }
         } catch {
-            state.withLock { $0.machine.fail(redaction.clean(error.message)) }
+            state.withLock { $0.machine.fail(redaction.clean("\(error)")) }
         }
+    }
+
+    @Sendable
+    private static func makeConnection(_ url: String, _ name: String) throws -> any OutputConnection {
+        // TLS and Adobe's way of logging in are `rtmp2sink`'s.
+        if url.prefix(8).lowercased() == "rtmps://" || RTMPAddress.hasCredentials(url) {
+            return try RTMPConnection(url: url, name: name)
+        }
+        return try RTMPSocketConnection(url: url)
     }
 
     /// Moves tags from the queue into the connection as far as its window is open.
@@ -169,7 +183,7 @@ public final class RTMPOutput: Sendable {
 
     /// Gives the server what is left, bounded, and says goodbye.
     private func finish() async {
-        let connection = state.withLock { state -> RTMPConnection? in
+        let connection = state.withLock { state -> (any OutputConnection)? in
             _ = state.machine.stop()
             state.connectedSince = nil
             defer { state.connection = nil }

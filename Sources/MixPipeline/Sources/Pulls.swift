@@ -5,6 +5,8 @@ enum Pulls {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return switch scheme {
         case "http", "https": HTTPPull.open(url, onEvent: onEvent)
+        // TLS and Adobe's way of logging in are `rtmp2src`'s.
+        case "rtmp" where !RTMPAddress.hasCredentials(url): RTMPSocketPull.open(url, onEvent: onEvent)
         default: RTMPPull.open(url, onEvent: onEvent)
         }
     }

@@ -1,14 +1,14 @@
-import Foundation
-
-/// The few values of AMF0 (Action Message Format, 2007) that RTMP commands need.
+/// The values of AMF0 (Action Message Format, 2007) that RTMP commands need.
 ///
-/// For the probe's own RTMP client. What a program's metadata needs is in `FLVMetadata`, which this does not use: it is
-/// part of what is judged.
+/// Shared by the service's RTMP client and by the probe's, which share nothing else. What a program's metadata needs is
+/// in `FLVMetadata`.
 enum AMF0: Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
     case string(String)
     case object([Property])
+    case array([AMF0])
+    /// Also `undefined`.
     case null
 
     struct Property: Hashable, Sendable {
@@ -43,8 +43,16 @@ enum AMF0: Hashable, Sendable {
                 property.value.encode(into: &bytes)
             }
             bytes += [0, 0, 9]
+        case .array(let values):
+            bytes.append(10)
+            AMF0.append(UInt32(truncatingIfNeeded: values.count), to: &bytes)
+            for value in values { value.encode(into: &bytes) }
         case .null: bytes.append(5)
         }
+    }
+
+    private static func append(_ count: UInt32, to bytes: inout [UInt8]) {
+        for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
     }
 
     private static func append(_ text: String, to bytes: inout [UInt8]) {
@@ -75,11 +83,11 @@ enum AMF0: Hashable, Sendable {
             guard position < bytes.count else { return nil }
             position += 1
             return .boolean(bytes[position - 1] != 0)
-        case 2: return decodeText(bytes, at: &position).map(AMF0.string)
+        case 2: return decodeText(bytes, at: &position, lengthBytes: 2).map(AMF0.string)
         case 3, 8:
             if kind == 8 { position += 4 }
             var properties: [Property] = []
-            while let name = decodeText(bytes, at: &position) {
+            while let name = decodeText(bytes, at: &position, lengthBytes: 2) {
                 if name.isEmpty, position < bytes.count, bytes[position] == 9 {
                     position += 1
                     return .object(properties)
@@ -89,15 +97,30 @@ enum AMF0: Hashable, Sendable {
             }
             return nil
         case 5, 6: return .null
+        case 10:
+            guard let count = decodeCount(bytes, at: &position, length: 4) else { return nil }
+            var values: [AMF0] = []
+            while values.count < count {
+                guard let value = decode(bytes, at: &position, depth: depth + 1) else { return nil }
+                values.append(value)
+            }
+            return .array(values)
+        case 12: return decodeText(bytes, at: &position, lengthBytes: 4).map(AMF0.string)
         default: return nil
         }
     }
 
-    private static func decodeText(_ bytes: [UInt8], at position: inout Int) -> String? {
-        guard position + 2 <= bytes.count else { return nil }
-        let count = Int(bytes[position]) << 8 | Int(bytes[position + 1])
-        guard position + 2 + count <= bytes.count else { return nil }
-        position += 2 + count
+    private static func decodeText(_ bytes: [UInt8], at position: inout Int, lengthBytes: Int) -> String? {
+        guard let count = decodeCount(bytes, at: &position, length: lengthBytes), position + count <= bytes.count else {
+            return nil
+        }
+        position += count
         return String(decoding: bytes[position - count..<position], as: UTF8.self)
+    }
+
+    private static func decodeCount(_ bytes: [UInt8], at position: inout Int, length: Int) -> Int? {
+        guard position + length <= bytes.count else { return nil }
+        defer { position += length }
+        return bytes[position..<position + length].reduce(0) { $0 << 8 | Int($1) }
     }
 }

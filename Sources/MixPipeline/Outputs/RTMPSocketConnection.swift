@@ -1,0 +1,87 @@
+import Synchronization
+
+/// Publishes over RTMP with a socket of its own.
+///
+/// A tag is written to the socket by whoever pushes it: no thread is woken for it. The destination's thread, which is
+/// that of all sockets, has to do only when the socket is full or the server says something.
+final class RTMPSocketConnection: OutputConnection {
+    /// What the loop and the owner share.
+    private final class Shared: Sendable {
+        struct State {
+            /// Tags that came before the server was ready for them.
+            var early: [OutputTag] = []
+            var uplink: RTMPUplink?
+            /// Bytes that the destination had taken when the connection ended.
+            var takenAtEnd: Int64?
+            var failure: String?
+        }
+        let state = Mutex(State())
+
+        func take(_ event: RTMPSession.Event) {
+            state.withLock { state in
+                switch event {
+                case .began(let uplink):
+                    for tag in state.early { uplink.send(tag.bytes) }
+                    state.early = []
+                    state.uplink = uplink
+                case .media: break
+                case .ended(let reason):
+                    state.failure = reason
+                    state.early = []
+                }
+            }
+        }
+    }
+
+    private let shared = Shared()
+    private let session: RTMPSession
+
+    /// - Throws: `RTMPError.badURL`: trying again cannot help.
+    init(url: String) throws(RTMPError) {
+        let address = try RTMPAddress(url)
+        session = RTMPSession(.publish, address, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)) { [shared] event in
+            shared.take(event)
+        }
+    }
+
+    deinit { session.stop() }
+
+    func open() async { session.start() }
+
+    func push(_ tag: OutputTag) {
+        shared.state.withLock { state in
+            guard state.failure == nil else { return }
+            if let uplink = state.uplink { uplink.send(tag.bytes) } else { state.early.append(tag) }
+        }
+    }
+
+    var waiting: Int {
+        shared.state.withLock { state in
+            state.uplink?.connection.waiting ?? state.early.reduce(0) { $0 + $1.bytes.count }
+        }
+    }
+
+    var isWaiting: Bool {
+        shared.state.withLock { state in
+            guard let progress = state.uplink?.connection.progress else { return !state.early.isEmpty }
+            return progress.waiting + progress.unacknowledged > 0
+        }
+    }
+
+    /// What the destination's machine has acknowledged: a server that is cut off takes nothing, however large the
+    /// buffers are here.
+    var taken: Int64 {
+        shared.state.withLock { state in
+            guard let uplink = state.uplink else { return 0 }
+            let taken = max(state.takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
+            state.takenAtEnd = taken
+            return taken
+        }
+    }
+
+    var failure: String? { shared.state.withLock { $0.failure } }
+
+    func abandon() { session.stop() }
+
+    func close() async { await session.finish(within: 2) }
+}

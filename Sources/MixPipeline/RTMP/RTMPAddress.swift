@@ -1,0 +1,71 @@
+/// Where a stream is: the parts of an `rtmp://` URL that a connection needs.
+///
+/// Application and stream stay as they are written, percent-encoding and queries included, as other RTMP clients do.
+struct RTMPAddress: Hashable, Sendable {
+    static let defaultPort: UInt16 = 1935
+    /// Of the whole URL, in bytes.
+    static let longest = 8192
+
+    /// A name or an address; IPv6 without brackets.
+    let host: String
+    let port: UInt16
+    /// All path parts but the last: `live`, `live/instance`, `live?vhost=a`.
+    let application: String
+    /// The last path part, with the query that follows it.
+    let stream: String
+    /// What the connect command calls `tcUrl`: without stream, user information and default port.
+    let connectURL: String
+
+    /// Whether a URL has a user name or password in it, which this client does not use.
+    static func hasCredentials(_ url: String) -> Bool { authority(of: url).contains("@") }
+
+    /// - Parameter url: The last `/` before the query divides application from stream. If there is only one path part
+    ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
+    init(_ url: String) throws(RTMPError) {
+        guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
+        guard url.prefix(7).lowercased() == "rtmp://" else { throw .badURL("the URL does not begin with rtmp://") }
+        let authority = Self.authority(of: url)
+        guard !authority.contains("@") else { throw .badURL("the URL has a user name in it") }
+        (host, port) = try Self.split(authority: authority)
+
+        let path = url.dropFirst(7 + authority.count).drop { $0 == "/" }
+        let query = path.firstIndex(of: "?") ?? path.endIndex
+        guard let slash = path[..<query].lastIndex(of: "/") ?? path.lastIndex(of: "/") else {
+            throw .badURL("the URL has no stream name")
+        }
+        application = String(path[..<slash])
+        stream = String(path[path.index(after: slash)...])
+        guard !stream.isEmpty, !stream.hasPrefix("?") else { throw .badURL("the URL has no stream name") }
+        let name = host.contains(":") ? "[\(host)]" : host
+        connectURL = "rtmp://\(name)\(port == Self.defaultPort ? "" : ":\(port)")/\(application)"
+    }
+
+    /// Host and port as they are written, and what may precede them.
+    private static func authority(of url: String) -> Substring {
+        guard let separator = url.firstRange(of: "://") else { return "" }
+        return url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    }
+
+    private static func split(authority: Substring) throws(RTMPError) -> (host: String, port: UInt16) {
+        var host = authority
+        var digits: Substring?
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            host = authority[authority.index(after: authority.startIndex)..<end]
+            let rest = authority[authority.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { throw .badURL("the URL's host is no address") }
+            if !rest.isEmpty { digits = rest.dropFirst() }
+        } else if let colon = authority.lastIndex(of: ":") {
+            host = authority[..<colon]
+            digits = authority[authority.index(after: colon)...]
+        }
+        guard !host.isEmpty, !host.contains("["), !host.contains("\0") else { throw .badURL("the URL has no host") }
+        guard authority.hasPrefix("[") || !host.contains(":") else {
+            throw .badURL("the URL's IPv6 address has no brackets")
+        }
+        guard let digits, !digits.isEmpty else { return (String(host), defaultPort) }
+        guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits), port > 0 else {
+            throw .badURL("the URL's port is not one of 1 to 65535")
+        }
+        return (String(host), port)
+    }
+}

@@ -1,0 +1,193 @@
+/// Puts an RTMP peer's messages together from its chunks (Adobe RTMP 1.0, §5.3). Pure.
+///
+/// Bytes may be cut anywhere. What only concerns the chunks, a new chunk size or an abort, is done here and not handed
+/// on. After an error the reader must not be used again.
+struct RTMPChunkReader: Sendable {
+    struct Limits: Hashable, Sendable {
+        /// Different chunk streams in the life of a connection.
+        var chunkStreams = 64
+        /// Bytes of messages that are not complete, over all chunk streams.
+        var unfinishedBytes = 32 << 20
+    }
+
+    private struct ChunkStream {
+        let id: UInt32
+        /// The timestamp field of the last header: a time after a header of type 0, otherwise a difference.
+        var field: UInt32 = 0
+        var isExtended = false
+        var message: RTMPMessage
+        var length = 0
+        /// Whether a message has begun and is not complete.
+        var isOpen = false
+    }
+
+    private let limits: Limits
+    private var streams: [ChunkStream] = []
+    private var chunkSize = 128
+    private var unfinished = 0
+    /// The beginning of a chunk header.
+    private var header: [UInt8] = []
+    /// Where the payload of the chunk at hand goes, and how much of it is still to come.
+    private var payload: (index: Int, remaining: Int)?
+
+    init(limits: Limits = Limits()) { self.limits = limits }
+
+    /// - Returns: The messages that are complete after `bytes`, in order.
+    mutating func read(_ bytes: ArraySlice<UInt8>) throws(RTMPError) -> [RTMPMessage] {
+        var rest = bytes
+        var messages: [RTMPMessage] = []
+        while !rest.isEmpty {
+            if let (index, remaining) = payload {
+                let piece = rest.prefix(remaining)
+                rest = rest.dropFirst(piece.count)
+                streams[index].message.body.append(contentsOf: piece)
+                unfinished += piece.count
+                payload = (index, remaining - piece.count)
+            } else {
+                guard let surplus = try readHeader(&rest) else { break }
+                // At most 4 bytes, too few to come here once more.
+                if !surplus.isEmpty { messages += try read(surplus[...]) }
+            }
+            if let message = try finishChunk() { messages.append(message) }
+        }
+        return messages
+    }
+
+    /// Reads a chunk header up to its end, or what there is of it.
+    ///
+    /// - Returns: Bytes that were taken for an extended timestamp and are none; `nil` if the header is not complete.
+    private mutating func readHeader(_ rest: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8]? {
+        while true {
+            let missing = try headerLength() - header.count
+            guard missing > 0 else { break }
+            guard !rest.isEmpty else { return nil }
+            let piece = rest.prefix(missing)
+            header.append(contentsOf: piece)
+            rest = rest.dropFirst(piece.count)
+        }
+        defer { header.removeAll(keepingCapacity: true) }
+        return try beginChunk()
+    }
+
+    /// As far as the bytes that are there tell it.
+    private func headerLength() throws(RTMPError) -> Int {
+        guard let first = header.first else { return 1 }
+        let basic = Self.basicLength(first)
+        guard header.count >= basic else { return basic }
+        let format = first >> 6
+        let length = basic + Self.messageHeaderLengths[Int(format)]
+        guard header.count >= length else { return length }
+        let isExtended =
+            if format == 3 {
+                streams.first { $0.id == chunkStreamID }?.isExtended ?? false
+            } else {
+                header[basic..<basic + 3].bigEndian == Self.extended
+            }
+        return isExtended ? length + 4 : length
+    }
+
+    private static let messageHeaderLengths = [11, 7, 3, 0]
+    /// In the field of a timestamp: the time follows in 4 bytes of its own.
+    private static let extended: UInt32 = 0xFF_FFFF
+
+    private static func basicLength(_ first: UInt8) -> Int {
+        switch first & 63 {
+        case 0: 2
+        case 1: 3
+        default: 1
+        }
+    }
+
+    private var chunkStreamID: UInt32 {
+        switch header[0] & 63 {
+        case 0: 64 + UInt32(header[1])
+        case 1: 64 + UInt32(header[1]) + UInt32(header[2]) << 8
+        case let id: UInt32(id)
+        }
+    }
+
+    /// Takes the complete `header`.
+    /// - Returns: As `readHeader`.
+    private mutating func beginChunk() throws(RTMPError) -> [UInt8] {
+        let format = header[0] >> 6
+        let basic = Self.basicLength(header[0])
+        let index = try indexOfStream(chunkStreamID, format: format)
+        var stream = streams[index]
+        if format < 3 {
+            guard !stream.isOpen else { throw .malformed("a message begins before the one before it is complete") }
+            let field = header[basic..<basic + 3].bigEndian
+            stream.isExtended = field == Self.extended
+            stream.field = stream.isExtended ? header.suffix(4).bigEndian : field
+        }
+        if format < 2 {
+            stream.length = Int(header[basic + 3..<basic + 6].bigEndian)
+            stream.message.kind = RTMPMessage.Kind(rawValue: header[basic + 6])
+        }
+        if format == 0 {
+            // The only number in RTMP with its lowest byte first (§5.3.1.2.1).
+            stream.message.stream = header[basic + 7..<basic + 11].reversed()[...].bigEndian
+        }
+        var surplus: [UInt8] = []
+        // Not everybody repeats the extended timestamp in a header of type 3: then it differs from what was said before.
+        if format == 3, stream.isExtended, header.suffix(4).bigEndian != stream.field {
+            surplus = Array(header.suffix(4))
+        }
+        if !stream.isOpen {
+            stream.isOpen = true
+            stream.message.timestamp = format == 0 ? stream.field : stream.message.timestamp &+ stream.field
+            stream.message.body = []
+            // A length is only a promise: memory follows the bytes.
+            stream.message.body.reserveCapacity(min(stream.length, 1 << 16))
+        }
+        streams[index] = stream
+        let missing = stream.length - stream.message.body.count
+        guard unfinished + missing <= limits.unfinishedBytes else {
+            throw .malformed("more than \(limits.unfinishedBytes >> 20) MiB of unfinished messages")
+        }
+        payload = (index, min(chunkSize, missing))
+        return surplus
+    }
+
+    private mutating func indexOfStream(_ id: UInt32, format: UInt8) throws(RTMPError) -> Int {
+        if let index = streams.firstIndex(where: { $0.id == id }) { return index }
+        guard format < 2 else { throw .malformed("a chunk refers to a header that never came") }
+        guard streams.count < limits.chunkStreams else {
+            throw .malformed("more than \(limits.chunkStreams) chunk streams")
+        }
+        streams.append(ChunkStream(id: id, message: RTMPMessage(kind: .abort, body: [])))
+        return streams.count - 1
+    }
+
+    /// Lets go of the chunk at hand if it is complete.
+    /// - Returns: The message that it completes, if the message is not for this reader alone.
+    private mutating func finishChunk() throws(RTMPError) -> RTMPMessage? {
+        guard let (index, remaining) = payload, remaining == 0 else { return nil }
+        payload = nil
+        guard streams[index].message.body.count == streams[index].length else { return nil }
+        streams[index].isOpen = false
+        let message = streams[index].message
+        streams[index].message.body = []
+        unfinished -= message.body.count
+        switch message.kind {
+        case .setChunkSize: try setChunkSize(message.body)
+        case .abort: abort(message.body)
+        default: return message
+        }
+        return nil
+    }
+
+    private mutating func setChunkSize(_ body: [UInt8]) throws(RTMPError) {
+        guard body.count >= 4 else { throw .malformed("a chunk size of \(body.count) bytes") }
+        let size = body[0..<4].bigEndian
+        guard (1...0x7FFF_FFFF).contains(size) else { throw .malformed("a chunk size of \(size)") }
+        // No message is longer than this, so a larger size means the same.
+        chunkSize = min(Int(size), RTMPMessage.longest)
+    }
+
+    private mutating func abort(_ body: [UInt8]) {
+        guard body.count >= 4, let index = streams.firstIndex(where: { $0.id == body[0..<4].bigEndian }) else { return }
+        unfinished -= streams[index].message.body.count
+        streams[index].message.body = []
+        streams[index].isOpen = false
+    }
+}

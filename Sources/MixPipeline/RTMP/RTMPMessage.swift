@@ -1,0 +1,80 @@
+/// One message of an RTMP connection, put together from its chunks (Adobe RTMP 1.0, §6).
+struct RTMPMessage: Hashable, Sendable {
+    /// The message type as it is written (§5.4, §6.2, §7.1). A server may send others.
+    struct Kind: RawRepresentable, Hashable, Sendable {
+        let rawValue: UInt8
+
+        static let setChunkSize = Kind(rawValue: 1)
+        static let abort = Kind(rawValue: 2)
+        static let acknowledgement = Kind(rawValue: 3)
+        static let userControl = Kind(rawValue: 4)
+        static let windowSize = Kind(rawValue: 5)
+        static let peerBandwidth = Kind(rawValue: 6)
+        static let audio = Kind(rawValue: 8)
+        static let video = Kind(rawValue: 9)
+        /// Script data with a leading byte that says AMF0.
+        static let extendedScript = Kind(rawValue: 15)
+        /// A command with a leading byte that says AMF0.
+        static let extendedCommand = Kind(rawValue: 17)
+        static let script = Kind(rawValue: 18)
+        static let command = Kind(rawValue: 20)
+        /// Several audio, video and script messages in one.
+        static let aggregate = Kind(rawValue: 22)
+    }
+
+    /// The longest body that the 24 bits of a length can tell.
+    static let longest = 0xFF_FFFF
+
+    var kind: Kind
+    /// In ms; wraps at 2³².
+    var timestamp: UInt32 = 0
+    /// The message stream: 0 for the connection itself.
+    var stream: UInt32 = 0
+    var body: [UInt8]
+
+    /// Appends the body as an FLV tag with its header and back pointer (FLV 10.1, §E.4.1).
+    func appendTag(to bytes: inout [UInt8]) {
+        bytes.append(kind.rawValue)
+        bytes.append(UInt32(truncatingIfNeeded: body.count), bytes: 3)
+        bytes.append(timestamp & 0xFF_FFFF, bytes: 3)
+        bytes.append(UInt8(timestamp >> 24))
+        bytes.append(contentsOf: [0, 0, 0])
+        bytes.append(contentsOf: body)
+        bytes.append(UInt32(truncatingIfNeeded: body.count + 11), bytes: 4)
+    }
+
+    /// The messages inside an aggregate (§7.1.6): FLV tags whose times count from the aggregate's own.
+    func parts() throws(RTMPError) -> [RTMPMessage] {
+        var parts: [RTMPMessage] = []
+        var position = 0
+        var first: UInt32?
+        while position < body.count {
+            guard body.count - position >= 11 else { throw .malformed("an aggregate ends inside a tag header") }
+            let length = Int(body[position + 1..<position + 4].bigEndian)
+            let time = body[position + 4..<position + 7].bigEndian | UInt32(body[position + 7]) << 24
+            let start = position + 11
+            guard body.count - start >= length else { throw .malformed("an aggregate ends inside a tag") }
+            let origin = first ?? time
+            first = origin
+            parts.append(
+                RTMPMessage(
+                    kind: Kind(rawValue: body[position]), timestamp: timestamp &+ (time &- origin), stream: stream,
+                    body: Array(body[start..<start + length])))
+            // The last back pointer is left out by some servers.
+            position = start + length + 4
+        }
+        return parts
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// The `bytes` low bytes of `value`, highest first.
+    mutating func append(_ value: UInt32, bytes: Int) {
+        for index in (0..<bytes).reversed() { append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))) }
+    }
+}
+
+extension ArraySlice where Element == UInt8 {
+    /// The number in these bytes, of which there are at most 4, highest first.
+    var bigEndian: UInt32 { reduce(0) { $0 << 8 | UInt32($1) } }
+}

@@ -1,0 +1,225 @@
+/// One RTMP connection at work: its socket, the client that speaks over it, and its deadlines.
+///
+/// `@unchecked Sendable`: all state belongs to the loop; `start()`, `stop()` and `close()` may be called from any thread.
+/// Whoever starts it stops it.
+final class RTMPSession: @unchecked Sendable {
+    enum Event: Sendable {
+        /// The server plays the stream, or takes what is published, which goes up there.
+        case began(RTMPUplink)
+        /// The audio, video and script messages that one read completed, and its time, in ns of CLOCK_MONOTONIC.
+        case media([RTMPMessage], arrivedAt: Int64)
+        /// The last event; the reason may hold parts of the URL.
+        case ended(reason: String)
+    }
+
+    /// Whole seconds.
+    struct Timeouts: Hashable, Sendable {
+        /// For every step of making the connection.
+        var step = 5
+        /// For media that does not come; 0 = no limit.
+        var idle = 15
+    }
+
+    /// Answers may wait for a server that does not read them, but not without end.
+    private static let longestOutbox = 1 << 20
+
+    private let loop = SocketLoop.shared
+    private let onEvent: @Sendable (Event) -> Void
+    private let timeouts: Timeouts
+    private var client: RTMPClient
+    private var connection: TCPConnection?
+    private var timer: SocketLoop.Watch?
+    private var hasFrames = false
+    private var farewell: Farewell?
+    private var isOver = false
+
+    /// - Parameter onEvent: Called on the loop, one event after another; must return at once.
+    init(
+        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, timeouts: Timeouts,
+        onEvent: @escaping @Sendable (Event) -> Void
+    ) {
+        var random = SystemRandomNumberGenerator()
+        client = RTMPClient(purpose, address, using: &random)
+        self.timeouts = timeouts
+        self.onEvent = onEvent
+    }
+
+    /// Begins to connect and returns at once.
+    func start() {
+        loop.perform { [self] in
+            guard !isOver, connection == nil else { return }
+            let timer = SocketLoop.Watch(onReady: {}, onDeadline: { [weak self] in self?.deadlinePassed() })
+            self.timer = timer
+            loop.add(timer)
+            let connection = TCPConnection(
+                host: client.address.host, port: client.address.port, loop: loop, timeout: timeouts.step
+            ) { [weak self] event in self?.take(event) }
+            self.connection = connection
+            connection.open()
+        }
+    }
+
+    /// Ends the connection without an event, and returns at once. Idempotent.
+    func stop() {
+        loop.perform { [self] in finish() }
+    }
+
+    /// As `stop()`, but waits for it.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                finish()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Sends what waits, tells the server that the stream is over, and closes: all within `limit` seconds. A stream that
+    /// has not begun gets that time to begin.
+    func finish(within limit: Double) async {
+        await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                guard !isOver, connection != nil, farewell == nil else {
+                    finish()
+                    return continuation.resume()
+                }
+                farewell = Farewell(end: MonotonicClock.now + Int64(limit * 1e9), continuation: continuation)
+                if client.step == .running { leave() } else { timer?.deadline = farewell?.end ?? 0 }
+            }
+        }
+    }
+
+    // MARK: - On the loop
+
+    private struct Farewell {
+        let end: Int64
+        let continuation: CheckedContinuation<Void, Never>
+        /// Everything was given to the connection.
+        var isSaid = false
+    }
+
+    private func leave() {
+        client.leave()
+        connection?.send(client.takeOutput())
+        connection?.finish()
+        farewell?.isSaid = true
+        awaitFarewell()
+    }
+
+    /// The server has the end of the stream when it has acknowledged everything, of which nobody tells.
+    private func awaitFarewell() {
+        guard let farewell, farewell.isSaid, MonotonicClock.now < farewell.end, let progress = connection?.progress,
+            progress.waiting + progress.unacknowledged > 0
+        else { return finish() }
+        timer?.deadline = MonotonicClock.now + 10_000_000
+    }
+
+    private func take(_ event: TCPConnection.Event) {
+        switch event {
+        case .connected:
+            expect(within: timeouts.step)
+            connection?.send(client.takeOutput())
+        case .received(let bytes, let arrival): read(bytes, arrival)
+        case .ended(let reason): end(with: reason ?? wordsForClosing)
+        }
+    }
+
+    private func read(_ bytes: ArraySlice<UInt8>, _ arrival: Int64) {
+        let before = client.step
+        var messages: [RTMPMessage] = []
+        for event in client.read(bytes) {
+            switch event {
+            case .began: begin()
+            case .media(let message): messages.append(message)
+            case .ended(let error):
+                take(messages, arrival)
+                return end(with: error.description)
+            }
+        }
+        take(messages, arrival)
+        guard !isOver, let connection else { return }
+        let answers = client.takeOutput()
+        if !answers.isEmpty {
+            connection.send(answers)
+            guard client.purpose == .publish || connection.waiting <= Self.longestOutbox else {
+                return end(with: "the server does not read our answers")
+            }
+        }
+        guard client.step != before else { return }
+        expect(within: client.step < .running ? timeouts.step : timeouts.idle)
+    }
+
+    private func begin() {
+        guard let connection else { return }
+        // Nothing else is sent between the last command and the stream.
+        connection.send(client.takeOutput())
+        let progress = connection.progress
+        onEvent(
+            .began(
+                RTMPUplink(
+                    connection: connection, stream: client.stream, writer: client.writer,
+                    bytesBefore: progress.acknowledged + Int64(progress.unacknowledged + progress.waiting))))
+        if farewell != nil { leave() }
+    }
+
+    private func take(_ messages: [RTMPMessage], _ arrival: Int64) {
+        guard !messages.isEmpty else { return }
+        if !hasFrames { hasFrames = messages.contains { $0.kind != .script } }
+        expect(within: timeouts.idle)
+        onEvent(.media(messages, arrivedAt: arrival))
+    }
+
+    private func expect(within seconds: Int) {
+        guard farewell == nil else { return }
+        timer?.deadline = seconds > 0 ? MonotonicClock.now + Int64(seconds) * 1_000_000_000 : .max
+    }
+
+    private func deadlinePassed() {
+        guard !isOver else { return }
+        if farewell != nil { return awaitFarewell() }
+        if client.step < .running, !hasFrames {
+            end(with: "timed out: no answer to \(client.step.words) within \(timeouts.step) s")
+        } else {
+            end(with: hasFrames ? "nothing came for \(timeouts.idle) s" : FLVElementPull.endOfStream)
+        }
+    }
+
+    private var wordsForClosing: String {
+        if client.step < .running {
+            return client.step == .connect
+                ? "the server closed the connection: is there an application \(client.address.application)?"
+                : "the server closed the connection at \(client.step.words)"
+        }
+        return client.purpose == .play ? FLVElementPull.endOfStream : "\(RTMPError.closed)"
+    }
+
+    private func end(with reason: String) {
+        guard !isOver else { return }
+        let isFarewell = farewell != nil
+        finish()
+        // Whoever says farewell has no use for the end.
+        if !isFarewell { onEvent(.ended(reason: reason)) }
+    }
+
+    private func finish() {
+        isOver = true
+        connection?.close()
+        connection = nil
+        if let timer { loop.remove(timer) }
+        timer = nil
+        farewell?.continuation.resume()
+        farewell = nil
+    }
+}
+
+extension RTMPClient.Step {
+    fileprivate var words: String {
+        switch self {
+        case .handshake: "the handshake"
+        case .connect: "connect"
+        case .createStream: "createStream"
+        case .start: "play or publish"
+        case .running, .ended: "the stream"
+        }
+    }
+}

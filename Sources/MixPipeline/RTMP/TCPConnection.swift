@@ -1,0 +1,238 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A TCP connection to a server, read and written without ever blocking.
+///
+/// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. There every event comes,
+/// and there every method has to be called that does not say otherwise. Whoever opens it closes it.
+final class TCPConnection: @unchecked Sendable {
+    enum Event {
+        case connected
+        /// The bytes are good for the time of the call; the time is in ns of CLOCK_MONOTONIC.
+        case received(ArraySlice<UInt8>, arrivedAt: Int64)
+        /// The last event, not after `close()`. `nil`: the server closed.
+        case ended(reason: String?)
+    }
+
+    private static let tcp = Int32(IPPROTO_TCP)
+
+    private let host: String
+    private let port: UInt16
+    private let loop: SocketLoop
+    /// In ns.
+    private let timeout: Int64
+    private let onEvent: (Event) -> Void
+    private var watch: SocketLoop.Watch?
+    private var addresses: ArraySlice<SocketAddress> = []
+    private var isResolving = false
+    private var isConnected = false
+    private var isOver = false
+    /// −1: none.
+    private var descriptor: Int32 = -1
+    private var buffer: [UInt8] = []
+    private let outgoing = Mutex(Outgoing())
+
+    /// - Parameters:
+    ///   - timeout: For resolving the name and for each of its addresses, in seconds.
+    ///   - onEvent: Called on the loop.
+    init(host: String, port: UInt16, loop: SocketLoop, timeout: Int, onEvent: @escaping (Event) -> Void) {
+        self.host = host
+        self.port = port
+        self.loop = loop
+        self.timeout = Int64(timeout) * 1_000_000_000
+        self.onEvent = onEvent
+    }
+
+    deinit { drop() }
+
+    /// Resolves the name and tries its addresses one after another.
+    func open() {
+        if let addresses = try? SocketAddress.resolve(host: host, port: port, isNumeric: true) {
+            return open(trying: addresses)
+        }
+        let watch = makeWatch()
+        isResolving = true
+        watch.deadline = MonotonicClock.now + timeout
+        // Not on the loop: a name server that does not answer holds the thread for many seconds.
+        DispatchQueue.global().async { [weak self, host, port, loop] in
+            let result = Result { () throws(SocketAddress.Unresolved) in
+                try SocketAddress.resolve(host: host, port: port, isNumeric: false)
+            }
+            loop.perform { [weak self] in self?.resolved(result) }
+        }
+    }
+
+    /// Tries these addresses of the host one after another.
+    func open(trying addresses: [SocketAddress]) {
+        self.addresses = addresses[...]
+        if watch == nil { _ = makeWatch() }
+        tryNextAddress(after: "no address")
+    }
+
+    private func makeWatch() -> SocketLoop.Watch {
+        let watch = SocketLoop.Watch(
+            onReady: { [weak self] in self?.ready() }, onDeadline: { [weak self] in self?.timedOut() })
+        self.watch = watch
+        loop.add(watch)
+        return watch
+    }
+
+    /// Lets go of the socket. What was not sent is lost. Idempotent.
+    func close() {
+        isOver = true
+        if let watch { loop.remove(watch) }
+        watch = nil
+        drop()
+        buffer = []
+    }
+
+    /// Sends as much as the system takes at once, and the rest, or what is sent before the connection is there, later.
+    /// From any thread.
+    func send(_ bytes: [UInt8]) {
+        let outcome = outgoing.withLock { $0.send(bytes) }
+        switch outcome {
+        case .sent: break
+        case .blocked: loop.perform { [weak self] in self?.watchWriting() }
+        case .failed(let error): loop.perform { [weak self] in self?.end(afterFailure: error) }
+        }
+    }
+
+    /// Sends what waits and tells the server that nothing more comes. What it says is still received.
+    func finish() {
+        outgoing.withLock { $0.finish() }
+    }
+
+    /// What has become of the bytes that were to be sent. From any thread.
+    var progress: Progress { outgoing.withLock { $0.progress } }
+
+    /// `progress.waiting` alone. From any thread.
+    var waiting: Int { outgoing.withLock { $0.waiting } }
+
+    struct Progress: Hashable, Sendable {
+        /// Bytes that have not left this machine.
+        var waiting = 0
+        /// Bytes on their way, which the server's machine has not acknowledged.
+        var unacknowledged = 0
+        /// Bytes that the server's machine has.
+        var acknowledged: Int64 = 0
+    }
+
+    // MARK: - Connecting
+
+    private func resolved(_ result: Result<[SocketAddress], SocketAddress.Unresolved>) {
+        guard !isOver, isResolving else { return }
+        isResolving = false
+        switch result {
+        case .failure(let failure): end("cannot resolve \(host): \(failure.reason)")
+        case .success(let addresses): open(trying: addresses)
+        }
+    }
+
+    private func tryNextAddress(after reason: String) {
+        drop()
+        guard let address = addresses.popFirst() else {
+            return end("cannot connect to \(host):\(port): \(reason)")
+        }
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        descriptor = socket(address.family, kind, 0)
+        guard descriptor >= 0 else { return tryNextAddress(after: Self.words(errno)) }
+        // A command or a frame goes out at once, however small it is.
+        set(Self.tcp, TCP_NODELAY)
+        set(SOL_SOCKET, SO_KEEPALIVE)
+        let status = address.withPointer { connect(descriptor, $0, $1) }
+        guard status == 0 || errno == EINPROGRESS else { return tryNextAddress(after: Self.words(errno)) }
+        watch?.descriptor = descriptor
+        watch?.events = POLLOUT
+        watch?.deadline = MonotonicClock.now + timeout
+    }
+
+    private func timedOut() {
+        if isResolving {
+            end("cannot resolve \(host): timed out")
+        } else if !isConnected {
+            tryNextAddress(after: "timed out")
+        }
+    }
+
+    private func finishConnecting() {
+        var error: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
+        guard error == 0 else { return tryNextAddress(after: Self.words(error)) }
+        isConnected = true
+        buffer = [UInt8](repeating: 0, count: 1 << 16)
+        watch?.events = POLLIN
+        watch?.deadline = .max
+        outgoing.withLock { $0.descriptor = descriptor }
+        onEvent(.connected)
+        // Also what was sent before.
+        flush()
+    }
+
+    // MARK: - Bytes
+
+    private func ready() {
+        guard isConnected else { return finishConnecting() }
+        flush()
+        receive()
+    }
+
+    private func receive() {
+        // Bounded, so that a fast sender does not keep everybody else on the loop waiting.
+        for _ in 0..<4 {
+            guard !isOver else { return }
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            let arrival = MonotonicClock.now
+            if count == 0 { return end(nil) }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                if errno != EAGAIN { end(Self.words(errno)) }
+                return
+            }
+            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel holds
+            // back for 40 ms. Not a lasting property: the kernel goes back to that by itself.
+            set(Self.tcp, TCP_QUICKACK)
+            onEvent(.received(buffer[..<count], arrivedAt: arrival))
+            if count < buffer.count { return }
+        }
+    }
+
+    private func flush() {
+        guard !isOver else { return }
+        if case .failed(let error) = outgoing.withLock({ $0.flush() }) { return end(afterFailure: error) }
+        watchWriting()
+    }
+
+    private func watchWriting() {
+        watch?.events = outgoing.withLock { $0.isBlocked } ? POLLIN | POLLOUT : POLLIN
+    }
+
+    private func set(_ level: Int32, _ option: Int32) {
+        var on: Int32 = 1
+        setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    // MARK: - The end
+
+    private func drop() {
+        watch?.descriptor = -1
+        outgoing.withLock { $0.descriptor = -1 }
+        if descriptor >= 0 { Foundation.close(descriptor) }
+        descriptor = -1
+    }
+
+    /// What the server said before it closed tells more than that it closed.
+    private func end(afterFailure error: Int32) {
+        if isConnected { receive() }
+        end(Self.words(error))
+    }
+
+    private func end(_ reason: String?) {
+        guard !isOver else { return }
+        close()
+        onEvent(.ended(reason: reason))
+    }
+
+    private static func words(_ error: Int32) -> String { String(cString: strerror(error)) }
+}

@@ -1,0 +1,102 @@
+import Dispatch
+import ProgramSplicer
+import Synchronization
+
+/// Pulls a stream over RTMP with a socket of its own. An event holds the FLV tags that came together, whole; the first
+/// follows the FLV header.
+///
+/// Not for RTMPS, and not for URLs with a user name: `RTMPPull` has both. docs/adr/0010-rtmp-over-sockets.md says why
+/// there are two.
+public final class RTMPSocketPull: SourcePull {
+    /// What the session's queue and the owner share.
+    private final class Receiver: Sendable {
+        struct State {
+            /// `nil` after the last event.
+            var receive: (@Sendable (PullEvent) -> Void)?
+            var hasBegun = false
+        }
+        let state: Mutex<State>
+
+        init(_ receive: @escaping @Sendable (PullEvent) -> Void) { state = Mutex(State(receive: receive)) }
+
+        func take(_ messages: [RTMPMessage], arrivedAt arrival: Int64) {
+            let (receive, isFirst) = state.withLock { state in
+                defer { state.hasBegun = true }
+                return (state.receive, !state.hasBegun)
+            }
+            guard let receive else { return }
+            var bytes = isFirst ? FLVTag.fileHeader : []
+            bytes.reserveCapacity(messages.reduce(bytes.count) { $0 + $1.body.count + FLVTag.headerLength + 4 })
+            for message in messages { message.appendTag(to: &bytes) }
+            receive(.bytes(bytes, arrivedAt: arrival))
+        }
+
+        func end(_ reason: String) {
+            let receive = silence()
+            receive?(.ended(reason: reason))
+        }
+
+        @discardableResult
+        func silence() -> (@Sendable (PullEvent) -> Void)? {
+            state.withLock { state in
+                defer { state.receive = nil }
+                return state.receive
+            }
+        }
+    }
+
+    private let receiver: Receiver
+    /// `nil` if the URL is of no use.
+    private let session: RTMPSession?
+
+    /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
+    /// - Parameters:
+    ///   - url: `rtmp://` host, application and stream.
+    ///   - connectTimeout: For every step of making the connection, in whole seconds.
+    ///   - idleTimeout: The connection ends when no media has come for so long, in whole seconds; 0 = never. Also the
+    ///     longest wait for somebody to publish.
+    public static func open(
+        _ url: String, connectTimeout: Int = 5, idleTimeout: Int = 15,
+        onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) -> any SourcePull {
+        RTMPSocketPull(
+            url, RTMPSession.Timeouts(step: max(1, connectTimeout), idle: max(0, idleTimeout)), onEvent)
+    }
+
+    private init(_ url: String, _ timeouts: RTMPSession.Timeouts, _ onEvent: @escaping @Sendable (PullEvent) -> Void) {
+        let receiver = Receiver(onEvent)
+        let redaction = URLRedaction(url)
+        self.receiver = receiver
+        let address: RTMPAddress
+        do throws(RTMPError) {
+            address = try RTMPAddress(url)
+        } catch {
+            session = nil
+            // Elsewhere, as with every other event: the caller may hold a lock.
+            let reason = redaction.clean(error.description)
+            DispatchQueue.global().async { receiver.end(reason) }
+            return
+        }
+        let session = RTMPSession(.play, address, timeouts: timeouts) { event in
+            switch event {
+            case .began: break
+            case .media(let messages, let arrival): receiver.take(messages, arrivedAt: arrival)
+            case .ended(let reason): receiver.end(redaction.clean(reason))
+            }
+        }
+        self.session = session
+        session.start()
+    }
+
+    deinit { session?.stop() }
+
+    public func stop() {
+        receiver.silence()
+        session?.stop()
+    }
+
+    public func close() async {
+        receiver.silence()
+        await session?.close()
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// A TCP server on loopback that answers every connection with the same bytes, whatever it hears.
+final class RTMPOddServer: Sendable {
+    let port: Int
+    private let descriptor: Int32
+    private let connections = Mutex<[Int32]>([])
+
+    /// - Parameter closes: Whether it closes once it has said everything and has heard something.
+    init(saying bytes: [UInt8] = [], closes: Bool = false) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
+                    && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        self.descriptor = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
+        try #require(isBound && port > 0)
+        Thread { [weak self] in
+            while true {
+                let connection = accept(descriptor, nil, nil)
+                guard connection >= 0, let self else { return }
+                self.connections.withLock { $0.append(connection) }
+                _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                guard closes else { continue }
+                var heard = [UInt8](repeating: 0, count: 4096)
+                _ = recv(connection, &heard, heard.count, 0)
+                shutdown(connection, Int32(SHUT_WR))
+            }
+        }.start()
+    }
+
+    /// How many have connected so far, and how many of them have let go.
+    var accepted: Int { connections.withLock { $0.count } }
+    var hungUp: Int {
+        connections.withLock { connections in
+            connections.count { connection in
+                // Everything that waits is taken, so that the end of the stream is seen behind it.
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                while true {
+                    let count = recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+                    if count <= 0 { return count == 0 || errno == ECONNRESET }
+                }
+            }
+        }
+    }
+
+    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    deinit {
+        close(descriptor)
+        for connection in connections.withLock({ $0 }) { close(connection) }
+    }
+}
