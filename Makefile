@@ -10,7 +10,7 @@ export KEEP BUILD_DIR
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test run check format bench clean
+.PHONY: help setup build demo test run check format bench fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -39,6 +39,9 @@ format: ## rewrite the sources as `make check` wants them
 
 bench: setup ## benchmarks of the pure modules, optimised
 	@scripts/bench.sh
+
+fuzz: setup ## break layout files a million times and give them to the decoder
+	@scripts/bench.sh fuzz
 
 clean: ## remove everything that was built
 	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out

@@ -62,7 +62,9 @@ if wantsMedia {
             ],
             swiftSettings: strict),
         .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
-        .testTarget(name: "MixPipelineTests", dependencies: ["MixPipeline", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MixPipelineTests", dependencies: ["MixPipeline", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
     ]
 }
 
@@ -71,6 +73,8 @@ if wantsControl {
     dependencies += [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.20.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.5.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "4.0.0"..<"5.0.0"),
         .package(
             url: "https://github.com/apple/swift-configuration", from: "1.0.0",
             traits: [.defaults, "YAML"]),
@@ -89,7 +93,9 @@ if wantsControl {
             dependencies: [
                 "EventSubscription", "TaskStore", "MixModel", "LayoutEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -97,6 +103,8 @@ if wantsControl {
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            // A link to the document in the package's root. In the code, so that a binary that was copied has it.
+            resources: [.embedInCode("Resources/openapi.yaml")],
             swiftSettings: strict),
         .testTarget(name: "EventSubscriptionTests", dependencies: ["EventSubscription"], swiftSettings: strict),
         .testTarget(
@@ -106,10 +114,11 @@ if wantsControl {
         .testTarget(
             name: "MixOrchestratorTests",
             dependencies: [
-                "MixOrchestrator",
+                "MixOrchestrator", "TestSupport",
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict),
     ]
@@ -118,7 +127,7 @@ if wantsControl {
 if only == "bench" {
     targets += [
         .executableTarget(
-            name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer"],
+            name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer", "TestSupport"],
             path: "Benchmarks/Sources", swiftSettings: strict)
     ]
 }

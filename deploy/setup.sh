@@ -15,6 +15,9 @@ packages=(
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
     gstreamer1.0-libav
+    # Drawing: the font that names and texts are measured for. Names in Chinese, Japanese or Korean and emoji need
+    # fonts-noto-cjk and fonts-noto-color-emoji too, 100 MB that a service without such names can do without.
+    fonts-dejavu-core
     # The media server of the tests and of the demo, and their publishers.
     nginx libnginx-mod-rtmp ffmpeg
     # The scripts.

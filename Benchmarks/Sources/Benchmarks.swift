@@ -1,34 +1,25 @@
-import LayoutEngine
+import Foundation
 import MixModel
 import ProgramSplicer
 
 /// Measures the pure modules: how much of a core the parts cost that run for every frame and every event.
+///
+/// `Benchmarks` measures; `Benchmarks fuzz COUNT SEED` breaks layouts (1,000,000 of them from seed 1 unless said
+/// otherwise).
 @main
 enum Benchmarks {
-    static func main() {
+    static func main() throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "fuzz" {
+            let numbers = arguments.dropFirst().compactMap { UInt64($0) }
+            let isGood = try LayoutFuzzing.run(count: numbers.first ?? 1_000_000, first: numbers.dropFirst().first ?? 1)
+            exit(isGood ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
         print("median and 90th percentile of \(Measurement.rounds) rounds, one core\n")
-        layout()
+        let isGood = try LayoutBenchmarks.run()
         fileFormat()
         splicing()
-    }
-
-    private static func layout() {
-        let crowd = (0..<16).map { index in
-            LayoutParticipant(
-                source: "user\(index)/camera", user: "user\(index)", role: index == 0 ? .host : .guest,
-                joinOrder: index)
-        }
-        let plans = 1000
-        Measurement(of: "LayoutEngine.plan, grid, 16 people").run(units: plans, called: "plan") {
-            (0..<plans).reduce(0) { sum, _ in
-                sum + LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: .portrait).panes.count
-            }
-        }
-        let old = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd.dropLast(), canvas: .portrait)
-        let new = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: .portrait)
-        Measurement(of: "Scene.difference, 15 to 16 people").run(units: plans, called: "difference") {
-            (0..<plans).reduce(0) { sum, _ in sum + new.difference(from: old).changed.count }
-        }
+        exit(isGood ? EXIT_SUCCESS : EXIT_FAILURE)
     }
 
     private static func fileFormat() {

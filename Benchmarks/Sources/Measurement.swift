@@ -10,7 +10,9 @@ struct Measurement {
     ///   - units: how many units one call of `work` does.
     ///   - bytes: how many bytes of payload one call moves, where a throughput says something.
     ///   - work: its result is only used so that nothing is optimised away.
-    func run(units: Int, called unit: String, bytes: Int? = nil, _ work: () -> Int) {
+    /// - Returns: Nanoseconds of one unit, the median.
+    @discardableResult
+    func run(units: Int, called unit: String, bytes: Int? = nil, _ work: () -> Int) -> Double {
         let clock = ContinuousClock()
         // The first call fills caches and allocator pools.
         var used = work()
@@ -26,11 +28,12 @@ struct Measurement {
         // Never true; the optimiser cannot know.
         if used == Int.min { line += "." }
         print(line)
+        return median / Double(units)
     }
 
     private func text(_ value: Double) -> String { "\(Int(value.rounded()))" }
 
     private func padded(_ text: String) -> String {
-        text + String(repeating: " ", count: max(0, 38 - text.count))
+        text + String(repeating: " ", count: max(0, 44 - text.count))
     }
 }

@@ -46,6 +46,14 @@ public struct StreamURL: Hashable, Sendable {
         self.text = text
     }
 
+    private init(_ url: StreamURL, host: String) {
+        (scheme, port, path, query, text) = (url.scheme, url.port, url.path, url.query, url.text)
+        self.host = host
+    }
+
+    /// The same with an address for the host; `text` stays.
+    func at(_ address: InternetAddress) -> StreamURL { StreamURL(self, host: "\(address)") }
+
     public struct Malformed: Error, Hashable, Sendable {
         public let expected: String
     }

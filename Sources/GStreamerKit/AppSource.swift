@@ -48,7 +48,10 @@ public final class AppSource: Sendable {
         bytes: [UInt8], pts: UInt64? = nil, dts: UInt64? = nil, duration: UInt64? = nil, isDelta: Bool = false,
         isHeader: Bool = false
     ) -> Flow {
-        let made = bytes.withUnsafeBytes { gst_buffer_new_memdup($0.baseAddress, gsize($0.count)) }
+        // GStreamer makes no copy of nothing.
+        let made =
+            bytes.isEmpty
+            ? gst_buffer_new() : bytes.withUnsafeBytes { gst_buffer_new_memdup($0.baseAddress, gsize($0.count)) }
         guard let buffer = made else { return .error }
         buffer.pointee.pts = clockTime(pts)
         buffer.pointee.dts = clockTime(dts)

@@ -21,6 +21,8 @@ public struct Colorimetry: Hashable, Sendable {
 
     public static let bt709 = Colorimetry(primaries: 1, transfer: 1, matrix: 1)
     public static let bt601 = Colorimetry(primaries: 6, transfer: 6, matrix: 6)
+    /// Red, green and blue as screens and image files have them.
+    public static let sRGB = Colorimetry(primaries: 1, transfer: 13, matrix: 0, isFullRange: true)
     public static let unspecified = Colorimetry(primaries: 2, transfer: 2, matrix: 2)
 }
 

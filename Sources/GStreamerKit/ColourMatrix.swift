@@ -112,14 +112,18 @@ struct ColourMatrix: Sendable {
         let blue: Double
     }
 
-    /// The weights of red and blue in luma (ITU-T H.273, table 4).
     private static func weights(_ matrix: Int) -> Weights? {
+        lumaWeights(matrix).map { Weights(red: $0.red, blue: $0.blue) }
+    }
+
+    /// The weights of red and blue in luma (ITU-T H.273, table 4); `nil` for a matrix that is not known.
+    static func lumaWeights(_ matrix: Int) -> (red: Double, blue: Double)? {
         switch matrix {
-        case 1: Weights(red: 0.2126, blue: 0.0722)
-        case 4: Weights(red: 0.30, blue: 0.11)
-        case 5, 6: Weights(red: 0.299, blue: 0.114)
-        case 7: Weights(red: 0.212, blue: 0.087)
-        case 9: Weights(red: 0.2627, blue: 0.0593)
+        case 1: (0.2126, 0.0722)
+        case 4: (0.30, 0.11)
+        case 5, 6: (0.299, 0.114)
+        case 7: (0.212, 0.087)
+        case 9: (0.2627, 0.0593)
         default: nil
         }
     }

@@ -81,12 +81,12 @@ public struct MissingElement: Hashable, Sendable, CustomStringConvertible {
         ],
         "gstreamer1.0-plugins-good": [
             "flvdemux", "flvmux", "aacparse", "souphttpsrc", "jpegdec", "pngdec", "pngenc", "qtmux", "mp4mux",
-            "isomp4mux", "rtspsrc", "videobox", "videocrop", "imagefreeze", "matroskamux",
+            "isomp4mux", "rtspsrc", "videobox", "videocrop", "videoflip", "imagefreeze", "matroskamux", "jpegenc",
         ],
         "gstreamer1.0-plugins-bad": [
             "rtmpsrc", "rtmpsink", "rtmp2src", "rtmp2sink", "h264parse", "h265parse", "voaacenc", "fdkaacenc",
             "faac", "faad", "srtsrc", "srtsink", "mpegtsmux", "tsdemux", "hlssink2", "nvh264enc", "nvh264dec",
-            "vah264enc", "vah264dec", "openh264enc", "openh264dec",
+            "vah264enc", "vah264dec", "openh264enc", "openh264dec", "rsvgdec", "webpdec", "webpenc",
         ],
         "gstreamer1.0-plugins-ugly": ["x264enc"],
         "gstreamer1.0-libav": ["avdec_h264", "avdec_aac", "avenc_aac", "avdec_h265"],

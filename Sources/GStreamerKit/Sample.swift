@@ -75,10 +75,12 @@ public struct Sample: ~Copyable {
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
     /// The picture without copying it; `nil` unless the caps are raw video in system memory.
-    public func videoFrame() -> VideoFrame? {
+    /// - Parameter colorimetry: What its numbers mean, where that is known better than the caps say it.
+    public func videoFrame(colorimetry: Colorimetry? = nil) -> VideoFrame? {
         guard let caps = gst_sample_get_caps(pointer) else { return nil }
         var info = GstVideoInfo()
         guard gst_video_info_from_caps(&info, caps) != 0 else { return nil }
+        if let colorimetry { info.colorimetry = colorimetry.raw }
         return VideoFrame(retaining: buffer, info: info, pts: pts)
     }
 

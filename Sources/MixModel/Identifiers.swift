@@ -1,3 +1,5 @@
+import LayoutEngine
+
 /// A name that is one kind of thing and cannot be mistaken for another.
 public protocol Identifier: RawRepresentable, Hashable, Codable, Sendable, Comparable,
     CustomStringConvertible, ExpressibleByStringLiteral
@@ -59,7 +61,5 @@ public struct SourceID: Identifier {
     }
 }
 
-/// What a participant publishes.
-public enum StreamKind: String, Hashable, Codable, Sendable, CaseIterable {
-    case camera, screen, audio
-}
+/// What a participant publishes: the same word in events, rooms and layouts.
+public typealias StreamKind = LayoutParticipant.Kind

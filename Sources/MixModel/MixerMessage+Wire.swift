@@ -14,12 +14,14 @@ import LayoutEngine
 extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
-        case scene, configuration, frame, ended, requestIDR, stop
+        case scene, configuration, frame, ended, requestIDR, stop, sceneChange
     }
-    private struct SceneBody: Codable {
-        var scene: Scene
-        var audible: [SourceID]
+    private struct StartBody: Codable {
+        var version: Int
+        var setup: MixerSetup
     }
+    /// Reads the version of a message that is otherwise not understood.
+    private struct Version: Codable { var version: Int? }
     private struct EndedBody: Codable { var source: SourceID }
     private struct TimeBody: Codable { var time: MediaTime }
 
@@ -29,10 +31,13 @@ extension MixerCommand: WireMessage {
         switch self {
         case .start(let setup):
             writer = WireWriter(kind: Kind.start.rawValue)
-            try writer.append(json: setup)
-        case .scene(let scene, let audible):
+            try writer.append(json: StartBody(version: MixerCommand.version, setup: setup))
+        case .scene(let scene):
             writer = WireWriter(kind: Kind.scene.rawValue)
-            try writer.append(json: SceneBody(scene: scene, audible: audible))
+            try writer.append(json: scene)
+        case .sceneChange(let difference):
+            writer = WireWriter(kind: Kind.sceneChange.rawValue)
+            try writer.append(json: difference)
         case .configuration(let source, let configuration):
             writer = WireWriter(kind: Kind.configuration.rawValue)
             try writer.append(configuration, source: source.rawValue)
@@ -56,10 +61,20 @@ extension MixerCommand: WireMessage {
         var parser = WireParser(kind: kind, body: body)
         switch known {
         case .start:
-            self = .start(try parser.json(MixerSetup.self))
+            // The first version had none.
+            let version = try parser.json(Version.self).version ?? 1
+            guard version == MixerCommand.version else {
+                throw .malformed(
+                    kind: kind,
+                    reason:
+                        "it is of version \(version) and this mixer reads version \(MixerCommand.version): relay and "
+                        + "mixer are of different releases; end the relay, and the one started instead fits")
+            }
+            self = .start(try parser.json(StartBody.self).setup)
         case .scene:
-            let body = try parser.json(SceneBody.self)
-            self = .scene(body.scene, audible: body.audible)
+            self = .scene(try parser.json(Scene.self))
+        case .sceneChange:
+            self = .sceneChange(try parser.json(SceneDifference.self))
         case .configuration:
             let (source, configuration) = try parser.configuration()
             self = .configuration(SourceID(source), configuration)
@@ -79,13 +94,17 @@ extension MixerCommand: WireMessage {
 extension MixerReport: WireMessage {
     private enum Kind: UInt8 {
         case configuration = 129
-        case frame, sourceFailed, failed
+        case frame, sourceFailed, failed, note
     }
     private struct SourceFailedBody: Codable {
         var source: SourceID
         var reason: String
     }
     private struct FailedBody: Codable { var reason: String }
+    private struct NoteBody: Codable {
+        var code: String
+        var message: String
+    }
 
     public func wireBytes() throws(WireError) -> [UInt8] {
         var writer: WireWriter
@@ -99,6 +118,9 @@ extension MixerReport: WireMessage {
         case .sourceFailed(let source, let reason):
             writer = WireWriter(kind: Kind.sourceFailed.rawValue)
             try writer.append(json: SourceFailedBody(source: source, reason: reason))
+        case .note(let code, let message):
+            writer = WireWriter(kind: Kind.note.rawValue)
+            try writer.append(json: NoteBody(code: code, message: message))
         case .failed(let reason):
             writer = WireWriter(kind: Kind.failed.rawValue)
             try writer.append(json: FailedBody(reason: reason))
@@ -117,6 +139,9 @@ extension MixerReport: WireMessage {
         case .sourceFailed:
             let body = try parser.json(SourceFailedBody.self)
             self = .sourceFailed(body.source, reason: body.reason)
+        case .note:
+            let body = try parser.json(NoteBody.self)
+            self = .note(code: body.code, message: body.message)
         case .failed:
             self = .failed(reason: try parser.json(FailedBody.self).reason)
         }

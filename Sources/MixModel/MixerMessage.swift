@@ -3,8 +3,10 @@ import LayoutEngine
 /// From a relay to its mixer. `MixerMessage+Wire.swift` has the bytes.
 public enum MixerCommand: Hashable, Sendable {
     case start(MixerSetup)
-    /// What is drawn and heard from the next frame on.
-    case scene(Scene, audible: [SourceID])
+    /// What is drawn and heard from the next frame on; the first scene of a mixer, or one that replaces all it knows.
+    case scene(Scene)
+    /// What is different from the scene told last. It takes effect whole, between two frames.
+    case sceneChange(SceneDifference)
     /// Before the first frame of a track and when its encoder changes.
     case configuration(SourceID, CodecConfiguration)
     case frame(SourceID, EncodedFrame)
@@ -13,6 +15,9 @@ public enum MixerCommand: Hashable, Sendable {
     /// The frame of this program time shall be an IDR.
     case requestIDR(MediaTime)
     case stop
+
+    /// Of the messages in both directions; `start` carries it. A mixer takes no other.
+    public static let version = 2
 }
 
 /// From a mixer to its relay.
@@ -22,6 +27,8 @@ public enum MixerReport: Hashable, Sendable {
     case frame(EncodedFrame)
     /// One source could not be decoded; the mix goes on without it.
     case sourceFailed(SourceID, reason: String)
+    /// Something an operator should read, as in `RelayReport.note`: an image that cannot be shown.
+    case note(code: String, message: String)
     /// The mixer ends itself after this.
     case failed(reason: String)
 }

@@ -10,14 +10,18 @@ public struct PlanningContext: Hashable, Sendable {
     public var defaultCanvas: Canvas
     /// Streams that were announced and do not come, or cannot be shown: they are pulled and have no place in the picture.
     public var absent: Set<SourceID>
+    /// Of the streams whose pictures are known; layouts may choose by their shape.
+    public var pictureSizes: [SourceID: LayoutParticipant.Size]
 
     public init(
-        template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas, absent: Set<SourceID> = []
+        template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
+        absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:]
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
         self.defaultCanvas = defaultCanvas
         self.absent = absent
+        self.pictureSizes = pictureSizes
     }
 }
 
@@ -69,25 +73,51 @@ public enum ProgramPlanner {
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
         let present = streams.filter { !context.absent.contains($0.id) }
         let shown = present.isEmpty ? streams : present
-        let withVideo = shown.filter(\.stream.video)
-        guard !hostIsAway, let grid = withVideo.first(where: { $0.user == host }) ?? withVideo.first else {
-            return program
-        }
+        guard !hostIsAway, let followed = followed(among: shown, host: host) else { return program }
         program.scene = LayoutEngine.plan(
-            context.template, participants: shown.map { LayoutParticipant($0, host: host) },
+            context.template,
+            participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },
             canvas: room.settings.canvas ?? context.defaultCanvas)
-        let isAlone = shown.count == 1
-        program.mode =
-            isAlone && room.settings.policy.bypass == .auto ? .bypass(grid.id) : .mix(host: grid.id)
+        program.scene.name(absenteesOf: room)
+        if shown.count == 1, followed.stream.video, room.settings.policy.bypass == .auto {
+            program.mode = .bypass(followed.id)
+        } else if followed.stream.video || !program.scene.panes.isEmpty {
+            program.mode = .mix(host: followed.id)
+        }
         return program
+    }
+
+    /// The stream whose frame grid and sound a mix follows: the host's picture, otherwise the first there is. Without
+    /// any picture somebody's sound is followed, the host's if they are heard.
+    private static func followed(among streams: [RoomStream], host: UserID?) -> RoomStream? {
+        let withVideo = streams.filter(\.stream.video)
+        return [withVideo, streams].lazy.compactMap { candidates in
+            candidates.first { $0.user == host } ?? candidates.first
+        }.first
     }
 }
 
 extension LayoutParticipant {
-    /// Only the program's host has the role `host` in a scene: layouts give the first place to one person.
-    fileprivate init(_ stream: RoomStream, host: UserID?) {
+    /// The program's host has the role `host` whatever the room says, and comes before all others who have it.
+    fileprivate init(_ stream: RoomStream, host: UserID?, pictureSize: Size?) {
+        let isHost = stream.user == host
         self.init(
-            source: stream.id.rawValue, user: stream.user.rawValue, role: stream.user == host ? .host : .guest,
-            joinOrder: stream.joinOrder, hasVideo: stream.stream.video, hasAudio: stream.stream.audio)
+            source: stream.id.rawValue, user: stream.user.rawValue, name: stream.name,
+            role: isHost ? .host : stream.role ?? .guest, kind: stream.stream.kind,
+            joinOrder: isHost ? Int.min : stream.joinOrder, hasVideo: stream.stream.video,
+            hasAudio: stream.stream.audio, pictureSize: pictureSize)
+    }
+}
+
+extension Scene {
+    /// A layout knows people by their streams. Somebody who is in the room without one that is shown, and whose pane
+    /// is kept, is called there what the room calls them.
+    fileprivate mutating func name(absenteesOf room: Room) {
+        for index in panes.indices where !panes[index].isLive {
+            let user = UserID(panes[index].user)
+            guard let name = room.participant(user)?.name else { continue }
+            panes[index].card = Card(name: name, user: user.rawValue)
+            if panes[index].label?.text == user.rawValue { panes[index].label?.text = name }
+        }
     }
 }

@@ -81,12 +81,18 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     /// Nothing has come of it for longer than a start takes, or nothing that can be shown: its place in the picture is
     /// better given to others. `nil` = false.
     public var isAbsent: Bool?
+    /// Of its pictures; `nil` until it is known.
+    public var pictureSize: LayoutParticipant.Size?
 
-    public init(id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil) {
+    public init(
+        id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil,
+        pictureSize: LayoutParticipant.Size? = nil
+    ) {
         self.id = id
         self.state = state
         self.error = error
         self.isAbsent = isAbsent
+        self.pictureSize = pictureSize
     }
 }
 

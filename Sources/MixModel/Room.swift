@@ -42,7 +42,7 @@ public struct Room: Hashable, Codable, Sendable {
             participant.streams.map { stream in
                 RoomStream(
                     id: SourceID(user: participant.user, stream: stream.kind), user: participant.user,
-                    role: participant.role, joinOrder: participant.joinOrder, stream: stream)
+                    name: participant.name, role: participant.role, joinOrder: participant.joinOrder, stream: stream)
             }
         }
     }
@@ -52,13 +52,18 @@ public struct Room: Hashable, Codable, Sendable {
 public struct RoomStream: Hashable, Sendable {
     public var id: SourceID
     public var user: UserID
+    /// For people; `nil` until an event says it.
+    public var name: String?
     public var role: Role?
     public var joinOrder: Int
     public var stream: LiveStream
 
-    public init(id: SourceID, user: UserID, role: Role?, joinOrder: Int, stream: LiveStream) {
+    public init(
+        id: SourceID, user: UserID, name: String? = nil, role: Role?, joinOrder: Int, stream: LiveStream
+    ) {
         self.id = id
         self.user = user
+        self.name = name
         self.role = role
         self.joinOrder = joinOrder
         self.stream = stream

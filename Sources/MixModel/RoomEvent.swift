@@ -1,3 +1,5 @@
+import LayoutEngine
+
 /// Something that happened in a room, as an app server or a media server tells it.
 ///
 /// `source` and `id` together name the event: the same pair twice is a duplicate and changes nothing.

@@ -12,6 +12,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public private(set) var revision: Int
     /// The host of the program so far.
     public private(set) var host: UserID?
+    /// What the plan in force was made of, so that a restart of the service makes the same; `nil` before the first.
+    public private(set) var sourceFacts: SourceFacts?
     /// What went wrong with the relay last; cleared when it is back.
     public private(set) var lastError: String?
 
@@ -263,6 +265,7 @@ extension TaskMachine {
         let program = ProgramPlanner.program(for: room, context: context, lastHost: host)
         if program.hostLeft { return end(.hostLeft, cause) }
         host = program.host
+        sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
         if plan.map({ program.differs(from: $0) }) ?? true {
             quietUntil = now + Self.debounceWindow

@@ -16,24 +16,33 @@ func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger
 ) async throws -> some ApplicationProtocol {
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
-    let layouts = LayoutDirectory(path: configuration.layouts, logger: logger)
-    guard layouts.contains(configuration.roomLayout) else {
+    let metrics = Metrics()
+    let layouts = Layouts()
+    let services = RoomServices(
+        store: store, sockets: sockets, starter: starter, layouts: layouts, metrics: metrics, logger: logger,
+        defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
+        defaultCanvas: configuration.roomCanvas)
+    let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
+    let images = ImageStore(
+        data: configuration.data, layouts: configuration.layouts, fetch: ImageFetch(allowed: configuration.sources),
+        metrics: metrics, logger: logger)
+    let directory = try LayoutDirectory(
+        directory: configuration.layouts, layouts: layouts, store: store, registry: registry, images: images,
+        metrics: metrics, defaultLayout: configuration.roomLayout, logger: logger)
+    try await directory.restore()
+    guard layouts.contains(configuration.roomLayout) || layouts.entry(configuration.roomLayout)?.good != nil else {
         throw StartupError(
             "configuration: rooms.layout: found \"\(configuration.roomLayout)\"; expected one of "
                 + layouts.names.joined(separator: ", ") + " (from \(configuration.layouts))")
     }
-    let services = RoomServices(
-        store: store, sockets: sockets, starter: starter, layouts: layouts, logger: logger,
-        defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
-        defaultCanvas: configuration.roomCanvas)
-    let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     try await registry.restore()
 
     let router = Router()
     router.add(middleware: ProblemMiddleware())
     EventController(
         registry: registry,
-        parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate)
+        parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
+        metrics: metrics
     ).addRoutes(to: router)
     RoomController(
         registry: registry, services: services,
@@ -41,31 +50,18 @@ func buildOrchestrator(
             outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
     ).addRoutes(to: router)
     TaskController(registry: registry, services: services).addRoutes(to: router)
-    LayoutController(registry: registry, layouts: layouts).addRoutes(to: router)
+    LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
+        .addRoutes(to: router)
+    LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
     LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
-    router.get("healthz") { _, _ in jsonResponse(["status": "ok"]) }
+    MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images).addRoutes(to: router)
+    ServiceController(store: store).addRoutes(to: router)
 
     return Application(
         router: router,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator"),
-        services: [registry, LayoutWatcher(layouts: layouts, registry: registry)],
+        services: [registry, directory],
         logger: logger)
-}
-
-/// Notices edited layout files and has the rooms that use them planned anew.
-struct LayoutWatcher: Service {
-    let layouts: LayoutDirectory
-    let registry: RoomRegistry
-    static let interval: Duration = .milliseconds(500)
-
-    func run() async throws {
-        try? await cancelWhenGracefulShutdown {
-            while true {
-                try await Task.sleep(for: Self.interval)
-                for name in layouts.refresh() { await registry.layoutChanged(name, at: MonotonicClock.now()) }
-            }
-        }
-    }
 }

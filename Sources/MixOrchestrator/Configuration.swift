@@ -73,7 +73,7 @@ struct OrchestratorConfiguration: Sendable {
     }
 
     /// Beside this executable.
-    private static var defaultWorker: String {
+    static var defaultWorker: String {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("mixworker").path

@@ -65,6 +65,9 @@ struct OrchestratorError: Error, Hashable, Sendable {
     static let overloaded = OrchestratorError(
         .serviceUnavailable, "room-overloaded", "Too many changes of this room are waiting",
         detail: "send it again in a second")
+    static let layoutsOverloaded = OrchestratorError(
+        .serviceUnavailable, "layouts-overloaded", "Too many changes of layouts are waiting",
+        detail: "send it again in a second")
     static let stopping = OrchestratorError(
         .serviceUnavailable, "stopping", "The service is shutting down", detail: "send it again in a few seconds")
 }

@@ -19,5 +19,12 @@ public enum RequiredElements {
         Required(name: "audioresample", purpose: "mixing sound of other rates"),
         Required(name: "x264enc", purpose: "encoding the mix"),
         Required(name: "avenc_aac", purpose: "encoding the mixed sound"),
+        Required(name: "rsvgdec", purpose: "drawing cards, labels, texts and previews"),
+        Required(name: "pngdec", purpose: "showing PNG images"),
+        Required(name: "jpegdec", purpose: "showing JPEG images"),
+        Required(name: "webpdec", purpose: "showing WebP images"),
+        Required(name: "videoconvert", purpose: "showing images"),
+        Required(name: "videoflip", purpose: "showing images that are stored turned"),
+        Required(name: "pngenc", purpose: "writing previews as PNG"),
     ]
 }

@@ -11,6 +11,7 @@ struct MixWorker: AsyncParsableCommand {
             MixerCommandLine.self,
             ProbeCommand.self,
             PublishCommand.self,
+            PictureCommand.self,
             DoctorCommand.self,
         ])
 }

@@ -48,6 +48,7 @@ struct MixerCommandLine: AsyncParsableCommand {
         let mixer = Mixer(tuning: EncoderTuning(preset: preset, threads: threads)) { report in
             switch report {
             case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
+            case .note(let code, let message): logger.warning("\(code): \(message)")
             case .failed(let reason): logger.error("mixer failed: \(reason)")
             case .configuration, .frame: break
             }
@@ -62,7 +63,10 @@ struct MixerCommandLine: AsyncParsableCommand {
             reader.name = "mixer-socket"
             reader.start()
         }
-        if let reason { logger.error("\(reason)") }
+        if let reason {
+            logger.error("\(reason)")
+            socket.send(.failed(reason: reason))
+        }
         await mixer.stop()
         if reason != nil { throw ExitCode.failure }
     }

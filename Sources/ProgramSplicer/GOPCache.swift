@@ -8,10 +8,13 @@ public struct GOPCache: Sendable {
     public private(set) var frames: [EncodedFrame] = []
     public private(set) var hasIDR = false
     private var bytes = 0
+    private var newestVideo: MediaTime?
 
     /// A GOP beyond this is dropped: the source is decodable again at its next IDR.
     static let byteLimit = 32 << 20
     static let audioBefore = MediaTime.milliseconds(1000)
+    /// Pictures older than this, with sound alone since, are no beginning any more: the camera is off.
+    static let pictureAge = MediaTime.seconds(10)
 
     public init() {}
 
@@ -25,6 +28,12 @@ public struct GOPCache: Sendable {
         } else if frame.track == .video, !hasIDR {
             return
         }
+        if frame.track == .video {
+            newestVideo = frame.pts
+        } else if hasIDR, let newestVideo, frame.pts - newestVideo > GOPCache.pictureAge {
+            frames.removeAll { $0.track == .video }
+            hasIDR = false
+        }
         frames.append(frame)
         bytes += frame.payload.count
         if bytes > GOPCache.byteLimit { removeAll() }
@@ -36,6 +45,7 @@ public struct GOPCache: Sendable {
         frames = []
         bytes = 0
         hasIDR = false
+        newestVideo = nil
     }
 
     private mutating func trimAudio(to newest: MediaTime) {

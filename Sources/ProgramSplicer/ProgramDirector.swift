@@ -82,18 +82,23 @@ public struct ProgramDirector: Sendable {
         case .bypass(let source):
             return bypass(source, age: age, onAir: onAir, sources: sources, isLost: isOnAirLost && !isMixerFailing)
         case .mix(let host):
-            let panes = plan.scene.panes.map { SourceID($0.source) }
+            // A card needs nobody to be there; nor does the place of somebody absent.
+            let panes = plan.scene.panes.filter(\.isLive).map { SourceID($0.source) }
             let ready = panes.filter { sources[$0]?.isDecodable ?? false }
-            let isComplete = ready.count == panes.count
+            // Before anything is on air, the host's sound is awaited: the program shall have its format.
+            let isHeard = !panes.isEmpty || onAir != nil || sources[host]?.isConnected ?? false
+            let isComplete = ready.count == panes.count && isHeard
             let isEnough = isComplete || (ready.count >= min(2, panes.count) && age > ProgramDirector.panePatience)
-            if isMixerFailing, sources[host]?.canBypass ?? false {
+            // Whoever has the camera off is not shown, whatever their stream contains.
+            let canShow = { (id: SourceID) in panes.contains(id) && sources[id]?.canBypass ?? false }
+            if isMixerFailing, canShow(host) {
                 return bypass(host, age: age, onAir: onAir, sources: sources, isLost: false)
             }
             if isEnough || onAir?.isMixer ?? false {
                 let isReady = isComplete || age > ProgramDirector.panePatience
                 return Decision(aim: .mixer, mixer: .running, isSceneReady: isReady)
             }
-            let alone = sources[host]?.canBypass ?? false ? host : ready.first { sources[$0]?.canBypass ?? false }
+            let alone = canShow(host) ? host : ready.first(where: canShow)
             var decision = bypass(alone ?? host, age: age, onAir: onAir, sources: sources, isLost: false)
             // The mixer runs ahead, unseen, while the others connect: the new picture then costs one frame and not the
             // start of a pipeline. Not for ever, for somebody who does not come.

@@ -1,3 +1,4 @@
+import LayoutEngine
 import MixModel
 
 /// One source as the relay knows it: its frames in program time, its configurations and its current GOP.
@@ -48,13 +49,20 @@ public struct SourceTimeline: Sendable {
 
     /// True when a decoder can begin now.
     ///
-    /// Sound alone counts only after `soundAlone`: servers send audio while they wait for the first keyframe.
-    public func isDecodable(at now: MediaTime) -> Bool {
-        guard video == nil else { return gop.hasIDR }
-        return firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
+    /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe; at
+    /// once where no pictures are expected.
+    public func isDecodable(at now: MediaTime, expectsVideo: Bool = true) -> Bool {
+        if gop.hasIDR { return true }
+        guard expectsVideo else { return firstAudio != nil }
+        return video == nil && firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
     }
 
     static let soundAlone = MediaTime.seconds(4)
+
+    /// Of the pictures, as the SPS says.
+    public var pictureSize: LayoutParticipant.Size? {
+        sequenceParameters.map { LayoutParticipant.Size(width: $0.width, height: $0.height) }
+    }
 
     /// The current GOP, in program time.
     public var currentGOP: [EncodedFrame] { gop.frames.map(mapped) }

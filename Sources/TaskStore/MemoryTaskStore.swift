@@ -10,6 +10,9 @@ public final class MemoryTaskStore: TaskStore {
         var known: Set<[String]> = []
         var timeline: [TaskID: [StampedEntry]] = [:]
         var switches: [TaskID: [SwitchRecord]] = [:]
+        /// Oldest first.
+        var layoutVersions: [String: [NewLayoutVersion]] = [:]
+        var layoutEvents: [String: [LayoutEvent]] = [:]
         var isClosed = false
     }
     private let state = Mutex(State())
@@ -29,9 +32,23 @@ public final class MemoryTaskStore: TaskStore {
                 next.timeline[task, default: []] += change.timeline
                 next.switches[task, default: []] += change.switches
             }
+            if let new = change.layoutVersion { try Self.append(new, to: &next.layoutVersions) }
+            if let event = change.layoutEvent { next.layoutEvents[event.layout, default: []].append(event) }
             state = next
             return .committed
         }
+    }
+
+    private static func append(
+        _ new: NewLayoutVersion, to layouts: inout [String: [NewLayoutVersion]]
+    ) throws(StoreError) {
+        let layout = new.version.layout
+        var versions = layouts[layout] ?? []
+        guard new.version.number > versions.last?.version.number ?? 0 else {
+            throw .conflict(document: "layout \(layout)")
+        }
+        versions.append(new)
+        layouts[layout] = versions.suffix(Retention.layoutVersions)
     }
 
     private static func write<Document, ID: Identifier>(
@@ -66,6 +83,18 @@ public final class MemoryTaskStore: TaskStore {
     }
     public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
         try access { Array($0.events.filter { $0.room == room }.prefix(limit)) }
+    }
+    public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
+        try access { $0.layoutVersions.values.compactMap { $0.last?.version }.sorted { $0.layout < $1.layout } }
+    }
+    public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
+        try access { Array(($0.layoutVersions[layout] ?? []).reversed().prefix(limit).map(\.version)) }
+    }
+    public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
+        try access { $0.layoutVersions[layout]?.first { $0.version.number == version }?.content }
+    }
+    public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
+        try access { Array(($0.layoutEvents[layout] ?? []).reversed().prefix(limit)) }
     }
     public func close() async { state.withLock { $0.isClosed = true } }
 

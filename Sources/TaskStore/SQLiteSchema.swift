@@ -30,6 +30,19 @@ enum SQLiteSchema {
                     CREATE INDEX switches_of_task ON switches (task, number);
                     """)
         }
+        migrator.registerMigration("2 versions and events of layouts") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE layout_versions (
+                        layout TEXT NOT NULL, number INTEGER NOT NULL, document TEXT NOT NULL, content BLOB NOT NULL,
+                        PRIMARY KEY (layout, number)
+                    );
+                    CREATE TABLE layout_events (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, layout TEXT NOT NULL, document TEXT NOT NULL
+                    );
+                    CREATE INDEX layout_events_of_layout ON layout_events (layout, number);
+                    """)
+        }
         return migrator
     }
 }

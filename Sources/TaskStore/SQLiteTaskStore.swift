@@ -47,10 +47,17 @@ public final class SQLiteTaskStore: TaskStore {
                 try Self.write(change.room, table: "rooms", id: { $0.id.rawValue }, nil, db)
                 try Self.write(
                     change.task, table: "tasks", id: { $0.id.rawValue }, ("room", { $0.room.rawValue }), db)
-                if let task = change.timelineTask {
+                if let task = change.timelineTask?.rawValue {
                     try Self.append(
-                        change.timeline, to: "timeline", of: task, keeping: Retention.timelineEntries, db)
-                    try Self.append(change.switches, to: "switches", of: task, keeping: Retention.switches, db)
+                        change.timeline, to: "timeline", of: ("task", task), keeping: Retention.timelineEntries, db)
+                    try Self.append(
+                        change.switches, to: "switches", of: ("task", task), keeping: Retention.switches, db)
+                }
+                if let new = change.layoutVersion { try Self.append(new, db) }
+                if let event = change.layoutEvent {
+                    try Self.append(
+                        [event], to: "layout_events", of: ("layout", event.layout), keeping: Retention.layoutEvents,
+                        db)
                 }
                 return .committed
             }
@@ -80,6 +87,35 @@ public final class SQLiteTaskStore: TaskStore {
         try await list("SELECT document FROM events WHERE room = ? ORDER BY number LIMIT ?", room.rawValue, limit)
     }
 
+    public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
+        try await perform { pool in
+            try await pool.read { db in
+                // SQLite takes the other columns from the row that has the maximum.
+                try Row.fetchAll(
+                    db, sql: "SELECT max(number), document FROM layout_versions GROUP BY layout ORDER BY layout"
+                ).map { try Self.value(LayoutVersion.self, $0["document"]) }
+            }
+        }
+    }
+    public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
+        try await list(
+            "SELECT document FROM layout_versions WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
+    }
+    public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
+        try await perform { pool in
+            try await pool.read { db in
+                try Data.fetchOne(
+                    db, sql: "SELECT content FROM layout_versions WHERE layout = ? AND number = ?",
+                    arguments: [layout, version]
+                ).map { [UInt8]($0) }
+            }
+        }
+    }
+    public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
+        try await list(
+            "SELECT document FROM layout_events WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
+    }
+
     /// The writer's `PRAGMA synchronous`: 2 when every commit reaches the disk.
     func synchronousSetting() async throws(StoreError) -> Int? {
         try await perform { pool in
@@ -105,19 +141,38 @@ extension SQLiteTaskStore {
     }
 
     private static func append<Row: Encodable>(
-        _ rows: [Row], to table: String, of task: TaskID, keeping limit: Int, _ db: Database
+        _ rows: [Row], to table: String, of owner: (column: String, id: String), keeping limit: Int, _ db: Database
     ) throws {
-        let insertion = try db.cachedStatement(sql: "INSERT INTO \(table) (task, document) VALUES (?, ?)")
+        let insertion = try db.cachedStatement(
+            sql: "INSERT INTO \(table) (\(owner.column), document) VALUES (?, ?)")
         for row in rows {
-            try insertion.execute(arguments: [task.rawValue, try json(row)])
+            try insertion.execute(arguments: [owner.id, try json(row)])
             // Now and then is enough, and cheaper.
             guard db.lastInsertedRowID % 64 == 0 else { continue }
             try db.execute(
                 sql: """
-                    DELETE FROM \(table) WHERE task = ?1 AND number <= (
-                        SELECT number FROM \(table) WHERE task = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-                    """, arguments: [task.rawValue, limit])
+                    DELETE FROM \(table) WHERE \(owner.column) = ?1 AND number <= (
+                        SELECT number FROM \(table) WHERE \(owner.column) = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                    """, arguments: [owner.id, limit])
         }
+    }
+
+    private static func append(_ new: NewLayoutVersion, _ db: Database) throws {
+        let (layout, number) = (new.version.layout, new.version.number)
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO layout_versions (layout, number, document, content)
+                SELECT ?1, ?2, ?3, ?4
+                WHERE ?2 > coalesce((SELECT max(number) FROM layout_versions WHERE layout = ?1), 0)
+                """
+        ).execute(arguments: [layout, number, try json(new.version), Data(new.content)])
+        guard db.changesCount == 1 else { throw StoreError.conflict(document: "layout \(layout)") }
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM layout_versions WHERE layout = ?1 AND number <= (
+                    SELECT number FROM layout_versions WHERE layout = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+                """
+        ).execute(arguments: [layout, Retention.layoutVersions])
     }
 
     private static func write<Document: Encodable>(

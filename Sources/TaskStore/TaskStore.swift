@@ -1,6 +1,6 @@
 import MixModel
 
-/// Where rooms, tasks and events live so that they survive a crash at any instruction.
+/// Where rooms, tasks, events and the versions of layouts live so that they survive a crash at any instruction.
 ///
 /// Documents carry a version; writing one names the version it was read at, and a write that lost a race is refused. All
 /// of one `StoreChange` is stored, or none of it. `commit` returns only when the change is durable.
@@ -21,6 +21,14 @@ public protocol TaskStore: Sendable {
     func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord]
     /// The room's events as they were accepted, oldest first.
     func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent]
+    /// The newest version of each layout, ordered by name.
+    func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion]
+    /// Newest first.
+    func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion]
+    /// The file as it was; `nil` when this version is not kept (any more).
+    func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]?
+    /// Newest first.
+    func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent]
     /// After this every call throws. Waits for writes under way.
     func close() async
 }
@@ -47,10 +55,14 @@ public struct StoreChange: Sendable {
     public var switches: [SwitchRecord]
     /// Whose `timeline` and `switches` they are.
     public var timelineTask: TaskID?
+    /// A new version of a layout. Its number has to be greater than all before: `StoreError.conflict` otherwise.
+    public var layoutVersion: NewLayoutVersion?
+    public var layoutEvent: LayoutEvent?
 
     public init(
         event: RoomEvent? = nil, room: Write<Room>? = nil, task: Write<TaskMachine>? = nil,
-        timeline: [StampedEntry] = [], switches: [SwitchRecord] = [], timelineTask: TaskID? = nil
+        timeline: [StampedEntry] = [], switches: [SwitchRecord] = [], timelineTask: TaskID? = nil,
+        layoutVersion: NewLayoutVersion? = nil, layoutEvent: LayoutEvent? = nil
     ) {
         self.event = event
         self.room = room
@@ -58,6 +70,8 @@ public struct StoreChange: Sendable {
         self.timeline = timeline
         self.switches = switches
         self.timelineTask = timelineTask
+        self.layoutVersion = layoutVersion
+        self.layoutEvent = layoutEvent
     }
 
     /// What becomes of one document.
@@ -87,8 +101,11 @@ public struct StampedEntry: Hashable, Codable, Sendable {
     }
 }
 
-/// Entries and switches kept of one task; older ones are dropped now and then.
+/// How much is kept of one task or one layout; older entries are dropped now and then.
 public enum Retention {
     public static let timelineEntries = 1000
     public static let switches = 200
+    /// Dropped at once: the newest so many are there, no more.
+    public static let layoutVersions = 100
+    public static let layoutEvents = 200
 }

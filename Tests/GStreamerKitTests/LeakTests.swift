@@ -71,7 +71,14 @@ import Testing
                 from: picture.format, to: format, destinationRect: VideoRect(x: 0, y: 0, width: 64, height: 48))
             converter.draw(picture, onto: try #require(pool.acquire()))
             await pipeline.tearDown()
-            // Errors on the way: a missing element, and a pipeline that never played.
+            let drawing = try await ImageDecoder.svg(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"64\" height=\"48\"><text>\(round)</text></svg>")
+            let file = try await drawing.png()
+            _ = try await ImageDecoder.image(file, as: .png, width: 64, height: 48, orientation: .quarterLeft)
+            // Errors on the way: pictures that are none, a missing element, and a pipeline that never played.
+            _ = try? await ImageDecoder.svg("<svg")
+            _ = try? await ImageDecoder.image(file, as: .jpeg, width: 64, height: 48)
+            _ = try? await ImageDecoder.image(file, as: .png, width: 64, height: 50)
             _ = try? Pipeline("fakesrc ! nosuchelement ! fakesink", name: "broken")
             let failing = try Pipeline("filesrc location=/nonexistent ! fakesink", name: "failing")
             try? await failing.play()

@@ -14,7 +14,10 @@ struct DecodingTests {
         }
     }
 
-    static let algorithms = #""solo", "side-by-side", "picture-in-picture" or "grid""#
+    static let algorithms = #""solo", "side-by-side", "picture-in-picture", "grid", "spotlight" or "stack""#
+    static let topKeys =
+        #""$schema", "align", "arrangements", "audio", "border", "canvas", "description", "fallback", "fit", "gap", "#
+        + #""label", "margin", "omitAudioOnly", "opacity", "overlays" or "transition""#
 
     static let broken: [Broken] = [
         // Not JSON: one issue, where reading stopped.
@@ -43,8 +46,7 @@ struct DecodingTests {
             "1:18: $.arrangements: found an empty array, expected an array of 1 to 32 arrangements"),
         Broken(
             #"{"arangements": [{"algorithm": "grid"}]}"#,
-            #"1:2: $.arangements: found an unknown key, expected "$schema", "arrangements", "canvas", "description", "#
-                + #""fit", "gap" or "margin"; did you mean "arrangements"?"#),
+            "1:2: $.arangements: found an unknown key, expected \(topKeys); did you mean \"arrangements\"?"),
         Broken(
             #"{"arrangements": [{"algorithm": "gird"}]}"#,
             "1:33: $.arrangements[0].algorithm: found \"gird\", expected \(algorithms); did you mean \"grid\"?"),
@@ -56,8 +58,9 @@ struct DecodingTests {
             "1:19: $.arrangements[0].algorithm: found nothing, expected \(algorithms), or \"panes\""),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "corner": "top-left"}]}"#,
-            #"1:41: $.arrangements[0].corner: found an unknown key, expected "algorithm", "fit", "gap", "margin", "#
-                + #""tileAspect" or "when""#),
+            #"1:41: $.arrangements[0].corner: found an unknown key, expected "algorithm", "align", "audio", "border", "#
+                + #""fallback", "featured", "fit", "gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "#
+                + #""tileAspect", "transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "picture-in-picture", "corner": "botom-left", "size": 0.9}]}"#,
             #"1:65: $.arrangements[0].corner: found "botom-left", expected "top-left", "top-right", "bottom-left" or "#
@@ -78,8 +81,7 @@ struct DecodingTests {
             "1:18: $.fit: found the key again, expected it once (first on line 1)"),
         Broken(
             #"{"a b": null, "arrangements": [{"algorithm": "grid"}]}"#,
-            #"1:2: $["a b"]: found an unknown key, expected "$schema", "arrangements", "canvas", "description", "fit", "#
-                + #""gap" or "margin""#),
+            #"1:2: $["a b"]: found an unknown key, expected \#(topKeys)"#),
         // Everything at once, in the order of the file.
         Broken(
             """
@@ -93,7 +95,8 @@ struct DecodingTests {
             "2:39: $.canvas.height: found \"big\", expected an even whole number from 16 to 7680",
             "2:53: $.canvas.fps: found 0, expected a whole number from 1 to 60",
             "2:70: $.canvas.background: found \"red\", expected a colour like \"#1A2B3C\"",
-            "2:77: $.canvas.colour: found an unknown key, expected \"background\", \"fps\", \"height\" or \"width\"",
+            "2:77: $.canvas.colour: found an unknown key, expected \"background\", \"fps\", \"height\", "
+                + "\"image\", \"imageFit\" or \"width\"",
             "3:10: $.gap: found 1, expected a number from 0 to 0.25",
             "4:51: $.arrangements[0].fit: found \"covr\", expected \"cover\", \"contain\" or \"stretch\"; "
                 + "did you mean \"cover\"?"),
@@ -111,8 +114,9 @@ struct DecodingTests {
             ]}]}
             """,
             #"2:1: $.arrangements[0].panes[0]: found a pane for nobody, expected exactly one of "slot", "user" and "#
-                + #""role""#,
-            #"3:1: $.arrangements[0].panes[1]: found slot and user, expected exactly one of "slot", "user" and "role""#,
+                + #""role", or "stream""#,
+            #"3:1: $.arrangements[0].panes[1]: found slot and user, expected exactly one of "slot", "user" and "role", "#
+                + #"or "stream""#,
             "4:1: $.arrangements[0].panes[2]: found x + width = 1.1, expected at most 1, the canvas' edge",
             "5:1: $.arrangements[0].panes[3].height: found nothing, expected a number from 0.02 to 1",
             "7:1: $.arrangements[0].panes[5]: found a pane over $.arrangements[0].panes[4] with the same z, "
@@ -120,15 +124,134 @@ struct DecodingTests {
             "7:1: $.arrangements[0].panes[5]: found the same person as in $.arrangements[0].panes[4], "
                 + "expected each user and each slot once",
             #"8:10: $.arrangements[0].panes[6].role: found "gest", expected "host" or "guest"; did you mean "guest"?"#,
-            #"8:48: $.arrangements[0].panes[6].hight: found an unknown key, expected "fit", "height", "role", "slot", "#
-                + #""user", "width", "x", "y" or "z"; did you mean "height"?"#),
+            #"8:48: $.arrangements[0].panes[6].hight: found an unknown key, expected "align", "border", "fallback", "fit", "#
+                + #""height", "label", "opacity", "role", "slot", "stream", "user", "width", "x", "y" or "z"; "#
+                + #"did you mean "height"?"#),
         Broken(
             #"{"arrangements": [{"panes": [], "gap": 0.1}]}"#,
             "1:29: $.arrangements[0].panes: found an empty array, expected an array of 1 to 16 panes",
-            #"1:33: $.arrangements[0].gap: found an unknown key, expected "fit", "panes" or "when""#),
+            #"1:33: $.arrangements[0].gap: found an unknown key, expected "align", "audio", "border", "fallback", "fit", "#
+                + #""label", "omitAudioOnly", "opacity", "overlays", "panes", "rest", "transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "panes": []}]}"#,
             "1:50: $.arrangements[0].panes: found panes beside an algorithm, expected one of the two"),
+        // What arrangements share.
+        Broken(
+            """
+            {"label": {"edge": "left", "size": 0.5}, "border": true, "opacity": 2, "align": "middle",
+            "transition": "fade", "omitAudioOnly": 1,
+            "fallback": {"cameraOff": "crad", "absent": {"image": "../x.png"}, "stalled": 1},
+            "audio": {"loudest": 17, "gains": [{"gain": 1}, {"user": "a"}, {"user": "a", "gain": 5, "mute": true}]},
+            "arrangements": [{"algorithm": "stack", "direction": "up", "featured": {}}]}
+            """,
+            #"1:20: $.label.edge: found "left", expected "top" or "bottom""#,
+            "1:36: $.label.size: found 0.5, expected a number from 0.01 to 0.2",
+            "1:52: $.border: found true, expected an object or false",
+            "1:69: $.opacity: found 2, expected a number from 0 to 1",
+            #"1:81: $.align: found "middle", expected "top-left", "top", "top-right", "left", "center", "right", "#
+                + #""bottom-left", "bottom" or "bottom-right""#,
+            #"2:15: $.transition: found "fade", expected "cut", or {"duration": …, "easing": …}"#,
+            "2:40: $.omitAudioOnly: found 1, expected true or false",
+            #"3:27: $.fallback.cameraOff: found "crad", expected "last-frame", "card" or "nothing", or {"image": …}; "#
+                + #"did you mean "card"?"#,
+            #"3:55: $.fallback.absent.image: found "../x.png", expected an http or https URL, or a path inside the "#
+                + #"layouts directory such as "images/logo.png""#,
+            #"3:79: $.fallback.stalled: found 1, expected "last-frame", "card" or "nothing", or {"image": …}"#,
+            "4:22: $.audio.loudest: found 17, expected a whole number from 1 to 16",
+            #"4:36: $.audio.gains[0]: found nobody in particular, expected one or more of "user", "role" and "stream""#,
+            #"4:49: $.audio.gains[1]: found neither gain nor mute, expected exactly one of "gain" and "mute""#,
+            #"4:64: $.audio.gains[2]: found gain and mute, expected exactly one of "gain" and "mute""#,
+            "4:86: $.audio.gains[2].gain: found 5, expected a number from 0 to 4",
+            #"5:54: $.arrangements[0].direction: found "up", expected "vertical" or "horizontal""#,
+            #"5:72: $.arrangements[0].featured: found nobody in particular, expected one or more of "user", "role" "#
+                + #"and "stream""#),
+        Broken(
+            #"{"transition": {"easing": "bounce"}, "canvas": {"imageFit": "cover"}, "arrangements": [{"algorithm": "solo"}]}"#,
+            "1:16: $.transition.duration: found nothing, expected milliseconds, a whole number from 0 to 5000",
+            #"1:27: $.transition.easing: found "bounce", expected "linear", "ease-in", "ease-out" or "ease-in-out""#,
+            #"1:61: $.canvas.imageFit: found "imageFit" without an image, expected "image" beside it"#),
+        // Overlays.
+        Broken(
+            """
+            {"overlays": [
+            {"place": "top"},
+            {"text": "a", "image": "b.png"},
+            {"text": "", "place": "top", "align": "left"},
+            {"clock": "HH", "x": 0, "y": 0, "width": 1, "place": "top"},
+            {"image": "b.png", "bold": true}
+            ], "arrangements": [{"algorithm": "solo"}]}
+            """,
+            #"2:1: $.overlays[0]: found an overlay of nothing, expected exactly one of "image", "text" and "clock""#,
+            #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text" and "clock""#,
+            #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
+            #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
+                + #""color", "margin", "opacity", "place", "size" or "text""#,
+            "5:1: $.overlays[3].height: found nothing, expected a number from 0.02 to 1",
+            #"5:11: $.overlays[3].clock: found "HH", expected "HH:mm:ss", "HH:mm", "yyyy-MM-dd" or "#
+                + #""yyyy-MM-dd HH:mm:ss""#,
+            "5:54: $.overlays[3].place: found a place beside a rectangle, expected one of the two",
+            #"6:1: $.overlays[4].place: found nothing, expected "top-left", "top", "top-right", "left", "center", "#
+                + #""right", "bottom-left", "bottom" or "bottom-right", or x, y, width and height"#,
+            #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place" or "size""#
+        ),
+        // Pixels.
+        Broken(
+            """
+            {"canvas": {"width": 360, "height": 640}, "arrangements": [{"panes": [
+            {"slot": 1, "x": "3px", "y": "-2px", "width": "400px", "height": "0px"},
+            {"slot": 2, "x": "100px", "y": 0, "width": "262px", "height": 1},
+            {"slot": 3, "x": "120px", "y": 0, "width": 0.7, "height": 1}]}]}
+            """,
+            #"2:18: $.arrangements[0].panes[0].x: found "3px", expected a number from 0 to 1, or even pixels up to "#
+                + #""360px""#,
+            #"2:30: $.arrangements[0].panes[0].y: found "-2px", expected a number from 0 to 1, or even pixels up to "#
+                + #""640px""#,
+            #"2:47: $.arrangements[0].panes[0].width: found "400px", expected a number from 0.02 to 1, or even pixels "#
+                + #"up to "360px""#,
+            #"2:66: $.arrangements[0].panes[0].height: found "0px", expected a number from 0.02 to 1, or even pixels "#
+                + #"up to "640px""#,
+            "3:1: $.arrangements[0].panes[1]: found x + width = 362px, expected at most 360px, the canvas' edge",
+            "4:1: $.arrangements[0].panes[2]: found x + width = 1.033333, expected at most 1, the canvas' edge"),
+        Broken(
+            #"{"arrangements": [{"panes": [{"slot": 1, "x": "2px", "y": 0, "width": 1, "height": 1}]}]}"#,
+            #"1:47: $.arrangements[0].panes[0].x: found "2px", expected a number from 0 to 1; pixels need a canvas "#
+                + "with width and height in the file"),
+        // The rest.
+        Broken(
+            """
+            {"arrangements": [{"panes": [{"slot": 1, "x": 0, "y": 0, "width": 0.6, "height": 1, "z": 1}],
+            "rest": {"x": 0.5, "y": 0, "width": 0.5, "height": 1, "algorithm": "picture-in-picture"}},
+            {"panes": [{"slot": 1, "x": 0, "y": 0, "width": 1, "height": 1, "z": 1}],
+            "rest": {"x": 0, "y": 0, "width": 1, "height": 1}},
+            {"algorithm": "grid", "rest": {}}]}
+            """,
+            "2:9: $.arrangements[0].rest: found a pane over $.arrangements[0].panes[0] with the same z, "
+                + "expected another z, or rectangles that do not overlap",
+            "3:1: $.arrangements[1]: found an arrangement that those before it always win over, "
+                + "expected a condition that they do not cover",
+            "4:9: $.arrangements[1].rest.algorithm: found nothing, expected \(algorithms)",
+            "5:1: $.arrangements[2]: found an arrangement that those before it always win over, "
+                + "expected a condition that they do not cover",
+            #"5:31: $.arrangements[2].rest: found rest beside an algorithm, expected "rest" only beside "panes""#),
+        // Conditions that cannot hold.
+        Broken(
+            """
+            {"canvas": {"width": 1280, "height": 720}, "arrangements": [
+            {"when": {"hosts": 2, "guests": {"min": 1}, "people": 2}, "algorithm": "solo"},
+            {"when": {"audioOnly": {"min": 3}, "people": 2}, "algorithm": "solo"},
+            {"when": {"screen": true, "people": {"max": 0}}, "algorithm": "solo"},
+            {"when": {"canvas": "portrait"}, "algorithm": "solo"},
+            {"when": {"people": "two"}, "algorithm": "solo"}]}
+            """,
+            "2:10: $.arrangements[0].when: found at least 3 hosts and guests among at most 2 people, "
+                + "expected a condition that can hold",
+            "3:10: $.arrangements[1].when: found at least 3 audio-only among at most 2 people, "
+                + "expected a condition that can hold",
+            "4:10: $.arrangements[2].when: found a screen among nobody, expected a condition that can hold",
+            #"5:10: $.arrangements[3].when: found canvas "portrait" in a file with a landscape canvas, "#
+                + "expected a condition that can hold",
+            #"6:21: $.arrangements[4].when.people: found "two", expected a whole number from 0 to 1000, or "#
+                + #"{"min": …, "max": …}"#),
     ]
 
     @Test(arguments: broken)
@@ -138,6 +261,41 @@ struct DecodingTests {
         }
         #expect(error.issues.map(\.description) == file.issues)
         #expect(error.description.hasPrefix("broken.json:\(file.issues[0])"))
+    }
+
+    /// Also where another key's name is so like it that it could be a slip of the finger.
+    @Test(arguments: [
+        (#"{"arrangements": [{"panes": [{"slot": 1, @}]}]}"#, ["x", "y", "width", "height"]),
+        (
+            #"{"arrangements": [{"panes": [{"slot": 1, "x": 0, "y": 0, "width": 1, "height": 1, "z": 3}], "rest": {@}}]}"#,
+            ["x", "y", "width", "height", "algorithm"]
+        ),
+        (#"{"overlays": [{"text": "a", @}], "arrangements": [{"algorithm": "solo"}]}"#, ["x", "y", "width", "height"]),
+    ])
+    func everyRequiredKeyIsMissed(file: String, keys: [String]) throws {
+        let values = ["x": "0", "y": "0", "width": "1", "height": "1", "algorithm": "\"solo\""]
+        func decode(without missing: String?) throws -> LayoutTemplate {
+            let members = keys.filter { $0 != missing }.compactMap { key in values[key].map { "\"\(key)\": \($0)" } }
+            return try LayoutTemplate.decode(
+                file.replacing("@", with: members.joined(separator: ", ")).utf8, name: "x")
+        }
+        _ = try decode(without: nil)
+        for key in keys {
+            let error = try #require(throws: LayoutError.self, "\(key)") { try decode(without: key) }
+            #expect(error.issues.count == 1)
+            #expect(error.issues.first?.path.hasSuffix(".\(key)") == true)
+            #expect(error.issues.first?.found == "nothing")
+        }
+    }
+
+    @Test func manyIssuesAreCounted() throws {
+        let keys = (0..<5000).map { "\"key\($0)\": \($0)" }.joined(separator: ",\n")
+        let error = try #require(throws: LayoutError.self) {
+            try LayoutTemplate.decode("{\(keys)}".utf8, name: "x")
+        }
+        #expect(error.issues.count == 201)
+        #expect(error.issues.last?.found == "4801 more issues from here on")
+        #expect(error.issues.last?.line == 200)
     }
 
     @Test func bytesThatAreNoTextAreRefused() throws {
@@ -150,57 +308,5 @@ struct DecodingTests {
         let bytes = [UInt8](repeating: UInt8(ascii: " "), count: 300_000)
         let error = try #require(throws: LayoutError.self) { try LayoutTemplate.decode(bytes, name: "x") }
         #expect(error.issues.map(\.expected) == ["at most 262144 bytes"])
-    }
-
-    @Test func everyKeyIsRead() throws {
-        let json = """
-            \u{FEFF}{
-              "$schema": "layout.schema.json", "description": "\\u0041\\ud834\\udd1e\\n", "fit": "contain",
-              "gap": 0.01, "margin": 0.02,
-              "canvas": { "width": 1280, "height": 720, "fps": 25, "background": "#102030" },
-              "arrangements": [
-                { "when": { "people": { "max": 1 } }, "algorithm": "solo", "fit": "stretch", "margin": 0.1 },
-                { "when": { "people": { "max": 2 } }, "algorithm": "side-by-side" },
-                { "when": { "people": { "max": 3 } }, "algorithm": "picture-in-picture", "corner": "top-left",
-                  "size": 0.25, "gap": 0 },
-                { "when": { "people": { "max": 9 } }, "algorithm": "grid", "tileAspect": "4:3" },
-                { "when": { "people": { "min": 10 } }, "panes": [
-                  { "slot": 1, "x": 0, "y": 0, "width": 1e0, "height": 1 },
-                  { "user": "bob", "x": 0.5, "y": 0.5, "width": 0.5, "height": 0.5, "z": 2, "fit": "cover" },
-                  { "role": "host", "x": 0, "y": 0, "width": 0.5, "height": 0.5, "z": 1 } ] }
-              ]
-            }
-            """
-        let template = try LayoutTemplate.decode(json.utf8, name: "all")
-        let (gap, margin) = (UnitFraction(0.01), UnitFraction(0.02))
-        let half = UnitFraction(0.5)
-        let one = UnitFraction(1)
-        let expected = LayoutTemplate(
-            name: "all", summary: "A𝄞\n",
-            canvas: CanvasOverride(
-                width: 1280, height: 720, fps: 25, background: RGB(red: 16, green: 32, blue: 48)),
-            arrangements: [
-                Arrangement(
-                    when: .init(people: 0...1), placement: .solo, fit: .stretch, gap: gap,
-                    margin: UnitFraction(0.1)),
-                Arrangement(
-                    when: .init(people: 0...2), placement: .sideBySide, fit: .contain, gap: gap, margin: margin),
-                Arrangement(
-                    when: .init(people: 0...3),
-                    placement: .pictureInPicture(corner: .topLeft, size: UnitFraction(0.25)), fit: .contain,
-                    margin: margin),
-                Arrangement(
-                    when: .init(people: 0...9), placement: .grid(tileAspect: Aspect(width: 4, height: 3)),
-                    fit: .contain, gap: gap, margin: margin),
-                Arrangement(
-                    when: .init(people: 10...Int.max),
-                    placement: .panes([
-                        PaneTemplate(binding: .slot(1), x: .zero, y: .zero, width: one, height: one),
-                        PaneTemplate(
-                            binding: .user("bob"), x: half, y: half, width: half, height: half, z: 2, fit: .cover),
-                        PaneTemplate(binding: .role(.host), x: .zero, y: .zero, width: half, height: half, z: 1),
-                    ]), fit: .contain),
-            ])
-        #expect(template == expected)
     }
 }

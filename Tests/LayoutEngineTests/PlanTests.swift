@@ -45,10 +45,10 @@ struct PlanTests {
     }
 
     @Test(arguments: [
-        (Arrangement.Corner.bottomRight, [482, 874]), (.bottomLeft, [22, 874]), (.topRight, [482, 22]),
+        (Algorithm.Corner.bottomRight, [482, 874]), (.bottomLeft, [22, 874]), (.topRight, [482, 22]),
         (.topLeft, [22, 22]),
     ])
-    func smallPaneStandsInItsCorner(corner: Arrangement.Corner, origin: [Int]) {
+    func smallPaneStandsInItsCorner(corner: Algorithm.Corner, origin: [Int]) {
         let placement = Arrangement.Placement.pictureInPicture(corner: corner, size: UnitFraction(0.3))
         #expect(
             rectangles(placement, 2, .portrait, margin: 0.03) == [[0, 0, 720, 1280], origin + [216, 384]])
@@ -78,12 +78,20 @@ struct PlanTests {
         #expect(scene.panes.prefix(2).map(\.user) == ["user0", "user39"])
     }
 
-    @Test func peopleWithoutAPictureGetNoPaneAndDoNotCount() {
+    @Test func peopleWithoutAPictureGetTheirCardUnlessOmitted() {
         var crowd = people(3)
         crowd[1].hasVideo = false
-        let scene = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: .portrait)
+        var scene = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: .portrait)
+        #expect(scene.panes.map(\.user) == ["user0", "user1", "user2"])
+        #expect(scene.panes.map(\.isLive) == [true, false, true])
+        #expect(scene.panes.map(\.fallback) == [.lastFrame, .card, .lastFrame])
+
+        var template = LayoutLibrary.automatic
+        for index in template.arrangements.indices { template.arrangements[index].settings.omitsAudioOnly = true }
+        scene = LayoutEngine.plan(template, participants: crowd, canvas: .portrait)
         #expect(scene.panes.map(\.user) == ["user0", "user2"])
         #expect(scene.panes.map(\.height) == [640, 640])
+        #expect(scene.sound.levels.map(\.source) == ["user0/camera", "user1/camera", "user2/camera"])
     }
 
     @Test func firstArrangementThatHoldsIsUsedAndAutoWhereNoneDoes() {
@@ -111,8 +119,9 @@ struct PlanTests {
     @Test func panesAreGivenToUsersThenRolesThenSlots() {
         func pane(_ binding: PaneTemplate.Binding, _ column: Int, z: Int = 0) -> PaneTemplate {
             PaneTemplate(
-                binding: binding, x: UnitFraction(Double(column) * 0.25), y: .zero, width: UnitFraction(0.25),
-                height: UnitFraction(1), z: z)
+                binding: binding,
+                area: Area(x: UnitFraction(Double(column) * 0.25), y: .zero, width: UnitFraction(0.25), height: .whole),
+                z: z)
         }
         let template = LayoutTemplate(
             .panes([pane(.slot(2), 0), pane(.slot(1), 1), pane(.role(.host), 2), pane(.user("user2"), 3, z: 1)]))
@@ -128,8 +137,10 @@ struct PlanTests {
     @Test func panesThatTouchInATemplateTouchInPixels() {
         let thirds = (0..<3).map { index in
             PaneTemplate(
-                binding: .slot(index + 1), x: UnitFraction([0, 0.1, 0.3][index]), y: .zero,
-                width: UnitFraction([0.1, 0.2, 0.7][index]), height: UnitFraction(1))
+                binding: .slot(index + 1),
+                area: Area(
+                    x: UnitFraction([0, 0.1, 0.3][index]), y: .zero, width: UnitFraction([0.1, 0.2, 0.7][index]),
+                    height: .whole))
         }
         for width in stride(from: 40, through: 2000, by: 2) {
             let canvas = Canvas(width: width, height: 100, fps: 20)
@@ -137,5 +148,59 @@ struct PlanTests {
             #expect(scene.panes.map(\.width).reduce(0, +) == width)
             #expect(flaws(of: scene) == [])
         }
+    }
+}
+
+/// Large panes with strips, and stacks.
+struct SpotlightTests {
+    private func rectangles(
+        _ count: Int, _ canvas: Canvas, _ spotlight: Algorithm.Spotlight = .init(), gap: Double = 0, margin: Double = 0
+    ) -> [[Int]] {
+        LayoutEngine.plan(
+            LayoutTemplate(.spotlight(spotlight), gap: gap, margin: margin), participants: people(count), canvas: canvas
+        ).panes.map(\.rectangle)
+    }
+
+    @Test func stripIsBelowOnPortraitAndRightOnLandscape() {
+        #expect(
+            rectangles(3, .portrait) == [[0, 0, 720, 960], [0, 960, 360, 320], [360, 960, 360, 320]])
+        #expect(
+            rectangles(3, .landscape) == [[0, 0, 960, 720], [960, 0, 320, 360], [960, 360, 320, 360]])
+    }
+
+    @Test(arguments: [
+        (Algorithm.Spotlight.Edge.top, [[0, 320, 720, 960], [0, 0, 360, 320]]),
+        (.bottom, [[0, 0, 720, 960], [0, 960, 360, 320]]), (.left, [[180, 0, 540, 1280], [0, 320, 180, 320]]),
+        (.right, [[0, 0, 540, 1280], [540, 320, 180, 320]]),
+    ])
+    func stripLiesAtItsEdge(edge: Algorithm.Spotlight.Edge, expected: [[Int]]) {
+        #expect(Array(rectangles(3, .portrait, .init(edge: edge)).prefix(2)) == expected)
+    }
+
+    @Test func whatTilesDoNotNeedGoesToTheLargePane() {
+        // Seven tiles of 1:1 in a row are 102 pixels high.
+        let panes = rectangles(8, .portrait, .init(size: UnitFraction(0.25), tileAspect: Aspect("1:1")), gap: 0)
+        #expect(panes[0][3] + panes[1][3] * (panes.count { $0[1] != panes[1][1] } == 1 ? 1 : 2) == 1280)
+        #expect(panes.dropFirst().allSatisfy { $0[2] == $0[3] })
+        #expect(panes.last.map { $0[1] + $0[3] } == 1280)
+    }
+
+    @Test func gapAndMarginAreKept() {
+        let panes = rectangles(2, .portrait, .init(size: UnitFraction(0.4)), gap: 0.05, margin: 0.05)
+        #expect(panes == [[36, 36, 648, 688], [36, 760, 648, 484]])
+    }
+
+    @Test func stripHoldsSoManyAndNoMore() {
+        #expect(rectangles(10, .portrait, .init(most: 3)).count == 4)
+        #expect(rectangles(1, .portrait) == [[0, 0, 720, 1280]])
+    }
+
+    @Test func stackFillsTheCanvas() {
+        func stack(_ direction: Algorithm.Direction) -> [[Int]] {
+            LayoutEngine.plan(LayoutTemplate(.stack(direction)), participants: people(3), canvas: .portrait).panes
+                .map(\.rectangle)
+        }
+        #expect(stack(.vertical) == [[0, 0, 720, 426], [0, 426, 720, 426], [0, 852, 720, 426]])
+        #expect(stack(.horizontal) == [[0, 0, 240, 1280], [240, 0, 240, 1280], [480, 0, 240, 1280]])
     }
 }

@@ -18,9 +18,19 @@ extension LayoutTemplate {
         self.init(
             name: "test",
             arrangements: [
-                Arrangement(placement: placement, gap: UnitFraction(gap), margin: UnitFraction(margin))
+                Arrangement(
+                    placement: placement,
+                    settings: ArrangementSettings(gap: UnitFraction(gap), margin: UnitFraction(margin)))
             ])
     }
+}
+
+extension Algorithm {
+    /// One of each.
+    static let examples: [Algorithm] = [
+        .solo, .sideBySide, .pictureInPicture(corner: .bottomLeft, size: UnitFraction(0.3)), .grid(tileAspect: nil),
+        .spotlight(.init()), .stack(.vertical), .stack(.horizontal),
+    ]
 }
 
 extension Pane {
@@ -48,5 +58,33 @@ func flaws(of scene: Scene) -> [String] {
         }
     }
     if scene.panes.count > LayoutEngine.mostPanes { flaws.append("\(scene.panes.count) panes") }
+    return flaws + decorationFlaws(of: scene)
+}
+
+private func decorationFlaws(of scene: Scene) -> [String] {
+    var flaws: [String] = []
+    for pane in scene.panes {
+        if let border = pane.border {
+            let most = min(64, min(pane.width, pane.height) / 4)
+            if !(2...max(most, 2)).contains(border.width) || border.width % 2 != 0 { flaws.append("border: \(pane)") }
+        }
+        if let label = pane.label,
+            label.size < 1 || label.text.isEmpty || label.size * 4 > pane.width || label.size * 6 > pane.height
+        {
+            flaws.append("label: \(pane)")
+        }
+    }
+    for overlay in scene.overlays {
+        let edges = [overlay.x, overlay.y, overlay.width, overlay.height]
+        if edges.contains(where: { $0 < 0 || $0 % 2 != 0 }) || overlay.width < 2 || overlay.height < 2
+            || overlay.x + overlay.width > scene.canvas.width || overlay.y + overlay.height > scene.canvas.height
+        {
+            flaws.append("overlay: \(overlay)")
+        }
+    }
+    if Set(scene.overlays.map(\.id)).count != scene.overlays.count { flaws.append("two overlays of one name") }
+    let sources = scene.sound.levels.map(\.source)
+    if sources != Set(sources).sorted() { flaws.append("sound: \(sources)") }
+    if !scene.sound.levels.allSatisfy({ 1...400 ~= $0.gain }) { flaws.append("gain: \(scene.sound.levels)") }
     return flaws
 }

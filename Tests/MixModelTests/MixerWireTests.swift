@@ -4,6 +4,9 @@ import Testing
 
 @Suite("Messages between relay and mixer")
 struct MixerWireTests {
+    static let other = Scene(
+        canvas: .portrait, panes: [Pane(source: "bob/camera", user: "bob", x: 0, y: 0, width: 720, height: 1280)],
+        sound: SceneSound(levels: [.init(source: "bob/camera")]))
     static let commands: [MixerCommand] = [
         .start(
             MixerSetup(
@@ -14,9 +17,22 @@ struct MixerWireTests {
         .scene(
             Scene(
                 canvas: .portrait,
+                background: Scene.Backdrop(image: "/var/lib/mix/images/ab.png"),
                 panes: [
-                    Pane(source: "åsa/camera", user: "åsa", x: 0, y: 2, width: 360, height: 640, z: 1, fit: .contain)
-                ]), audible: ["åsa/camera", "bob/camera"]),
+                    Pane(
+                        source: "åsa/camera", user: "åsa", x: 0, y: 2, width: 360, height: 640, z: 1, fit: .contain,
+                        align: .bottomRight, opacity: UnitFraction(0.25), border: Pane.Border(width: 4, colour: .white),
+                        label: Label(text: "Åsa <b>", size: 18), isLive: false, fallback: .image("/x.jpg"))
+                ],
+                overlays: [
+                    Overlay(
+                        id: "clock", x: 0, y: 0, width: 200, height: 40,
+                        content: .clock(.minutes, utcOffset: -90, TextStyle(size: 20)))
+                ],
+                sound: SceneSound(
+                    levels: [.init(source: "åsa/camera", gain: 250), .init(source: "bob/camera")], loudest: 1),
+                transition: Transition(duration: 300))),
+        .sceneChange(other.difference(from: Scene(canvas: .portrait, panes: []))),
         .configuration("bob/camera", CodecConfiguration(track: .audio, bytes: [0x11, 0x90])),
         .frame(
             "bob/camera",
@@ -30,12 +46,42 @@ struct MixerWireTests {
         .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),
         .frame(EncodedFrame(track: .video, pts: .seconds(9), dts: .seconds(8.9), payload: [1, 2, 3])),
         .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
+        .note(code: "image-failed", message: "the image “x.png” …"),
     ]
 
     @Test("Every message survives the wire, cut anywhere", arguments: [1, 2, 3, 7, 64, 100_000])
     func roundTrip(piece: Int) throws {
         #expect(try read(MixerCommand.self, Self.commands.flatMap { try $0.wireBytes() }, piece) == Self.commands)
         #expect(try read(MixerReport.self, Self.reports.flatMap { try $0.wireBytes() }, piece) == Self.reports)
+    }
+
+    @Test("A mixer of another release says so instead of guessing")
+    func otherVersion() throws {
+        guard case .start(let setup) = Self.commands[0] else { return }
+        let bytes = try MixerCommand.start(setup).wireBytes()
+        let text = String(decoding: bytes.dropFirst(5), as: UTF8.self)
+        let newer = text.replacing("\"version\":\(MixerCommand.version)", with: "\"version\":99")
+        #expect(newer != text)
+        // The first version had the setup alone.
+        for (body, found) in [(newer, "version 99"), ("{\"canvas\":{},\"channels\":2}", "version 1")] {
+            do {
+                _ = try MixerCommand(kind: 1, body: Array(body.utf8)[...])
+                Issue.record("\(found) was taken")
+            } catch {
+                #expect("\(error)".contains(found) && "\(error)".contains("end the relay"), "\(error)")
+            }
+        }
+    }
+
+    @Test("Scenes told as differences are the scenes themselves")
+    func scenes() throws {
+        guard case .scene(let scene) = Self.commands[1] else { return }
+        let change = MixerCommand.sceneChange(Self.other.difference(from: scene))
+        guard case .sceneChange(let difference)? = try read(MixerCommand.self, try change.wireBytes(), 64).first else {
+            Issue.record("no change")
+            return
+        }
+        #expect(scene.applying(difference) == Self.other)
     }
 
     private func read<Message: WireMessage>(

@@ -22,6 +22,7 @@ struct ModuleEdgesTests {
     static let keepers: [String: Set<String>] = [
         "GRDB": ["TaskStore"],
         "Hummingbird": ["MixOrchestrator"],
+        "AsyncHTTPClient": ["MixOrchestrator"],
         "Configuration": ["MixOrchestrator"],
         "ArgumentParser": ["MixWorker", "MixOrchestrator"],
     ]

@@ -99,12 +99,13 @@ import Testing
         }
         #expect(Set(plan.sources.map(\.id)) == Set(streams.map(\.id)), "\(name)")
         switch plan.mode {
-        case .slate: #expect(withVideo.isEmpty, "\(name)")
-        case .bypass(let source): #expect(streams.count == 1 && streams.first?.id == source, "\(name)")
+        case .slate: #expect(streams.isEmpty, "\(name)")
+        case .bypass(let source): #expect(streams.count == 1 && withVideo.first?.id == source, "\(name)")
         case .mix(let host):
-            #expect(streams.count >= 2, "\(name)")
-            #expect(withVideo.contains { $0.id == host }, "\(name)")
+            #expect(streams.count >= 2 || withVideo.isEmpty, "\(name)")
+            #expect((withVideo.isEmpty ? streams : withVideo).contains { $0.id == host }, "\(name)")
         }
-        #expect(plan.scene.panes.count == withVideo.count, "\(name)")
+        #expect(plan.scene.panes.count == streams.count, "\(name)")
+        #expect(plan.scene.panes.count(where: \.isLive) == withVideo.count, "\(name)")
     }
 }

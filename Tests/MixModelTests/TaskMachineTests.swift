@@ -141,12 +141,18 @@ import Testing
         bench.now += 500_000_000
         let plan = bench.publish("bob", .audio).plans.first
         #expect(plan?.mode == .mix(host: "alice/camera"))
-        #expect(plan?.scene.panes.map(\.source) == ["alice/camera"])
     }
 
-    @Test func soundAloneIsASlate() {
+    @Test func whoTurnsTheCameraOffIsMixedUntilItIsOnAgain() {
         var bench = Bench()
-        #expect(bench.publish("alice", .audio).plans.first?.mode == .slate)
+        _ = bench.publish("alice")
+        bench.now += 500_000_000
+        let off = bench.tell(.streamUpdated(StreamUpdate(user: "alice", video: false))).plans.first
+        #expect(off?.mode == .mix(host: "alice/camera"))
+        #expect(off?.sources.map(\.video) == [false])
+        bench.now += 500_000_000
+        let on = bench.tell(.streamUpdated(StreamUpdate(user: "alice", video: true))).plans.first
+        #expect(on?.mode == .bypass("alice/camera"))
     }
 
     @Test func theTaskEndsWhenNobodyIsOnAirForTooLong() throws {

@@ -192,6 +192,33 @@ import Testing
         }
     }
 
+    /// Who did not come before the restart is not given a place by it.
+    @Test func aRestartDoesNotShowWhoDoesNotCome() async throws {
+        try await withDirectory { directory in
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            let keep = ["relay.keep": ["true"]]
+            try await withOrchestrator(directory: directory, relays: relays, settings: keep) { bench in
+                for user in ["alice", "bob", "eve"] { try await bench.publish(user) }
+                try await bench.plan { $0.scene.panes.count == 3 }
+                try #require(relays.started.first).setAbsent(["eve/camera"])
+                let plan = try await bench.plan { $0.scene.panes.count == 2 }
+                try await eventually {
+                    let applied = try await bench.call(.get, "/v1/tasks/auto-demo").value("appliedRevision")
+                    return applied == "\(plan.revision)" ? true : nil
+                }
+            }
+            let plans = relays.started.first?.plans.count
+            try await withOrchestrator(directory: directory, relays: relays, settings: keep) { bench in
+                try await eventually {
+                    try await bench.call(.get, "/v1/tasks/auto-demo").value("state") == "running" ? true : nil
+                }
+                #expect(relays.started.count == 1)
+                #expect(relays.started.first?.plans.count == plans)
+            }
+        }
+    }
+
     @Test func theTaskEndsWhenNobodyComesBack() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

@@ -74,7 +74,7 @@ extension RealTime {
                 PlayedSource(id: Self.guest, tracks: [guestVideo], joins: .milliseconds(400)),
             ]
             harness.commands = [
-                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest]), audible: []))
+                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(1700))
             #expect(AVCConfiguration(record.video.configuration.bytes)?.sequenceParameters?.colour == host.signal)
@@ -102,7 +102,7 @@ extension RealTime {
             var setup = MixerHarness.setup(colour: signal)
             setup.canvas.background = RGB(red: 20, green: 90, blue: 200)
             var harness = MixerHarness(setup: setup)
-            harness.commands = [(.milliseconds(400), .scene(Scene(canvas: setup.canvas, panes: []), audible: []))]
+            harness.commands = [(.milliseconds(400), .scene(Scene(canvas: setup.canvas, panes: [])))]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(1000))
             let shown = rgb(
                 try #require(try await TestStreams.pictures(record.video).last).picture.frame, x: 100, y: 100,

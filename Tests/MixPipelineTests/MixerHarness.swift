@@ -27,6 +27,7 @@ struct MixerRecord {
     var videoArrivals: [MediaTime] = []
     var audioArrivals: [MediaTime] = []
     var failures: [String] = []
+    var notes: [String] = []
 
     var medianVideoLatency: Double {
         Self.median(zip(videoArrivals, video.frames).map { ($0 - $1.pts).inMilliseconds })
@@ -60,7 +61,9 @@ struct MixerHarness {
     }
 
     /// Two panes beside each other, or one over everything.
-    static func scene(_ setup: MixerSetup, _ ids: [SourceID], fit: Pane.Fit = .stretch) -> Scene {
+    static func scene(
+        _ setup: MixerSetup, _ ids: [SourceID], fit: Pane.Fit = .stretch, heard: [SourceID] = []
+    ) -> Scene {
         let width = setup.canvas.width / max(1, ids.count) / 2 * 2
         return Scene(
             canvas: setup.canvas,
@@ -68,7 +71,7 @@ struct MixerHarness {
                 Pane(
                     source: id.rawValue, user: id.user.rawValue, x: index * width, y: 0, width: width,
                     height: setup.canvas.height, z: index, fit: fit)
-            })
+            }, sound: SceneSound(levels: heard.map { SceneSound.Level(source: $0.rawValue) }))
     }
 
     /// - Parameters:
@@ -103,6 +106,7 @@ struct MixerHarness {
                     record.audio.frames.append(frame)
                     record.audioArrivals.append(arrival)
                 case .sourceFailed(let source, let reason): record.failures.append("\(source): \(reason)")
+                case .note(let code, let message): record.notes.append("\(code): \(message)")
                 case .failed(let reason): record.failures.append(reason)
                 }
             }

@@ -30,12 +30,12 @@ extension RealTime {
             let setup = MixerHarness.setup(width: 160, height: 160, host: Self.host, videoOrigin: .milliseconds(600))
             var harness = MixerHarness(setup: setup)
             harness.sources = [PlayedSource(id: Self.host, tracks: [video], joins: .milliseconds(400))]
-            let alone = MixerCommand.scene(MixerHarness.scene(setup, [Self.host]), audible: [])
+            let alone = MixerCommand.scene(MixerHarness.scene(setup, [Self.host]))
             harness.commands = [(.milliseconds(400), alone)]
             for index in 0..<100 {
                 let guest = SourceID("guest\(index)/camera")
                 let at = MediaTime.milliseconds(1000 + index * 100)
-                let both = MixerHarness.scene(setup, [Self.host, guest])
+                let both = MixerHarness.scene(setup, [Self.host, guest], heard: [guest])
                 harness.commands += [
                     (at, .configuration(guest, video.configuration)), (at, .configuration(guest, sound.configuration)),
                 ]
@@ -44,7 +44,7 @@ extension RealTime {
                     harness.commands += moved.frames.prefix(10).map { (at, .frame(guest, $0)) }
                 }
                 harness.commands += [
-                    (at + .milliseconds(1), .scene(both, audible: [guest])), (at + .milliseconds(80), alone),
+                    (at + .milliseconds(1), .scene(both)), (at + .milliseconds(80), alone),
                     (at + .milliseconds(81), .ended(guest)),
                 ]
             }
@@ -83,7 +83,7 @@ extension RealTime {
                 var setup = MixerHarness.setup(width: 160, height: 160)
                 setup.programStart = MonotonicClock.now - 600_000_000
                 mixer.handle(.start(setup))
-                mixer.handle(.scene(Scene(canvas: setup.canvas, panes: []), audible: []))
+                mixer.handle(.scene(Scene(canvas: setup.canvas, panes: [])))
                 try await Task.sleep(for: .milliseconds(pause))
                 await mixer.stop()
                 await mixer.stop()

@@ -9,10 +9,12 @@ import Testing
 @Suite("Where a mix puts pictures, and when")
 struct MixerPlacementTests {
     private func place(
-        _ fit: Pane.Fit, picture: (Int, Int), pane: (Int, Int, Int, Int), pixel: (Int, Int) = (1, 1)
+        _ fit: Pane.Fit, picture: (Int, Int), pane: (Int, Int, Int, Int), pixel: (Int, Int) = (1, 1),
+        align: Pane.Alignment = .centre
     ) -> PanePlacement? {
         let format = VideoFormat(width: picture.0, height: picture.1, pixelAspectRatio: .init(pixel.0, pixel.1))
-        let pane = Pane(source: "a/camera", user: "a", x: pane.0, y: pane.1, width: pane.2, height: pane.3, fit: fit)
+        let pane = Pane(
+            source: "a/camera", user: "a", x: pane.0, y: pane.1, width: pane.2, height: pane.3, fit: fit, align: align)
         return PanePlacement(pane, picture: format, canvas: .portrait)
     }
 
@@ -35,6 +37,20 @@ struct MixerPlacementTests {
         }
     }
 
+    @Test("Alignment says what cover keeps and where contain puts the picture", arguments: Pane.Alignment.allCases)
+    func alignment(align: Pane.Alignment) throws {
+        // 1280×720 in 360×640: 406 columns are kept; the whole picture is 202 rows high.
+        let cover = try #require(place(.cover, picture: (1280, 720), pane: (0, 320, 360, 640), align: align))
+        #expect(cover.source == VideoRect(x: [0, 436, 874][align.column], y: 0, width: 406, height: 720))
+        let contain = try #require(place(.contain, picture: (1280, 720), pane: (0, 320, 360, 640), align: align))
+        #expect(contain.destination == VideoRect(x: 0, y: [320, 538, 758][align.row], width: 360, height: 202))
+        // 720×1280 in 640×360: the other direction.
+        let tall = try #require(place(.cover, picture: (720, 1280), pane: (0, 320, 640, 360), align: align))
+        #expect(tall.source.height == 406 && tall.source.y == [0, 436, 874][align.row])
+        let narrow = try #require(place(.contain, picture: (720, 1280), pane: (0, 320, 640, 360), align: align))
+        #expect(narrow.destination.width == 202 && narrow.destination.x == [0, 218, 438][align.column])
+    }
+
     @Test("Pixels that are not square count with the shape that is meant")
     func anamorphic() {
         // 720×576 with 64:45 is 1024×576.
@@ -47,8 +63,8 @@ struct MixerPlacementTests {
         #expect(place(.cover, picture: (640, 480), pane: (400, 0, 360, 640)) == nil)
         #expect(place(.cover, picture: (640, 480), pane: (-2, 0, 360, 640)) == nil)
         for (width, height) in [(16, 16), (17, 1081), (1920, 1080), (4096, 16), (1, 1), (641, 359)] {
-            for fit in Pane.Fit.allCases {
-                guard let placed = place(fit, picture: (width, height), pane: (2, 4, 358, 642)) else {
+            for (fit, align) in Pane.Fit.allCases.flatMap({ fit in Pane.Alignment.allCases.map { (fit, $0) } }) {
+                guard let placed = place(fit, picture: (width, height), pane: (2, 4, 358, 642), align: align) else {
                     Issue.record("nothing for \(width)×\(height)")
                     continue
                 }

@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import MixModel
 import Testing
 
@@ -68,7 +69,7 @@ extension RealTime {
                 host: Self.host, videoOrigin: .milliseconds(610), audioOrigin: origin, rate: rate, channels: channels)
             var harness = MixerHarness(setup: setup)
             harness.sources = [PlayedSource(id: Self.host, tracks: [hosted], joins: .milliseconds(400))]
-            harness.commands = [(.milliseconds(400), .scene(MixerHarness.scene(setup, []), audible: [Self.host]))]
+            harness.commands = [(.milliseconds(400), .scene(MixerHarness.scene(setup, [], heard: [Self.host])))]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(2800))
             #expect(record.failures.isEmpty)
             for (m, frame) in record.audio.frames.enumerated() {
@@ -107,7 +108,7 @@ extension RealTime {
                 PlayedSource(id: Self.guest, tracks: [rounded], joins: .milliseconds(400)),
             ]
             harness.commands = [
-                (.milliseconds(400), .scene(MixerHarness.scene(setup, []), audible: [Self.host, Self.guest]))
+                (.milliseconds(400), .scene(MixerHarness.scene(setup, [], heard: [Self.host, Self.guest])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(2800))
             let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
@@ -126,12 +127,97 @@ extension RealTime {
             }
         }
 
+        /// Amplitude of a tone in a stretch of a line.
+        private func amplitude(_ line: [Int: Float], _ frequency: Double, _ range: Range<Int>) -> Double {
+            var (real, imaginary) = (0.0, 0.0)
+            for index in range {
+                let angle = 2 * .pi * frequency * Double(index) / 48_000
+                let sample = Double(line[index] ?? 0)
+                real += sample * cos(angle)
+                imaginary += sample * sin(angle)
+            }
+            return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(range.count)
+        }
+
+        /// A tone whose loudness depends on the second of the program in which it is heard.
+        private static func tone(_ frequency: Double, _ loudness: @escaping (Double) -> Double) -> (Int) -> Float {
+            { Float(loudness(Double($0) / 48_000) * sin(2 * .pi * frequency * Double($0) / 48_000)) }
+        }
+
+        @Test("Gains are heard as they are asked for, and change without a click")
+        func gains() async throws {
+            let hostSound = try await TestStreams.audio(count: 160, signal: Self.tone(1000) { _ in 0.1 })
+            let guestSound = try await TestStreams.audio(count: 160, signal: Self.tone(400) { _ in 0.1 })
+            let origin = MediaTime.milliseconds(600)
+            let setup = MixerHarness.setup(host: Self.host, videoOrigin: origin, audioOrigin: origin)
+            var harness = MixerHarness(setup: setup)
+            harness.sources = [
+                PlayedSource(id: Self.host, tracks: [hostSound], joins: .milliseconds(400)),
+                PlayedSource(id: Self.guest, tracks: [guestSound], joins: .milliseconds(400)),
+            ]
+            func scene(_ host: Int, _ guest: Int) -> Scene {
+                var scene = MixerHarness.scene(setup, [])
+                scene.sound.levels = [
+                    .init(source: Self.host.rawValue, gain: host), .init(source: Self.guest.rawValue, gain: guest),
+                ]
+                return scene
+            }
+            harness.commands = [
+                (.milliseconds(400), .scene(scene(50, 200))),
+                (.milliseconds(1600), .sceneChange(scene(400, 25).difference(from: scene(50, 200)))),
+            ]
+            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(2900))
+            let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
+            for (range, host, guest) in [(9600..<38_400, 0.05, 0.2), (67_200..<96_000, 0.4, 0.025)] {
+                let found = (amplitude(mixed, 1000, range), amplitude(mixed, 400, range))
+                print("gains: \(found) for \((host, guest))")
+                #expect(abs(found.0 - host) < host * 0.05 && abs(found.1 - guest) < guest * 0.05)
+            }
+            // A step in loudness would be a corner: the second difference of a smooth sum stays small.
+            let corner = (48_000..<67_200).map { index in
+                let (a, b, c) = (mixed[index - 1] ?? 0, mixed[index] ?? 0, mixed[index + 1] ?? 0)
+                return abs(a - 2 * b + c)
+            }
+            let smooth = 0.4 * pow(2 * Double.pi * 1000 / 48_000, 2) * 1.2
+            #expect(Double(corner.max() ?? 1) < smooth)
+        }
+
+        @Test("Of three, only the loudest is heard: whoever speaks, after a moment, without a click")
+        func loudest() async throws {
+            // Program seconds: alice speaks until 1.6, bob from then on; carol hums all the time.
+            let turn = 1.6
+            let voices: [(SourceID, Double, (Double) -> Double)] = [
+                (Self.host, 1000, { $0 < turn ? 0.2 : 0.002 }), (Self.guest, 400, { $0 < turn ? 0.002 : 0.2 }),
+                ("carol/camera", 2300, { _ in 0.01 }),
+            ]
+            let origin = MediaTime.milliseconds(600)
+            let setup = MixerHarness.setup(host: Self.host, videoOrigin: origin, audioOrigin: origin)
+            var harness = MixerHarness(setup: setup)
+            for (id, frequency, loudness) in voices {
+                let sound = try await TestStreams.audio(count: 170, signal: Self.tone(frequency, loudness))
+                harness.sources.append(PlayedSource(id: id, tracks: [sound], joins: .milliseconds(400)))
+            }
+            var scene = MixerHarness.scene(setup, [], heard: voices.map(\.0))
+            scene.sound.loudest = 1
+            harness.commands = [(.milliseconds(400), .scene(scene))]
+            let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3300))
+            #expect(record.failures.isEmpty)
+            let mixed = try await line(record.audio, origin: origin, rate: 48_000, channels: 2)
+            // Indices count from the origin, 0.6 s: the turn is at 48 000.
+            func heard(_ range: Range<Int>) -> [Double] { voices.map { amplitude(mixed, $0.1, range) } }
+            let before = heard(9600..<43_200)
+            let after = heard(57_600..<110_400)
+            print("loudest of three: before \(before), after \(after)")
+            #expect(abs(before[0] - 0.2) < 0.01 && before[1] < 0.0005 && before[2] < 0.0005)
+            #expect(abs(after[1] - 0.2) < 0.01 && after[0] < 0.0005 && after[2] < 0.0005)
+        }
+
         @Test("Silence stands in for whoever is not there, and packets keep coming")
         func silence() async throws {
             let setup = MixerHarness.setup(host: Self.host)
             var harness = MixerHarness(setup: setup)
             harness.commands = [
-                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host]), audible: [Self.host]))
+                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host], heard: [Self.host])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(1600))
             #expect(record.audio.frames.count >= 45)

@@ -38,7 +38,7 @@ extension RealTime {
                     joins: .milliseconds(500)),
             ]
             harness.commands = [
-                (.milliseconds(500), .scene(MixerHarness.scene(setup, [Self.host, Self.guest]), audible: []))
+                (.milliseconds(500), .scene(MixerHarness.scene(setup, [Self.host, Self.guest])))
             ]
             let record = try await harness.run(start: .milliseconds(500), end: .milliseconds(5000))
             #expect(record.failures.isEmpty)
@@ -81,15 +81,15 @@ extension RealTime {
                 setup.videoOrigin + .units(13, rate: 20), setup.videoOrigin + .units(29, rate: 20) + .milliseconds(9),
             ]
             harness.commands = [
-                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest]), audible: [])),
+                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest]))),
                 (.milliseconds(1000), .requestIDR(asked[0])), (.milliseconds(1900), .requestIDR(asked[1])),
                 (
                     joins + .milliseconds(1),
-                    .scene(MixerHarness.scene(setup, [Self.host, Self.guest, third]), audible: [])
+                    .scene(MixerHarness.scene(setup, [Self.host, Self.guest, third]))
                 ),
-                (.milliseconds(3100), .scene(MixerHarness.scene(setup, [Self.host, third]), audible: [])),
+                (.milliseconds(3100), .scene(MixerHarness.scene(setup, [Self.host, third]))),
                 (.milliseconds(3101), .ended(Self.guest)),
-                (.milliseconds(4000), .scene(MixerHarness.scene(setup, [Self.host]), audible: [])),
+                (.milliseconds(4000), .scene(MixerHarness.scene(setup, [Self.host]))),
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(5000))
             #expect(record.failures.isEmpty)
@@ -129,7 +129,7 @@ extension RealTime {
             let setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(500))
             var harness = MixerHarness(setup: setup)
             harness.sources = [PlayedSource(id: Self.host, tracks: [video], joins: .milliseconds(800))]
-            harness.commands = [(.milliseconds(800), .scene(MixerHarness.scene(setup, [Self.host]), audible: []))]
+            harness.commands = [(.milliseconds(800), .scene(MixerHarness.scene(setup, [Self.host])))]
             let record = try await harness.run(start: .milliseconds(800), end: .milliseconds(2500))
             let marks = try await marks(record.video, panes: 1)
             // What lies before the origin's time when the first picture is decoded can only be the newest.
@@ -154,7 +154,7 @@ extension RealTime {
                 PlayedSource(id: "mallory/camera", tracks: [broken], joins: .milliseconds(1000)),
             ]
             let ids: [SourceID] = [Self.host, Self.guest, "mallory/camera"]
-            harness.commands = [(.milliseconds(400), .scene(MixerHarness.scene(setup, ids), audible: ids))]
+            harness.commands = [(.milliseconds(400), .scene(MixerHarness.scene(setup, ids, heard: ids)))]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(4000))
             #expect(
                 record.failures.count == 1 && record.failures[0].hasPrefix("mallory/camera: "), "\(record.failures)")
@@ -182,7 +182,7 @@ extension RealTime {
                 PlayedSource(id: Self.guest, tracks: [guestVideo], joins: .milliseconds(400)),
             ]
             harness.commands = [
-                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest]), audible: []))
+                (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(3200))
             #expect(record.failures.isEmpty)

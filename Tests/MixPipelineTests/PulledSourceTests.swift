@@ -73,4 +73,23 @@ import Testing
         _ = source.read(audio(format: 10, withHeader: false), now: .seconds(14))
         #expect(source.status(now: .seconds(14)).error == nil)
     }
+
+    @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() {
+        var source = source()
+        #expect(!source.fact(now: .seconds(1)).isDecodable)
+        source.planned.video = false
+        for (index, item) in source.read(audio(format: 10), now: .seconds(1)).enumerated() {
+            if index == 0 {
+                _ = source.timeline.accept(
+                    .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(1),
+                    isOnAir: false)
+            }
+            _ = source.timeline.accept(item, arrival: .seconds(1), isOnAir: false)
+        }
+        #expect(source.fact(now: .seconds(1)).isDecodable && !source.fact(now: .seconds(1)).hasVideo)
+        #expect(source.status(now: .seconds(1)).state == .live && source.status(now: .seconds(1)).pictureSize == nil)
+        #expect(source.status(now: .seconds(3)).state == .stalled)
+        source.planned.video = true
+        #expect(!source.fact(now: .seconds(1)).isDecodable, "servers send sound before the first keyframe")
+    }
 }

@@ -15,6 +15,8 @@ import Testing
         var sources: [SourceID: Fact]
         var isOnAirLost = false
         var isMixerFailing = false
+        /// Panes whose stream is not shown: a camera that is off.
+        var cards: Set<SourceID> = []
         var aim: ProgramDirector.Aim
         var mixer: ProgramDirector.MixerNeed
     }
@@ -24,6 +26,7 @@ import Testing
     static let connecting = Fact(isDecodable: false, isSilent: true, hasVideo: false, isConnected: false)
     static let awaitingKeyframe = Fact(isDecodable: false, isSilent: true, hasVideo: true)
     static let sound = Fact(isDecodable: true, isSilent: false, hasVideo: false)
+    static let soundConnected = Fact(isDecodable: false, isSilent: false, hasVideo: false)
     static let a: SourceID = "alice/camera"
     static let b: SourceID = "bob/camera"
 
@@ -81,13 +84,43 @@ import Testing
             testDescription: "someone without a camera is composed, not bypassed", mode: .bypass(a),
             sources: [a: sound], aim: .mixer, mixer: .running),
         Case(
+            testDescription: "a room of cards waits for the host's sound", mode: .mix(host: a),
+            sources: [a: connecting, b: connecting], cards: [a, b], aim: .wait, mixer: .none),
+        Case(
+            testDescription: "but not for long", mode: .mix(host: a), age: 3.5,
+            sources: [a: connecting, b: connecting], cards: [a, b], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a room of cards is a mix as soon as the host's sound is there", mode: .mix(host: a),
+            sources: [a: soundConnected, b: connecting], cards: [a, b], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a bypass whose camera goes off becomes cards at once", mode: .mix(host: a),
+            onAir: .source(a), sources: [a: live], cards: [a, b], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "cards on air stay on air", mode: .mix(host: a), onAir: .mixer(1),
+            sources: [a: connecting], cards: [a, b], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "the camera is on again: back to bypass", mode: .bypass(a), onAir: .mixer(1),
+            sources: [a: live], aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "the camera is on again and its keyframe due: the cards stay", mode: .bypass(a),
+            onAir: .mixer(1), sources: [a: awaitingKeyframe], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "somebody with a card is not awaited", mode: .mix(host: a), onAir: .source(a),
+            sources: [a: live, b: connecting], cards: [b], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "no mixer works: a camera that is off is not shown in its place", mode: .mix(host: a),
+            onAir: .mixer(3), sources: [a: live, b: live], isMixerFailing: true, cards: [a], aim: .mixer,
+            mixer: .running),
+        Case(
             testDescription: "nobody: slate", mode: .slate, onAir: .source(a), sources: [:], aim: .mixer,
             mixer: .running),
     ]
 
     @Test(arguments: cases) func decides(_ expected: Case) {
         let panes = [ProgramDirectorTests.a, ProgramDirectorTests.b].map { id in
-            Pane(source: id.rawValue, user: id.user.rawValue, x: 0, y: 0, width: 360, height: 640)
+            Pane(
+                source: id.rawValue, user: id.user.rawValue, x: 0, y: 0, width: 360, height: 640,
+                isLive: !expected.cards.contains(id))
         }
         let plan = ProgramPlan(
             revision: 1, task: "auto-r", room: "r", sources: [], mode: expected.mode,

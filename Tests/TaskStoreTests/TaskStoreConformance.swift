@@ -120,6 +120,76 @@ func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomE
         }
     }
 
+    private func version(_ number: Int, of layout: String = "grid") -> NewLayoutVersion {
+        NewLayoutVersion(
+            layout: layout, number: number, at: Double(number), origin: .api,
+            content: Array("\(layout) \(number) \u{0}ü".utf8))
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func versionsOfLayoutsComeBackAsTheyWere(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            for new in [version(1), version(2), version(1, of: "solo"), version(7)] {
+                #expect(try await store.commit(StoreChange(layoutVersion: new)) == .committed)
+            }
+            #expect(
+                try await store.layoutVersions(of: "grid", limit: 2) == [version(7).version, version(2).version])
+            #expect(
+                try await store.newestLayoutVersions() == [version(7).version, version(1, of: "solo").version])
+            #expect(try await store.layoutContent(of: "grid", version: 2) == version(2).content)
+            #expect(try await store.layoutContent(of: "grid", version: 3) == nil)
+            #expect(try await store.layoutContent(of: "none", version: 1) == nil)
+            #expect(try await store.layoutVersions(of: "none", limit: 9).isEmpty)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aVersionThatIsNotNewerIsRefusedWhole(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            _ = try await store.commit(StoreChange(layoutVersion: version(2)))
+            for number in [1, 2] {
+                let late = StoreChange(room: .put(room("demo"), expected: 0), layoutVersion: version(number))
+                await #expect(throws: StoreError.conflict(document: "layout grid")) { try await store.commit(late) }
+            }
+            #expect(try await store.room("demo") == nil)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func theNewestHundredVersionsAreKept(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            _ = try await store.commit(StoreChange(layoutVersion: version(1, of: "solo")))
+            for number in 1...103 { _ = try await store.commit(StoreChange(layoutVersion: version(number))) }
+            let kept = try await store.layoutVersions(of: "grid", limit: 1000).map(\.number)
+            #expect(kept == (4...103).reversed())
+            #expect(try await store.layoutContent(of: "grid", version: 3) == nil)
+            #expect(try await store.layoutContent(of: "grid", version: 4) != nil)
+            #expect(try await store.layoutVersions(of: "solo", limit: 9).count == 1)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func eventsOfLayoutsAreNewestFirst(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let events = LayoutEvent.Kind.allCases.enumerated().map { number, kind in
+                LayoutEvent(
+                    layout: "grid", at: Double(number), kind: kind, version: number == 0 ? nil : number,
+                    message: "one\ntwo")
+            }
+            for event in events { _ = try await store.commit(StoreChange(layoutEvent: event)) }
+            #expect(try await store.layoutEvents(of: "grid", limit: 2) == Array(events.reversed().prefix(2)))
+            #expect(try await store.layoutEvents(of: "solo", limit: 2).isEmpty)
+            await store.close()
+        }
+    }
+
     @Test(arguments: StoreUnderTest.all)
     func manyWritersLoseNothing(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in

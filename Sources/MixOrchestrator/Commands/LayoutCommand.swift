@@ -5,74 +5,63 @@ import LayoutEngine
 struct LayoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "layout", abstract: "Checks layouts and shows what they do.",
-        subcommands: [Validate.self, Preview.self])
+        subcommands: [LayoutValidateCommand.self, LayoutPreviewCommand.self, LayoutGalleryCommand.self])
+}
 
-    struct Validate: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints every error of layout files.")
+/// A layout's file as somebody named it on the command line.
+struct LayoutArgument {
+    let path: String
+    let template: LayoutTemplate
 
-        @Argument(help: "Layout files.")
-        var files: [String]
-
-        func run() async throws {
-            var isGood = true
-            for file in files {
-                do {
-                    _ = try LayoutCommand.read(file)
-                    print("\(file): ok")
-                } catch {
-                    isGood = false
-                    print("\(error)")
-                }
-            }
-            guard isGood else { throw ExitCode(1) }
+    /// - Throws: `LayoutProblem` with all errors.
+    init(_ path: String) throws(LayoutProblem) {
+        self.path = path
+        let name = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+        let content: [UInt8]
+        do {
+            content = try BoundedFile.read(path, limit: LayoutFiles.longestFile)
+        } catch {
+            throw LayoutProblem(file: path, reason: "\(error)")
+        }
+        do {
+            template = try LayoutTemplate.decode(content, name: name)
+        } catch {
+            throw LayoutProblem(file: path, error)
         }
     }
 
-    struct Preview: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Draws a layout as SVG.")
+    /// Where its images are.
+    private var images: ImageFiles {
+        ImageFiles(directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+    }
 
-        @Argument(help: "Layout file.")
-        var file: String
-        @Option(help: "How many people have a picture, 0…64.")
-        var participants: Int
-        @Option(name: .shortAndLong, help: "File to write; standard output when left out.")
-        var output: String?
-        @Option(help: "Canvas, WIDTHxHEIGHT.")
-        var canvas = "720x1280"
+    /// A file that the service would leave alone.
+    var nameWarnings: [String] {
+        LayoutFiles.layout(ofFile: URL(fileURLWithPath: path).lastPathComponent) == nil
+            ? ["\(path): no room can use it: a layout is called \(LayoutFiles.nameRule), with .json behind it"] : []
+    }
 
-        func run() async throws {
-            guard 0...64 ~= participants else { throw ValidationError("--participants: expected 0…64") }
-            let sides = canvas.split(separator: "x").compactMap { Int($0) }
-            guard sides.count == 2, sides.allSatisfy({ 16...7680 ~= $0 && $0 % 2 == 0 }) else {
-                throw ValidationError("--canvas: expected WIDTHxHEIGHT, even numbers of 16…7680, found \(canvas)")
-            }
-            let template: LayoutTemplate
-            do {
-                template = try LayoutCommand.read(file)
+    /// What is wrong with its images that are files, one line each. Those of other machines are left for the service.
+    var imageWarnings: [String] {
+        localImages.compactMap { image in
+            do throws(ImageRefusal) {
+                _ = try images.read(image)
+                return nil
             } catch {
-                FileHandle.standardError.write(Data("\(error)\n".utf8))
-                throw ExitCode(1)
-            }
-            let people = (0..<participants).map { index in
-                LayoutParticipant(
-                    source: "user\(index + 1)/camera", user: "user\(index + 1)", role: index == 0 ? .host : .guest,
-                    joinOrder: index)
-            }
-            let scene = LayoutEngine.plan(
-                template, participants: people, canvas: Canvas(width: sides[0], height: sides[1], fps: 20))
-            if let output {
-                try Data(scene.svg().utf8).write(to: URL(fileURLWithPath: output))
-            } else {
-                print(scene.svg())
+                return "\(path): image \(image) \(error): the fallback is shown instead"
             }
         }
     }
 
-    private static func read(_ file: String) throws -> LayoutTemplate {
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw StartupError("\(file): cannot be read")
+    /// Its images that are files, for a picture that needs nothing else.
+    var imageData: [String: String] {
+        var data: [String: String] = [:]
+        for image in localImages {
+            guard let (bytes, header) = try? images.read(image) else { continue }
+            data[image] = "data:image/\(header.kind.rawValue);base64,\(Data(bytes).base64EncodedString())"
         }
-        let name = URL(fileURLWithPath: file).deletingPathExtension().lastPathComponent
-        return try LayoutTemplate.decode(data, name: name)
+        return data
     }
+
+    private var localImages: [String] { template.images.filter { !$0.contains("://") }.sorted() }
 }

@@ -8,6 +8,7 @@ import MixModel
 struct EventController: Sendable {
     let registry: RoomRegistry
     let parser: EventParser
+    let metrics: Metrics
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.post("v1/events", use: cloudEvents)
@@ -50,7 +51,9 @@ struct EventController: Sendable {
         }
         var counts = Counts()
         for event in events {
-            switch try await registry.owner(event.room).receive(event, at: receivedAt) {
+            let outcome = try await registry.owner(event.room).receive(event, at: receivedAt)
+            metrics.count(.events, outcome.rawValue)
+            switch outcome {
             case .accepted: counts.accepted += 1
             case .duplicate: counts.duplicate += 1
             case .stale: counts.stale += 1

@@ -1,48 +1,184 @@
 import EventSubscription
+import Foundation
+import HTTPTypes
 import Hummingbird
 import LayoutEngine
+import MixModel
+import TaskStore
 
-/// `GET /v1/layouts` and `PUT /v1/layouts/{name}`.
+/// `/v1/layouts`: what rooms can use, its versions, and changes of it.
 struct LayoutController: Sendable {
+    let directory: LayoutDirectory
     let registry: RoomRegistry
-    let layouts: LayoutDirectory
+    let store: any TaskStore
+    let layouts: Layouts
+    let images: ImageStore
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.get("v1/layouts", use: list)
+        router.get("v1/layouts/{name}", use: get)
         router.put("v1/layouts/{name}", use: put)
+        router.delete("v1/layouts/{name}", use: delete)
+        router.get("v1/layouts/{name}/versions", use: versions)
+        router.get("v1/layouts/{name}/versions/{version}", use: version)
+        router.get("v1/layouts/{name}/events", use: events)
+        router.post("v1/layouts/{name}/rollback", use: rollBack)
     }
 
+    // MARK: Reading
+
     private struct List: Encodable {
-        struct Layout: Encodable {
-            var name: String
-            var summary: String?
-        }
-        var layouts: [Layout]
+        var layouts: [LayoutView]
     }
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        await announce(layouts.refresh())
-        return jsonResponse(
-            List(layouts: layouts.names.map { List.Layout(name: $0, summary: layouts.template($0).summary) }))
+        let use = await registry.layoutUse()
+        var views = layouts.catalogue.all.compactMap { name, entry -> LayoutView? in
+            let rooms = use[name] ?? []
+            return entry.isDeleted && rooms.isEmpty ? nil : LayoutView(name, entry, rooms: rooms)
+        }
+        let automatic = LayoutLibrary.automaticName
+        views.append(LayoutView(automatic, nil, rooms: use[automatic] ?? []))
+        return jsonResponse(List(layouts: views.sorted { $0.name < $1.name }))
     }
+
+    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let (name, entry) = try known(context)
+        let content =
+            name == LayoutLibrary.automaticName ? Array(LayoutLibrary.automaticFile.utf8) : entry?.good?.content
+        var view = LayoutView(name, entry, rooms: await registry.layoutUse()[name] ?? [])
+        view.images = await images.status(of: layouts.writtenTemplate(name).images)
+        return Self.response(view, template: content)
+    }
+
+    private struct Versions: Encodable {
+        var layout: String
+        var versions: [LayoutVersionView]
+    }
+
+    @Sendable private func versions(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let name = try Self.fileName(context)
+        let inUse = layouts.entry(name)?.good?.version.number
+        let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
+        // A layout that is gone can be taken back from its versions.
+        guard !versions.isEmpty || layouts.entry(name) != nil else { throw OrchestratorError.layoutNotFound(name) }
+        return jsonResponse(
+            Versions(layout: name, versions: versions.map { LayoutVersionView($0, inUse: inUse) }))
+    }
+
+    @Sendable private func version(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let name = try Self.fileName(context)
+        let text = try context.parameters.require("version")
+        guard let number = Int(text), number > 0 else {
+            throw InputError(.invalidField, field: "version", found: "\"\(text)\"", expected: "a whole number from 1")
+        }
+        let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
+        guard let version = versions.first(where: { $0.number == number }),
+            let content = try await store.layoutContent(of: name, version: number)
+        else { throw OrchestratorError.versionNotFound(name, number) }
+        let inUse = layouts.entry(name)?.good?.version.number
+        return Self.response(LayoutVersionView(version, inUse: inUse), template: content)
+    }
+
+    private struct Events: Encodable {
+        var layout: String
+        var events: [LayoutEventView]
+    }
+
+    @Sendable private func events(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let name = try Self.fileName(context)
+        let limit = request.uri.queryParameters["limit"].flatMap { Int($0) } ?? 50
+        let events = try await store.layoutEvents(of: name, limit: min(max(limit, 1), Retention.layoutEvents))
+        guard !events.isEmpty || layouts.entry(name) != nil else { throw OrchestratorError.layoutNotFound(name) }
+        return jsonResponse(Events(layout: name, events: events.map(LayoutEventView.init)))
+    }
+
+    // MARK: Changing
 
     @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let name = try context.parameters.require("name")
-        guard LayoutDirectory.isName(name), name != LayoutLibrary.automaticName else {
-            throw InputError(
-                .invalidField, field: "name", found: "\"\(name)\"",
-                expected: "1 to 64 of a-z, A-Z, 0-9, - and _, other than \"\(LayoutLibrary.automaticName)\"")
-        }
-        let existed = layouts.contains(name)
-        let body = try await request.body.collect(upTo: BodyLimit.bytes)
-        try layouts.store(Array(body.readableBytesView), name: name)
-        await announce([name])
-        return jsonResponse(
-            List.Layout(name: name, summary: layouts.template(name).summary), status: existed ? .ok : .created)
+        let receivedAt = MonotonicClock.now()
+        let name = try Self.fileName(context)
+        let precondition = try LayoutPrecondition(request.headers)
+        let content = try await request.bytes(upTo: LayoutFiles.longestFile)
+        let template = try LayoutTemplate.decode(content, name: name)
+        let change = try await directory.put(
+            LayoutDirectory.NewLayout(
+                name: name, template: template, content: content, origin: .api, precondition: precondition,
+                receivedAt: receivedAt))
+        return await response(name, change)
     }
 
-    private func announce(_ changed: [String]) async {
-        let now = MonotonicClock.now()
-        for name in changed { await registry.layoutChanged(name, at: now) }
+    @Sendable private func rollBack(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let name = try Self.fileName(context)
+        var reader = try FieldReader(try await request.json())
+        let expected = 1...Int(Int32.max)
+        guard let version = try reader.integer("version", in: expected) else {
+            throw InputError(
+                .missingField, field: "version",
+                expected: "a version of the layout, as GET /v1/layouts/\(name)/versions lists them")
+        }
+        try reader.finish()
+        let change = try await directory.rollBack(name, to: version, try LayoutPrecondition(request.headers))
+        return await response(name, change)
+    }
+
+    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let name = try Self.fileName(context)
+        try await directory.delete(name, try LayoutPrecondition(request.headers))
+        return Response(status: .noContent)
+    }
+
+    private func response(_ name: String, _ change: LayoutDirectory.Change) async -> Response {
+        let view = LayoutView(
+            name, LayoutCatalogue.Entry(good: change.good), rooms: await registry.layoutUse()[name] ?? [])
+        return Self.response(view, template: change.good.content, status: change.isNew ? .created : .ok)
+    }
+
+    // MARK: Parts
+
+    /// The template goes out as it was written: its bytes are JSON and are put in as they are.
+    private static func response(
+        _ view: some Encodable, template: [UInt8]?, status: HTTPResponse.Status = .ok
+    ) -> Response {
+        var response = jsonResponse(view, status: status)
+        if let version = (view as? LayoutView)?.version { response.headers[.eTag] = "\"\(version)\"" }
+        guard let template else { return response }
+        var body = jsonBytes(view)
+        body.moveWriterIndex(to: body.writerIndex - 1)
+        body.writeString(",\"template\":")
+        body.writeBytes(template)
+        body.writeString("}")
+        response.body = ResponseBody(byteBuffer: body)
+        return response
+    }
+
+    /// The name of a layout that a file can have.
+    static func fileName(_ context: some RequestContext) throws -> String {
+        let name = try context.parameters.require("name")
+        guard LayoutFiles.isName(name), name != LayoutLibrary.automaticName else {
+            throw InputError(
+                .invalidField, field: "name", found: "\"\(name)\"", expected: LayoutFiles.nameRule)
+        }
+        return name
+    }
+
+    /// A layout that is there, `auto` too.
+    private func known(_ context: some RequestContext) throws -> (String, LayoutCatalogue.Entry?) {
+        let name = try context.parameters.require("name")
+        let entry = layouts.entry(name)
+        guard entry != nil || name == LayoutLibrary.automaticName else { throw OrchestratorError.layoutNotFound(name) }
+        return (name, entry)
+    }
+}
+
+extension OrchestratorError {
+    static func layoutNotFound(_ name: String) -> OrchestratorError {
+        .notFound("layout", name, cure: "make it with PUT /v1/layouts/\(name), or save \(name).json")
+    }
+
+    static func versionNotFound(_ name: String, _ version: Int) -> OrchestratorError {
+        .notFound(
+            "layout-version", "\(name), version \(version)", cure: "GET /v1/layouts/\(name)/versions lists what is kept"
+        )
     }
 }

@@ -27,10 +27,6 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         case let error as InputError: return OrchestratorError(error)
         case let error as StoreError: return OrchestratorError(error)
         case let error as LayoutError: return OrchestratorError(error)
-        case is NIOTooManyBytesError:
-            return OrchestratorError(
-                .contentTooLarge, "body-too-large", "The body is too large",
-                detail: "at most \(BodyLimit.bytes) bytes are accepted")
         case let error as HTTPError where error.status == .notFound:
             return OrchestratorError(
                 .notFound, "not-found", "There is nothing here",
@@ -94,8 +90,20 @@ func jsonResponse(_ value: some Encodable, status: HTTPResponse.Status = .ok) ->
 extension Request {
     /// The body as JSON, at most `BodyLimit.bytes`.
     func json() async throws -> JSONValue {
-        let buffer = try await body.collect(upTo: BodyLimit.bytes)
-        return try JSONValue(parsing: buffer.readableBytesView)
+        try JSONValue(parsing: try await bytes())
+    }
+
+    /// The whole body.
+    ///
+    /// - Throws: `OrchestratorError` when it is longer than `limit`.
+    func bytes(upTo limit: Int = BodyLimit.bytes) async throws -> [UInt8] {
+        do {
+            return Array(try await body.collect(upTo: limit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw OrchestratorError(
+                .contentTooLarge, "body-too-large", "The body is too large",
+                detail: "at most \(limit) bytes are accepted here")
+        }
     }
 }
 

@@ -6,7 +6,7 @@ import MixModel
 struct RoomSettingsReader: Sendable {
     var outputs: AllowList
     var defaultCanvas: Canvas
-    var layouts: LayoutDirectory
+    var layouts: Layouts
 
     /// Most outputs of one room.
     static let mostOutputs = 16

@@ -6,7 +6,7 @@ import TaskStore
 
 /// A task as the API shows it. URLs are redacted.
 struct TaskView: Encodable {
-    enum State: String, Encodable {
+    enum State: String, Encodable, CaseIterable {
         case starting, running, recovering, stopped, failed
     }
     struct Passthrough: Encodable {
@@ -160,6 +160,9 @@ extension RoomOwner {
     }
 
     /// `nil` when the room never had a task.
+    var taskState: TaskView.State? { task.document.revision > 0 ? Self.state(of: task.document).0 : nil }
+
+    /// `nil` when the room never had a task.
     func taskView() -> TaskView? {
         let machine = task.document
         guard machine.revision > 0 else { return nil }
@@ -202,7 +205,11 @@ extension RoomOwner {
             return TaskView.Passthrough(video: true, audio: true)
         case .mix:
             let reason =
-                plan?.sources.count == 1 ? "the room's policy is bypass: never" : "several streams are mixed into one"
+                switch (plan?.sources.count, plan?.sources.first?.video) {
+                case (1, false?): "the only camera is off: a card is shown"
+                case (1, _): "the room's policy is bypass: never"
+                default: "several streams are mixed into one"
+                }
             return TaskView.Passthrough(video: false, audio: false, reason: reason)
         case .slate:
             return TaskView.Passthrough(video: false, audio: false, reason: "nobody is on air: the slate is shown")

@@ -1,7 +1,7 @@
 import MixModel
 
 /// What an event did, as the answer counts it.
-enum EventOutcome: Hashable, Sendable {
+enum EventOutcome: String, Hashable, Sendable {
     case accepted, duplicate, stale
 }
 
@@ -11,20 +11,22 @@ enum RoomMessage: Sendable {
     case settings(RoomSettings, receivedAt: Int64, Reply<Void>)
     case delete(receivedAt: Int64, Reply<Void>)
     case stopTask(receivedAt: Int64, Reply<Bool>)
-    case layoutChanged(String, receivedAt: Int64)
+    /// The room's layout is another one; what to take up waits in the owner.
+    case layoutChanged
+    /// Something to be told in the timelines of the rooms that use a layout.
+    case layoutNote(String, TimelineEntry)
     case relay(TaskOwner.Report)
+}
 
-    /// Where the answer goes; answered exactly once.
-    struct Reply<Answer: Sendable>: Sendable {
-        private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
+/// Where the answer to a message goes; answered exactly once.
+struct Reply<Answer: Sendable>: Sendable {
+    private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
 
-        init(_ continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>) {
-            self.continuation = continuation
-        }
-
-        func answer(_ result: Result<Answer, OrchestratorError>) {
-            continuation.resume(returning: result)
-        }
+    init(_ continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>) {
+        self.continuation = continuation
     }
 
+    func answer(_ result: Result<Answer, OrchestratorError>) {
+        continuation.resume(returning: result)
+    }
 }

@@ -17,8 +17,7 @@ actor RoomOwner {
     /// Newest last, at most `Retention.switches`.
     private(set) var switches: [SwitchRecord]
 
-    /// Who was announced and does not come, as the relay told last.
-    private var absent: Set<SourceID> = []
+    private var sourceFacts: SourceFacts
     /// Set from the request to end the relay for a shutdown until it has ended.
     private var awaitsDrain = false
     /// Nothing is started any more.
@@ -31,6 +30,8 @@ actor RoomOwner {
     private nonisolated let taskOwner: TaskOwner
     /// Requests from outside that wait in the mailbox. Only they are bounded: a relay's report must not get lost.
     private nonisolated let waiting = Mutex(0)
+    /// The first cause since the layout was taken up last: a layout that changes faster than it is taken up waits once.
+    private nonisolated let layoutCause = Mutex<Cause?>(nil)
 
     /// Requests that may wait at once.
     static let mailboxSize = 1024
@@ -45,6 +46,7 @@ actor RoomOwner {
         self.room = room
         self.task = task ?? Versioned(TaskMachine(id: taskID, room: id), version: 0)
         self.switches = switches
+        sourceFacts = task?.document.sourceFacts ?? SourceFacts()
         self.services = services
         var logger = services.logger
         logger[metadataKey: "room"] = "\(id)"
@@ -79,13 +81,26 @@ actor RoomOwner {
         try await ask { .stopTask(receivedAt: receivedAt, $0) }
     }
 
-    /// The file of a layout changed; ignored unless the room uses it.
-    nonisolated func layoutChanged(_ name: String, at receivedAt: Int64) {
-        inbox.yield(.layoutChanged(name, receivedAt: receivedAt))
+    /// A layout changed; ignored unless the room uses it.
+    func layoutChanged(_ name: String, cause: Cause) {
+        guard layoutName == name else { return }
+        let isFirst = layoutCause.withLock { waiting in
+            defer { waiting = waiting ?? cause }
+            return waiting == nil
+        }
+        if isFirst { inbox.yield(.layoutChanged) }
     }
 
+    /// Something to be told in the task's timeline, if it is active and uses this layout.
+    nonisolated func note(_ entry: TimelineEntry, ofLayout name: String) {
+        inbox.yield(.layoutNote(name, entry))
+    }
+
+    /// `nil` when the room was neither made nor told of.
+    var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
+
     private nonisolated func ask<Answer: Sendable>(
-        _ message: (RoomMessage.Reply<Answer>) -> RoomMessage
+        _ message: (Reply<Answer>) -> RoomMessage
     ) async throws(OrchestratorError) -> Answer {
         let isRoom = waiting.withLock { count in
             guard count < Self.mailboxSize else { return false }
@@ -95,7 +110,7 @@ actor RoomOwner {
         guard isRoom else { throw .overloaded }
         defer { waiting.withLock { $0 -= 1 } }
         let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
-            let yielded = inbox.yield(message(RoomMessage.Reply(continuation)))
+            let yielded = inbox.yield(message(Reply(continuation)))
             guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
         }
         return try result.get()
@@ -154,13 +169,12 @@ actor RoomOwner {
             let cause = Cause(receivedAt: receivedAt, summary: "task deleted by API")
             let result = await store { _, task in task.stopRequested(cause: cause) }
             reply.answer(result.map { _ in wasActive })
-        case .layoutChanged(let name, let receivedAt):
-            guard services.layoutName(of: room.document) == name else { return }
-            let cause = Cause(receivedAt: receivedAt, summary: "layout \(name) changed")
-            let context = context(for: room.document)
-            await transact { room, task in
-                task.roomChanged(room, context: context, cause: cause, urgency: .immediate, now: receivedAt)
-            }
+        case .layoutChanged:
+            guard let cause = layoutCause.withLock({ $0.take() }) else { return }
+            await replan(cause, now: cause.receivedAt)
+        case .layoutNote(let name, let entry):
+            guard task.document.isActive, services.layoutName(of: room.document) == name else { return }
+            await transact { _, _ in [.record(entry)] }
         case .relay(let report):
             await handle(report)
         }
@@ -202,10 +216,10 @@ actor RoomOwner {
         case .connected(let status):
             self.status = status
             await transact { _, task in task.relayConnected(status, now: now) }
-            await takeAbsences(status, now)
+            await takeSources(status, now)
         case .status(let status):
             self.status = status
-            await takeAbsences(status, now)
+            await takeSources(status, now)
         case .switched(let record):
             switches = (switches + [record]).suffix(Retention.switches)
             let from = record.from?.rawValue ?? "nothing"
@@ -236,19 +250,18 @@ actor RoomOwner {
 
     private func context(for room: Room) -> PlanningContext {
         var context = services.context(for: room)
-        context.absent = absent
+        context.absent = sourceFacts.absent
+        context.pictureSizes = sourceFacts.pictureSizes
         return context
     }
 
-    /// Somebody who does not come must not leave a hole in the picture of the others; when they come it is theirs.
-    private func takeAbsences(_ status: RelayStatus, _ now: Int64) async {
-        let reported = Set(status.sources.filter { $0.isAbsent ?? false }.map(\.id))
-        guard reported != absent else { return }
-        let gone = reported.subtracting(absent)
-        let come = absent.subtracting(reported).intersection(status.sources.map(\.id))
-        absent = reported
-        let changes = gone.sorted().map { "\($0) does not come" } + come.sorted().map { "\($0) has come" }
-        let cause = Cause(receivedAt: now, summary: changes.joined(separator: ", "))
+    private func takeSources(_ status: RelayStatus, _ now: Int64) async {
+        guard let changes = sourceFacts.take(status) else { return }
+        await replan(Cause(receivedAt: now, summary: changes), now: now)
+    }
+
+    /// For what the room did not do itself.
+    private func replan(_ cause: Cause, now: Int64) async {
         let context = context(for: room.document)
         await transact { room, task in
             task.roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)

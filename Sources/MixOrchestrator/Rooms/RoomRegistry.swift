@@ -62,8 +62,34 @@ actor RoomRegistry: Service {
     /// Ordered by room.
     func allOwners() -> [RoomOwner] { owners.values.sorted { $0.id < $1.id } }
 
-    func layoutChanged(_ name: String, at receivedAt: Int64) {
-        for owner in owners.values { owner.layoutChanged(name, at: receivedAt) }
+    /// Has every room that uses this layout planned anew. `cause` is for timelines.
+    func layoutChanged(_ name: String, cause: Cause) async {
+        for owner in owners.values { await owner.layoutChanged(name, cause: cause) }
+    }
+
+    /// Tells something in the timelines of the tasks that use this layout.
+    func note(_ entry: TimelineEntry, ofLayout name: String) {
+        for owner in owners.values { owner.note(entry, ofLayout: name) }
+    }
+
+    /// How many rooms there are, and how many tasks in each state.
+    func census() async -> (rooms: Int, tasks: [String: Int]) {
+        var rooms = 0
+        var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
+        for owner in owners.values {
+            if await owner.layoutName != nil { rooms += 1 }
+            if let state = await owner.taskState { tasks[state.rawValue, default: 0] += 1 }
+        }
+        return (rooms, tasks)
+    }
+
+    /// The rooms that use each layout, ordered by id.
+    func layoutUse() async -> [String: [RoomID]] {
+        var use: [String: [RoomID]] = [:]
+        for owner in allOwners() {
+            if let layout = await owner.layoutName { use[layout, default: []].append(owner.id) }
+        }
+        return use
     }
 
     func run() async throws {

@@ -9,7 +9,8 @@ struct RoomServices: Sendable {
     var store: any TaskStore
     var sockets: RelaySockets
     var starter: any RelayStarting
-    var layouts: LayoutDirectory
+    var layouts: Layouts
+    var metrics: Metrics
     var logger: Logger
     /// For rooms without outputs of their own; `{room}` is replaced in the URLs.
     var defaultOutputs: [PlannedOutput]

@@ -1,23 +1,8 @@
 import GStreamerKit
 import LayoutEngine
-import MixModel
-
-/// A decoded picture of a source.
-struct SourcePicture: Sendable {
-    var frame: VideoFrame
-    /// As the source's SPS signals it.
-    var colour: ColourSignal
-}
-
-/// Everything that one frame of the canvas shows.
-struct Composition: Sendable {
-    var background: RGB
-    /// From back to front. A pane without a picture shows what is behind it.
-    var panes: [(pane: Pane, picture: SourcePicture?)]
-}
 
 /// Paints compositions: background, then the panes from back to front, each cropped, scaled, converted and placed in
-/// one pass.
+/// one pass, then what lies over them.
 ///
 /// For one thread at a time.
 final class CanvasComposer {
@@ -30,12 +15,16 @@ final class CanvasComposer {
     private let canvas: Canvas
     private let colour: CanvasColour
     private let pool: CanvasPool
+    /// Panes that shine through are drawn here first, over what is behind them, and mixed with it afterwards.
+    private var scratch: VideoFrame?
     /// With the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
 
     /// Pictures that may wait for the encoder.
     static let poolSize = 12
+    /// Compositions after which a painter that was not used is dropped: panes that move need a new one for each.
+    private static let painterAge = 8
 
     init(canvas: Canvas, colour: CanvasColour) throws(GStreamerError) {
         self.canvas = canvas
@@ -51,28 +40,97 @@ final class CanvasComposer {
     /// `nil` while every picture of the pool waits for the encoder.
     func compose(_ composition: Composition) -> VideoFrame? {
         guard let frame = pool.acquire() else { return nil }
-        let background = colour.planes(of: composition.background)
-        if !composition.panes.contains(where: { $0.picture != nil && covers($0.pane) }) {
-            frame.fill(y: background.y, u: background.u, v: background.v)
-        }
         count += 1
-        for (pane, picture) in composition.panes {
-            guard let picture, let painter = painter(pane, picture) else { continue }
-            painter.draw(picture.frame, onto: frame)
+        if !composition.panes.contains(where: covers) { drawBackground(composition, onto: frame) }
+        for pane in composition.panes where pane.pane.opacity > .zero { draw(pane, onto: frame) }
+        for layer in composition.layers {
+            layer.picture.draw(onto: frame, x: layer.x, y: layer.y, opacity: Self.weight(layer.opacity))
         }
-        if count % 64 == 0 { painters = painters.filter { count - $0.value.used < 64 } }
+        if count % Self.painterAge == 0 { painters = painters.filter { count - $0.value.used < Self.painterAge } }
         return frame
     }
 
-    private func covers(_ pane: Pane) -> Bool {
-        guard pane.fit != .contain else { return false }
-        return (pane.x, pane.y) == (0, 0) && (pane.width, pane.height) == (canvas.width, canvas.height)
+    private func drawBackground(_ composition: Composition, onto frame: VideoFrame) {
+        if let backdrop = composition.backdrop, frame.copy(whole, of: backdrop) { return }
+        fill(whole, composition.background, of: frame)
+    }
+
+    private func draw(_ pane: PaneContent, onto frame: VideoFrame) {
+        guard pane.pane.opacity < .whole else { return drawParts(pane, onto: frame) }
+        if case .nothing = pane.content { return }
+        scratch = scratch ?? (try? CanvasPool(format: format, most: 1))?.acquire()
+        guard let scratch else { return }
+        let rect = pane.pane.rect
+        scratch.copy(rect, of: frame)
+        drawParts(pane, onto: scratch)
+        frame.blend(rect, of: scratch, opacity: Self.weight(pane.pane.opacity))
+    }
+
+    private func drawParts(_ content: PaneContent, onto frame: VideoFrame) {
+        let pane = content.pane
+        switch content.content {
+        case .picture(let picture): painter(pane, picture)?.draw(picture.frame, onto: frame)
+        case .colour(let colour): fill(pane.rect, colour, of: frame)
+        case .nothing: return
+        }
+        if let border = pane.border { draw(border, of: pane.rect, onto: frame) }
+        if let label = content.label { draw(label, of: pane, onto: frame) }
+    }
+
+    private func draw(_ border: Pane.Border, of pane: VideoRect, onto frame: VideoFrame) {
+        let width = min(border.width, pane.width / 2, pane.height / 2)
+        let inner = pane.height - width * 2
+        let edges = [
+            VideoRect(x: pane.x, y: pane.y, width: pane.width, height: width),
+            VideoRect(x: pane.x, y: pane.y + pane.height - width, width: pane.width, height: width),
+            VideoRect(x: pane.x, y: pane.y + width, width: width, height: inner),
+            VideoRect(x: pane.x + pane.width - width, y: pane.y + width, width: width, height: inner),
+        ]
+        for edge in edges { fill(edge, border.colour, of: frame) }
+    }
+
+    /// At its edge of the pane; where it is larger than the pane, the side of its text stays.
+    private func draw(_ label: AlphaPicture, of pane: Pane, onto frame: VideoFrame) {
+        guard let style = pane.label else { return }
+        let size = (width: min(label.width, pane.width), height: min(label.height, pane.height))
+        let free = label.width - size.width
+        let column =
+            switch style.side {
+            case .left: 0
+            case .centre: free / 4 * 2
+            case .right: free / 2 * 2
+            }
+        let y = style.edge == .top ? pane.y : pane.y + (pane.height - size.height) / 2 * 2
+        label.draw(
+            onto: frame, x: pane.x, y: y,
+            part: VideoRect(x: column, y: 0, width: size.width, height: size.height))
+    }
+
+    private func fill(_ rect: VideoRect, _ colour: RGB, of frame: VideoFrame) {
+        let (y, u, v) = self.colour.planes(of: colour)
+        frame.fill(rect, y: y, u: u, v: v)
+    }
+
+    private var whole: VideoRect { VideoRect(x: 0, y: 0, width: canvas.width, height: canvas.height) }
+
+    private static func weight(_ opacity: UnitFraction) -> Int { Int((opacity.value * 256).rounded()) }
+
+    /// Whether nothing behind it is seen.
+    private func covers(_ content: PaneContent) -> Bool {
+        guard content.pane.opacity == .whole, content.pane.rect == whole else { return false }
+        return switch content.content {
+        case .picture: content.pane.fit != .contain
+        case .colour: true
+        case .nothing: false
+        }
     }
 
     private func painter(_ pane: Pane, _ picture: SourcePicture) -> PanePainter? {
         var source = picture.frame.format
         source.fps = .init(0)
-        source.colorimetry = colour.colorimetry(of: picture.colour, width: source.width, height: source.height)
+        source.colorimetry =
+            picture.colour.map { colour.colorimetry(of: $0, width: source.width, height: source.height) }
+            ?? colour.canvas
         guard let placement = PanePlacement(pane, picture: source, canvas: canvas) else { return nil }
         let key = PainterKey(format: source, placement: placement)
         if let known = painters[key]?.painter {
@@ -84,4 +142,9 @@ final class CanvasComposer {
         painters[key] = (made, count)
         return made
     }
+}
+
+extension Pane {
+    /// In pixels of the canvas.
+    var rect: VideoRect { VideoRect(x: x, y: y, width: width, height: height) }
 }

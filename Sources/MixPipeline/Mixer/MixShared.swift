@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import MixModel
 import Synchronization
 
@@ -18,6 +19,9 @@ final class MixShared: Sendable {
 
     /// Program time.
     var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now - programStart) }
+
+    /// Seconds since 1970 at program time 0, by the clock on the wall as it stands.
+    var epoch: Double { Date().timeIntervalSince1970 - now.inSeconds }
 
     /// Looks without waking anybody.
     func look<Result: Sendable>(_ body: (inout MixState) -> Result) -> Result {

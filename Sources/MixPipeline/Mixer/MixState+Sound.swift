@@ -1,3 +1,4 @@
+import LayoutEngine
 import MixModel
 import ProgramSplicer
 
@@ -35,14 +36,15 @@ extension MixState {
 
     /// The next 1024 samples, if they can be made. They count as made: ask once.
     mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
-        guard let started, let audible = scene?.audible else { return .wait(until: nil) }
+        guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
         let index = nextSound
         let end = (index + 1) * frameLength
         let endTime = time(ofSound: index + 1)
         let deadline = max(endTime + soundPatience, started + Patience.start)
         var waitsUntil = MediaTime(nanoseconds: .min)
         var isLive = false
-        for id in audible {
+        for level in sound.levels {
+            let id = SourceID(level.source)
             guard let source = sources[id], source.fedSound != nil, !source.hasEnded else {
                 if index == 0 { waitsUntil = max(waitsUntil, started + Patience.firstFrame) }
                 continue
@@ -57,32 +59,52 @@ extension MixState {
         }
         waitsUntil = max(waitsUntil, isLive ? endTime - Patience.early : endTime)
         if waitsUntil > now { return .wait(until: waitsUntil) }
-        return .make(mix(index, audible: audible))
+        return .make(mix(index, sound))
     }
 
-    private mutating func mix(_ index: Int64, audible: Set<SourceID>) -> SoundJob {
+    private mutating func mix(_ index: Int64, _ scene: SceneSound) -> SoundJob {
         let time = time(ofSound: index)
         let range = index * frameLength..<(index + 1) * frameLength
+        let targets = targets(scene, range)
         var sum = [Float](repeating: 0, count: Int(frameLength) * setup.channels)
         var voices = 0
+        var loudest: Float = 0
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
-            let target: Float = audible.contains(id) ? 1 : 0
+            let target = targets[id] ?? 0
             // Whoever is there at the start, and the host at any time, is heard from the first sample on.
             let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
             if gain > 0 || target > 0 {
-                if source.sound.mix(range, into: &sum, gain: gain, to: target) { voices += 1 }
+                if source.sound.mix(range, into: &sum, gain: gain, to: target) {
+                    voices += 1
+                    loudest = max(loudest, gain, target)
+                }
             }
             source.gain = target
+            source.isAudible = targets[id] != nil
             source.sound.discard(before: range.upperBound)
             sources[id] = source
         }
         // One voice alone passes as it is, like in its bypass.
-        if voices > 1 { Loudness.softClip(&sum) }
+        if voices > 1 || loudest > 1 { Loudness.softClip(&sum) }
         if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
             soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
         }
         nextSound = index + 1
         return SoundJob(time: time, samples: sum)
+    }
+
+    /// How loud each source of the scene shall be at the end of `range`: 0 where others are louder.
+    private mutating func targets(_ scene: SceneSound, _ range: Range<Int64>) -> [SourceID: Float] {
+        var gains = Dictionary(
+            scene.levels.map { (SourceID($0.source), Float($0.gain) / 100) }, uniquingKeysWith: { first, _ in first })
+        guard let most = scene.loudest else { return gains }
+        var powers: [SourceID: Float] = [:]
+        for (id, gain) in gains {
+            if let source = sources[id] { powers[id] = source.sound.power(range) * gain * gain }
+        }
+        let heard = voices.choose(powers, most: most)
+        for id in powers.keys where !heard.contains(id) { gains[id] = 0 }
+        return gains
     }
 }

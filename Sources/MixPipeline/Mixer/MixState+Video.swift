@@ -18,24 +18,32 @@ extension MixState {
         source.pictures[time] = picture
         source.dropPictures()
         source.lastPicture = now
+        source.isStalled = false
         sources[id] = source
     }
 
     /// The next frame of the canvas, if it can be made. The frame counts as made: ask once.
-    mutating func nextVideo(now: MediaTime) -> Step<VideoJob> {
+    ///
+    /// - Parameter epoch: Seconds since 1970 at program time 0, for clocks.
+    mutating func nextVideo(now: MediaTime, epoch: Double) -> Step<VideoJob> {
         guard let started else { return .wait(until: nil) }
         let tick = nextTick
         let time = time(ofTick: tick)
-        applyWantedScene(tick: time, now: now)
-        guard let scene else { return .wait(until: nil) }
+        let clock = Int((epoch + time.inSeconds).rounded(.down))
+        applyWantedScene(at: time, now: now, clock: clock)
+        guard let player else { return .wait(until: nil) }
         if tick > 0, now - time > Patience.hopeless {
             skip(to: now)
-            return nextVideo(now: now)
+            return nextVideo(now: now, epoch: epoch)
         }
         let deadline = max(time + Patience.normal, started + Patience.start)
         var waitsUntil: MediaTime?
         var isLive = false
-        for pane in scene.scene.panes {
+        if tick == 0, isAwaitingGraphics(of: player.scene, now: now, clock: clock, waitingSince: started) {
+            waitsUntil = started + Patience.scene
+        }
+        let scene = player.picture(at: tick)
+        for pane in scene.panes where pane.isLive {
             guard let source = sources[SourceID(pane.source)], let fed = source.fedVideo, !source.hasEnded else {
                 // The first frame on air should already show everyone.
                 if tick == 0, sources[SourceID(pane.source)]?.fedSound == nil {
@@ -56,7 +64,7 @@ extension MixState {
         }
         waitsUntil = max(waitsUntil, isLive ? time - Patience.early : time)
         if let waitsUntil, waitsUntil > now { return .wait(until: waitsUntil) }
-        return .make(commit(tick: tick, time: time, scene: scene.scene))
+        return .make(commit(tick: tick, time: time, scene: scene, now: now, clock: clock))
     }
 
     /// The machine is too slow: leaves frames out rather than be ever later.
@@ -69,18 +77,21 @@ extension MixState {
         }
     }
 
-    private mutating func commit(tick: Int64, time: MediaTime, scene: Scene) -> VideoJob {
-        var shown: [SourceID: SourcePicture] = [:]
+    private mutating func commit(
+        tick: Int64, time: MediaTime, scene: Scene, now: MediaTime, clock: Int
+    ) -> VideoJob {
+        var chosen: [SourceID: SourcePicture] = [:]
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
-            let chosen =
+            let pts =
                 switch source.sampler.choice(tick: time) {
                 case .frame(let pts): Optional(pts)
                 case .pending(let newest): newest
                 }
-            source.sampler.commit(tick: time, shown: chosen)
-            shown[id] = chosen.flatMap { source.pictures[$0] }
+            source.sampler.commit(tick: time, shown: pts)
+            chosen[id] = pts.flatMap { source.pictures[$0] }
             source.dropPictures()
+            if let last = source.lastPicture, now - last > Patience.stall { source.isStalled = true }
             sources[id] = source
         }
         if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {
@@ -88,10 +99,11 @@ extension MixState {
         }
         let isIDR = idrTicks.remove(tick) != nil
         nextTick = tick + 1
-        let panes = scene.panes.map { ($0, shown[SourceID($0.source)]) }
-        return VideoJob(
-            tick: tick, time: time,
-            composition: Composition(background: scene.canvas.background, panes: panes), isIDR: isIDR)
+        let composition = compose(scene, tick: tick, chosen: chosen, now: now, clock: clock)
+        forgetEnded(shown: scene)
+        player?.settle(at: nextTick)
+        if nextTick % 64 == 0 { shelf.sweep(unusedSince: tick) }
+        return VideoJob(tick: tick, time: time, composition: composition, isIDR: isIDR)
     }
 
     private func max(_ left: MediaTime?, _ right: MediaTime) -> MediaTime {

@@ -20,8 +20,17 @@ struct MixState: Sendable {
         static let start = MediaTime.milliseconds(400)
         /// At the start, for sources of the scene that have not been given a frame.
         static let firstFrame = MediaTime.milliseconds(100)
-        /// A new scene, for new sources that are working through a GOP of the past.
+        /// A new scene, for new sources that are working through a GOP of the past and for graphics.
         static let scene = MediaTime.milliseconds(250)
+        /// A source that has nothing to show for so long will hardly have it for the new scene: its card is drawn.
+        static let card = MediaTime.milliseconds(100)
+        /// At the start, for cards of people who are still connecting: mostly nobody sees the mix yet, and drawing the
+        /// first card takes the processor from the decoders.
+        static let firstCard = MediaTime.milliseconds(1000)
+        /// A source without a picture for so long has stalled and gives way to its fallback. Longer than a network's
+        /// hiccup, a reconnect of the relay and the key frame after it mostly take: its last frame is better than a card
+        /// that flashes up.
+        static let stall = MediaTime.milliseconds(3000)
         /// A decoder that is fed for so long without a result is given up.
         static let decoder = MediaTime.milliseconds(3000)
         /// Pictures that are later than this are left out.
@@ -38,16 +47,22 @@ struct MixState: Sendable {
 
     struct WantedScene {
         var scene: Scene
-        var audible: Set<SourceID>
         var since: MediaTime
     }
 
     let setup: MixerSetup
     var sources: [SourceID: MixSource] = [:]
-    private(set) var scene: WantedScene?
-    private(set) var wanted: WantedScene?
+    /// What is on the canvas; `nil` before the first scene.
+    var player: ScenePlayer?
+    /// What was told and waits for its people and its graphics.
+    var wanted: WantedScene?
     /// When the first scene arrived.
-    private(set) var started: MediaTime?
+    var started: MediaTime?
+    var shelf = GraphicShelf()
+    /// The graphics of each source's pane in the frame made last, and in the one before the scene changed.
+    var drawn: [String: PaneGraphics] = [:]
+    var drawnBefore: [String: PaneGraphics] = [:]
+    var voices: LoudestVoices
 
     var nextTick: Int64 = 0
     var nextSound: Int64 = 0
@@ -56,24 +71,16 @@ struct MixState: Sendable {
     var soundGrid = GridFollower(deadband: .milliseconds(1), step: MediaTime(nanoseconds: 200_000))
     var soundPatience = Patience.normal
 
-    init(setup: MixerSetup) { self.setup = setup }
+    init(setup: MixerSetup) {
+        self.setup = setup
+        voices = LoudestVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+    }
 
     var interval: MediaTime { .units(1, rate: setup.canvas.fps) }
 
     /// Program time of a frame of the canvas.
     func time(ofTick tick: Int64) -> MediaTime {
         setup.videoOrigin + videoGrid.offset + .units(tick, rate: setup.canvas.fps)
-    }
-
-    mutating func show(_ scene: Scene, audible: [SourceID], at now: MediaTime) {
-        let new = WantedScene(scene: scene, audible: Set(audible), since: now)
-        if started == nil {
-            started = now
-            self.scene = new
-        } else {
-            // Not restarting the wait keeps a burst of scenes from holding back the first.
-            wanted = WantedScene(scene: scene, audible: Set(audible), since: wanted?.since ?? now)
-        }
     }
 
     mutating func requestIDR(at time: MediaTime) {
@@ -83,15 +90,19 @@ struct MixState: Sendable {
         idrTicks.insert(max(tick, nextTick))
     }
 
-    /// The source as it is, or as it begins.
-    func source(_ id: SourceID) -> MixSource {
-        sources[id]
-            ?? MixSource(
-                sampler: FrameSampler(
-                    interval: interval, firstTick: time(ofTick: nextTick), isHost: id == setup.host),
-                sound: PCMTimeline(
-                    sampleRate: setup.sampleRate, channels: setup.channels, isHost: id == setup.host,
-                    start: nextSound * Int64(AudioEncoder.samplesPerFrame)))
+    /// The source has a stream to come, perhaps after another that is over.
+    mutating func begin(_ id: SourceID) {
+        let old = sources[id]
+        guard old == nil || old?.hasEnded == true else { return }
+        sources[id] = MixSource(
+            sampler: FrameSampler(
+                interval: interval, firstTick: time(ofTick: nextTick), isHost: id == setup.host),
+            sound: PCMTimeline(
+                sampleRate: setup.sampleRate, channels: setup.channels, isHost: id == setup.host,
+                start: nextSound * Int64(AudioEncoder.samplesPerFrame)))
+        // What it showed stays until there is something new.
+        sources[id]?.lastShown = old?.lastShown
+        sources[id]?.isStalled = old?.isStalled ?? false
     }
 
     /// A frame of the source goes to its decoder.
@@ -118,32 +129,6 @@ struct MixState: Sendable {
         case .audio: sources[id]?.fedSound = nil
         }
     }
-
-    /// The source is over. What it showed stays until the next scene, if it is shown at all.
-    mutating func end(_ id: SourceID) {
-        let isShown = [scene, wanted].contains { $0?.scene.panes.contains { $0.source == id.rawValue } ?? false }
-        if isShown { sources[id]?.hasEnded = true } else { sources[id] = nil }
-    }
-
-    /// Replaces the scene by the one wanted as soon as everybody new in it has a picture for this tick.
-    mutating func applyWantedScene(tick: MediaTime, now: MediaTime) {
-        guard let wanted else { return }
-        let shown = Set(scene?.scene.panes.map(\.source) ?? [])
-        let isReady = wanted.scene.panes.allSatisfy { pane in
-            guard !shown.contains(pane.source), let source = sources[SourceID(pane.source)], source.fedVideo != nil,
-                !source.hasEnded
-            else { return true }
-            switch source.sampler.choice(tick: tick) {
-            case .frame: return true
-            case .pending(let newest): return newest.map { $0 > tick - Patience.normal - interval } ?? false
-            }
-        }
-        guard isReady || now - wanted.since >= Patience.scene else { return }
-        scene = wanted
-        self.wanted = nil
-        let named = Set(wanted.scene.panes.map { SourceID($0.source) }).union(wanted.audible)
-        sources = sources.filter { !$0.value.hasEnded || named.contains($0.key) }
-    }
 }
 
 /// One source inside a mix.
@@ -155,8 +140,10 @@ struct MixSource {
     /// How much later than its timestamps the sound is heard: as much as the pictures are shown later, so that lips
     /// and sound stay together. A splice to this source's bypass moves it by the same amount.
     private(set) var soundDelay = MediaTime.zero
-    /// Loudness that was last reached, 0…1; `nil` before the first frame of the mix that could have contained it.
+    /// Loudness that was last reached, 0…4; `nil` before the first frame of the mix that could have contained it.
     var gain: Float?
+    /// The scene lets it be heard.
+    var isAudible = false
     /// When the first frame of a track came from the relay.
     var fedVideo: MediaTime?
     var fedSound: MediaTime?
@@ -164,10 +151,14 @@ struct MixSource {
     var lastPicture: MediaTime?
     var lastSound: MediaTime?
     var hasEnded = false
+    /// Its fallback is shown until it delivers again.
+    var isStalled = false
+    /// The last picture that was shown of it, while it was live.
+    var lastShown: SourcePicture?
 
     /// Follows the phase of the pictures as long as nobody hears the source.
     mutating func alignSound() {
-        guard let phase = sampler.phase, !sampler.isHost, gain ?? 0 == 0 else { return }
+        guard let phase = sampler.phase, !sampler.isHost, !isAudible, gain ?? 0 == 0 else { return }
         guard (soundDelay + phase).magnitude > .milliseconds(1) else { return }
         soundDelay = -phase
         sound.restart()

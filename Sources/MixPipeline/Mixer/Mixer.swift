@@ -53,6 +53,7 @@ private final class MixerWorker: @unchecked Sendable {
         var shared: MixShared
         var video: VideoEncoder
         var audio: AudioEncoder
+        var artist: GraphicArtist
         var loop: TickLoop
     }
     private struct DecoderKey: Hashable {
@@ -84,8 +85,10 @@ private final class MixerWorker: @unchecked Sendable {
         let shared = running.shared
         switch command {
         case .start: break
-        case .scene(let scene, let audible):
-            shared.change { [now = shared.now] in $0.show(scene, audible: audible, at: now) }
+        case .scene(let scene):
+            shared.change { [now = shared.now] in $0.show(scene, at: now) }
+        case .sceneChange(let difference):
+            shared.change { [now = shared.now] in $0.change(difference, at: now) }
         case .configuration(let source, let configuration):
             configure(source, configuration, running)
         case .frame(let source, let frame):
@@ -117,9 +120,11 @@ private final class MixerWorker: @unchecked Sendable {
             try await video.start()
             try await audio.start()
         }
-        let loop = TickLoop(shared: shared, video: video, audio: audio, report: report)
+        let artist = GraphicArtist(shared: shared, easel: Easel(canvas: setup.canvas, colour: colour), report: report)
+        let loop = TickLoop(shared: shared, video: video, audio: audio, artist: artist, report: report)
         loop.start { try CanvasComposer(canvas: setup.canvas, colour: colour) }
-        return Running(setup: setup, shared: shared, video: video, audio: audio, loop: loop)
+        return Running(
+            setup: setup, shared: shared, video: video, audio: audio, artist: artist, loop: loop)
     }
 
     private func configure(_ id: SourceID, _ configuration: CodecConfiguration, _ running: Running) {
@@ -127,10 +132,7 @@ private final class MixerWorker: @unchecked Sendable {
         guard decoders[key]?.configuration != configuration else { return }
         discard(key)
         let shared = running.shared
-        shared.change { state in
-            if state.sources[id]?.hasEnded == true { state.sources[id] = nil }
-            state.sources[id] = state.source(id)
-        }
+        shared.change { $0.begin(id) }
         let output = DecoderOutput(
             picture: { time, picture in
                 shared.change { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }
@@ -181,6 +183,7 @@ private final class MixerWorker: @unchecked Sendable {
         running.loop.stop()
         for key in Array(decoders.keys) { discard(key) }
         try? waiting {
+            await running.artist.stop()
             await running.video.tearDown()
             await running.audio.tearDown()
         }

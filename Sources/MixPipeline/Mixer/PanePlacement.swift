@@ -29,21 +29,24 @@ struct PanePlacement: Hashable {
         case .cover:
             if pictureShape > paneShape {
                 source.width = Self.even(Double(picture.height) * paneShape / pixel, most: picture.width)
-                source.x = (picture.width - source.width) / 4 * 2
+                source.x = Self.offset(picture.width - source.width, pane.align.column)
             } else {
                 source.height = Self.even(Double(picture.width) * pixel / paneShape, most: picture.height)
-                source.y = (picture.height - source.height) / 4 * 2
+                source.y = Self.offset(picture.height - source.height, pane.align.row)
             }
         case .contain:
             if pictureShape > paneShape {
                 destination.height = Self.even(Double(pane.width) / pictureShape, most: pane.height)
-                destination.y += (pane.height - destination.height) / 4 * 2
+                destination.y += Self.offset(pane.height - destination.height, pane.align.row)
             } else {
                 destination.width = Self.even(Double(pane.height) * pictureShape, most: pane.width)
-                destination.x += (pane.width - destination.width) / 4 * 2
+                destination.x += Self.offset(pane.width - destination.width, pane.align.column)
             }
         }
     }
+
+    /// None, half or all of the free pixels, even.
+    static func offset(_ free: Int, _ place: Int) -> Int { free * place / 4 * 2 }
 
     /// The even number nearest to `value`, at least 2; `most` itself, though it be odd, where that is near.
     private static func even(_ value: Double, most: Int) -> Int {

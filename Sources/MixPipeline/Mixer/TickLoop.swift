@@ -8,17 +8,19 @@ final class TickLoop: Sendable {
     private let shared: MixShared
     private let video: VideoEncoder
     private let audio: AudioEncoder
+    private let artist: GraphicArtist
     private let report: @Sendable (MixerReport) -> Void
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
 
     init(
-        shared: MixShared, video: VideoEncoder, audio: AudioEncoder,
+        shared: MixShared, video: VideoEncoder, audio: AudioEncoder, artist: GraphicArtist,
         report: @escaping @Sendable (MixerReport) -> Void
     ) {
         self.shared = shared
         self.video = video
         self.audio = audio
+        self.artist = artist
         self.report = report
     }
 
@@ -65,7 +67,11 @@ final class TickLoop: Sendable {
                 wake = until
             }
             if unpainted == nil {
-                switch shared.look({ [now = shared.now] state in state.nextVideo(now: now) }) {
+                let (step, hasOrders) = shared.look { [now = shared.now, epoch = shared.epoch] state in
+                    (state.nextVideo(now: now, epoch: epoch), state.shelf.hasOrders)
+                }
+                if hasOrders { artist.ring() }
+                switch step {
                 case .make(let job): unpainted = job
                 case .wait(let until): wake = [wake, until].compactMap { $0 }.min()
                 }

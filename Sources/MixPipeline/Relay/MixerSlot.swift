@@ -11,7 +11,6 @@ struct MixerSlot {
     private(set) var scene: Scene?
     /// What it told before it ended, or why it was killed.
     var failure: String?
-    private var audible: [SourceID] = []
     private var sources: Set<SourceID> = []
 
     init(generation: Int, process: MixerProcess) {
@@ -27,12 +26,11 @@ struct MixerSlot {
         process.send(.start(setup))
     }
 
-    /// Shows `scene` from the next frame on.
-    mutating func show(_ scene: Scene, audible: [SourceID]) {
-        guard isRunning, scene != self.scene || audible != self.audible else { return }
+    /// Shows `scene` from the next frame on. The mixer is told what is different from the one before.
+    mutating func show(_ scene: Scene) {
+        guard isRunning, scene != self.scene else { return }
+        process.send(self.scene.map { .sceneChange(scene.difference(from: $0)) } ?? .scene(scene))
         self.scene = scene
-        self.audible = audible
-        process.send(.scene(scene, audible: audible))
     }
 
     /// Replays what a decoder needs to begin with this source.

@@ -126,7 +126,8 @@ struct PulledSource {
 
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {
         ProgramDirector.SourceFact(
-            isDecodable: timeline.isDecodable(at: now) && !isUnsupported, isSilent: isSilent(now: now),
+            isDecodable: timeline.isDecodable(at: now, expectsVideo: planned.video) && !isUnsupported,
+            isSilent: isSilent(now: now),
             hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
             isSettled: timeline.clock.isSettled(at: now))
     }
@@ -140,13 +141,19 @@ struct PulledSource {
             } else if timeline.lastArrival == nil {
                 .connecting
             } else {
-                isSilent(now: now) ? .stalled : .live
+                isStalled(now: now) ? .stalled : .live
             }
         let isOverdue =
             state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
         return SourceStatus(
             id: planned.id, state: state, error: error ?? (isOverdue ? PulledSource.nothingCame : nil),
-            isAbsent: isAbsent(now: now))
+            isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize)
+    }
+
+    /// Silence as operators see it: while the camera is off, sound is all that is due.
+    private func isStalled(now: MediaTime) -> Bool {
+        guard isSilent(now: now) else { return false }
+        return planned.video || timeline.lastAudio.map { now - $0 > PulledSource.silence } ?? true
     }
 
     /// What operators have not been told yet: a new error, or that the source is well again.

@@ -20,11 +20,13 @@ extension Relay {
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision.mixer, scene: scene, now: now)
         if let mixer, mixer.isRunning {
-            self.mixer?.show(scene, audible: plan.sources.filter(\.audio).map(\.id))
+            let shown = opening(of: scene) ?? scene
+            // Before the scene: it finds everybody decoding, and waits for their pictures.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
-            if mixer.fits(plan.scene.canvas) { sceneOnAir = scene }
+            self.mixer?.show(shown)
+            if mixer.fits(plan.scene.canvas) { sceneOnAir = shown }
         }
         switch decision.aim {
         case .wait: break
@@ -36,6 +38,13 @@ extension Relay {
         }
         retireMixers(need: decision.mixer, now: now)
         ticker.setPace(isCalm(now: now) ? .calm : .quick)
+    }
+
+    /// What a mixer shows until it takes over from one person's bypass: that person alone. The way to the scene begins
+    /// when viewers see it, and with what they saw before. `nil` where scenes are cut.
+    private func opening(of scene: Scene) -> Scene? {
+        guard case .source(let source) = splicer.onAir, scene.transition.duration > 0 else { return nil }
+        return scene.opening(with: source)
     }
 
     /// True in a bypass that goes its way: packets and messages bring about all that can happen next.
@@ -176,6 +185,8 @@ extension Relay {
             if splicer.onAir == slot.feed, outgoingMixer != nil { reconsider() }
         case .report(.sourceFailed(let source, let reason)):
             note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
+        case .report(.note(let code, let message)):
+            note(code: code, message)
         case .report(.failed(let reason)):
             // It ends now; its end is what is told, once and with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }

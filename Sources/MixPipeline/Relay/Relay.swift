@@ -140,13 +140,15 @@ public actor Relay {
         let feed = Feed.source(id)
         for item in items {
             let isCopied = splicer.onAir == feed
-            let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.shows(id) ?? false
+            let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
             let events = sources[id]?.timeline.accept(
                 item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied)
             for event in events ?? [] {
                 switch event {
                 case .configuration(let configuration):
                     logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
+                    // A layout may go by the shape of the pictures.
+                    if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     mixer?.configure(id, configuration)
                 case .discontinuity:
@@ -234,5 +236,20 @@ public actor Relay {
 }
 
 extension Scene {
-    func shows(_ source: SourceID) -> Bool { panes.contains { $0.source == source.rawValue } }
+    /// Whether viewers see or hear it.
+    func uses(_ source: SourceID) -> Bool {
+        panes.contains { $0.source == source.rawValue } || sound.levels.contains { $0.source == source.rawValue }
+    }
+
+    /// One of the people of this scene alone, over the whole canvas, like a bypass of theirs; `nil` if they are not seen
+    /// in it. Everybody is heard.
+    func opening(with source: SourceID) -> Scene? {
+        guard var pane = panes.first(where: { $0.source == source.rawValue && $0.isLive }) else { return nil }
+        (pane.x, pane.y, pane.width, pane.height) = (0, 0, canvas.width, canvas.height)
+        pane.fit = .cover
+        pane.opacity = .whole
+        pane.border = nil
+        pane.label = nil
+        return Scene(canvas: canvas, background: background, panes: [pane], sound: sound)
+    }
 }

@@ -91,6 +91,18 @@ public struct PCMTimeline: Sendable {
         return true
     }
 
+    /// Mean square of the samples of `range`, all channels together; what is not held counts as silence.
+    public func power(_ range: Range<Int64>) -> Float {
+        guard let end, !range.isEmpty else { return 0 }
+        let low = max(range.lowerBound, start)
+        let high = min(range.upperBound, end)
+        guard low < high else { return 0 }
+        let held = Int(low - start) * channels..<Int(high - start) * channels
+        var sum: Float = 0
+        for index in held { sum += samples[index] * samples[index] }
+        return sum / Float(range.count * channels)
+    }
+
     /// The mix has passed this index: what lies before it is no longer held, nor accepted.
     public mutating func discard(before index: Int64) {
         guard index > start else { return }

@@ -1,0 +1,224 @@
+/// Takes an object apart key by key and notes every issue instead of stopping at the first.
+struct JSONObjectReader {
+    let path: String
+    let position: JSONPosition
+    private var members: [String: JSONMember] = [:]
+    private var keys: [JSONMember] = []
+    private var known: [String] = []
+    private var missing: [(key: String, expected: String)] = []
+
+    /// `nil`, with an issue, when the node is no object.
+    init?(_ node: JSONNode, path: String, issues: inout [LayoutIssue]) {
+        self.path = path
+        position = node.position
+        guard case .object(let all) = node.value else {
+            issues.append(LayoutIssue(node, path, expected: "an object"))
+            return nil
+        }
+        for member in all {
+            if let first = members[member.key] {
+                issues.append(
+                    LayoutIssue(
+                        path: JSONPath.member(member.key, of: path), at: member.keyPosition, found: "the key again",
+                        expected: "it once (first on line \(first.keyPosition.line))"))
+            } else {
+                members[member.key] = member
+                keys.append(member)
+            }
+        }
+    }
+
+    func has(_ key: String) -> Bool { members[key] != nil }
+
+    /// Whether somebody wrote `false`, where that switches something off.
+    mutating func isFalse(_ key: String) -> Bool {
+        if case .boolean(false) = optional(key)?.value { return true }
+        return false
+    }
+
+    func path(of key: String) -> String { JSONPath.member(key, of: path) }
+
+    /// Of the key's value; of the object while the key is missing.
+    func position(of key: String) -> JSONPosition { members[key]?.node.position ?? position }
+
+    /// The value of a key that may be missing.
+    mutating func optional(_ key: String) -> JSONNode? {
+        known.append(key)
+        return members[key]?.node
+    }
+
+    /// The value of a key that must be there; `finish` notes its absence.
+    mutating func required(_ key: String, expected: String) -> JSONNode? {
+        if let node = optional(key) { return node }
+        missing.append((key, expected))
+        return nil
+    }
+
+    /// Notes every key that nobody asked for, and every one that was asked for in vain. Call it last.
+    func finish(issues: inout [LayoutIssue]) {
+        let allowed = Set(known)
+        let unknown = keys.filter { !allowed.contains($0.key) }
+        let words = allowed.sorted()
+        let expected = unknown.isEmpty ? "" : JSONPath.list(words)
+        let unused = words.filter { members[$0] == nil }
+        var meant: Set<String> = []
+        for (index, member) in unknown.enumerated() {
+            let nearest = index < Self.mostCompared ? Spelling.nearest(to: member.key, in: unused) : nil
+            if let nearest { meant.insert(nearest) }
+            issues.append(
+                LayoutIssue(
+                    path: self.path(of: member.key), at: member.keyPosition, found: "an unknown key",
+                    expected: expected, suggestion: nearest.map(JSONNode.quoted)))
+        }
+        // A misspelt key is one mistake, and the unknown key tells it better.
+        for (key, expected) in missing where !meant.contains(key) {
+            issues.append(LayoutIssue(path: self.path(of: key), at: position, found: "nothing", expected: expected))
+        }
+    }
+
+    /// Looking for what somebody meant costs time; a file with more unknown keys than this is no slip of the finger.
+    private static let mostCompared = 64
+}
+
+// MARK: - Typed values
+extension JSONObjectReader {
+    /// What stands where an image may.
+    static let imageReference =
+        "an http or https URL, or a path inside the layouts directory such as \"images/logo.png\""
+
+    /// - Parameter other: What else may stand there, for the message.
+    mutating func object(_ key: String, or other: String? = nil, issues: inout [LayoutIssue]) -> JSONObjectReader? {
+        guard let node = optional(key) else { return nil }
+        guard case .object = node.value else {
+            issues.append(
+                LayoutIssue(node, path(of: key), expected: "an object" + (other.map { " or \($0)" } ?? "")))
+            return nil
+        }
+        return JSONObjectReader(node, path: path(of: key), issues: &issues)
+    }
+
+    /// The elements of an array that may be missing.
+    mutating func array(
+        _ key: String, of things: String, atMost limit: Int, issues: inout [LayoutIssue]
+    ) -> [JSONNode] {
+        guard let node = optional(key) else { return [] }
+        if case .array(let elements) = node.value, elements.count <= limit { return elements }
+        issues.append(LayoutIssue(node, path(of: key), expected: "an array of at most \(limit) \(things)"))
+        return []
+    }
+
+    mutating func boolean(_ key: String, issues: inout [LayoutIssue]) -> Bool? {
+        guard let node = optional(key) else { return nil }
+        if case .boolean(let value) = node.value { return value }
+        issues.append(LayoutIssue(node, path(of: key), expected: "true or false"))
+        return nil
+    }
+
+    mutating func colour(_ key: String, issues: inout [LayoutIssue]) -> RGB? {
+        guard let node = optional(key) else { return nil }
+        if case .string(let text) = node.value, let colour = RGB(hex: text) { return colour }
+        issues.append(LayoutIssue(node, path(of: key), expected: TemplateDecoder.colour))
+        return nil
+    }
+
+    /// A reference to an image; whether it can be had is for others to find out.
+    mutating func image(_ key: String, issues: inout [LayoutIssue]) -> String? {
+        guard let node = optional(key) else { return nil }
+        if case .string(let text) = node.value, ImageReference.isValid(text) { return text }
+        issues.append(LayoutIssue(node, path(of: key), expected: Self.imageReference))
+        return nil
+    }
+
+    mutating func number(_ key: String, in range: ClosedRange<Double>, issues: inout [LayoutIssue]) -> Double? {
+        guard let node = optional(key) else { return nil }
+        if case .number(let number) = node.value, range.contains(number) { return number }
+        let limits = "\(JSONNode.text(of: range.lowerBound)) to \(JSONNode.text(of: range.upperBound))"
+        issues.append(LayoutIssue(node, path(of: key), expected: "a number from \(limits)"))
+        return nil
+    }
+
+    mutating func text(_ key: String, issues: inout [LayoutIssue]) -> String? {
+        guard let node = optional(key) else { return nil }
+        guard case .string(let text) = node.value, !text.isEmpty, text.utf8.count <= 256 else {
+            issues.append(LayoutIssue(node, path(of: key), expected: "a text of 1 to 256 bytes"))
+            return nil
+        }
+        return text
+    }
+
+    mutating func integer(
+        _ key: String, in range: ClosedRange<Int>, isEven: Bool = false, issues: inout [LayoutIssue]
+    ) -> Int? {
+        guard let node = optional(key) else { return nil }
+        if case .number(let number) = node.value, let value = Int(exactly: number), range.contains(value),
+            !isEven || value.isMultiple(of: 2)
+        {
+            return value
+        }
+        let kind = isEven ? "an even whole number" : "a whole number"
+        issues.append(
+            LayoutIssue(
+                node, path(of: key), expected: "\(kind) from \(range.lowerBound) to \(range.upperBound)"))
+        return nil
+    }
+
+    mutating func fraction(
+        _ key: String, in range: ClosedRange<Double>, issues: inout [LayoutIssue]
+    ) -> UnitFraction? {
+        number(key, in: range, issues: &issues).map { UnitFraction($0) }
+    }
+
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, of _: Choice.Type, issues: inout [LayoutIssue]
+    ) -> Choice? where Choice.RawValue == String {
+        guard let node = optional(key) else { return nil }
+        let allowed = Choice.allCases.map(\.rawValue)
+        guard case .string(let text) = node.value else {
+            issues.append(LayoutIssue(node, path(of: key), expected: JSONPath.list(allowed)))
+            return nil
+        }
+        if let choice = Choice(rawValue: text) { return choice }
+        issues.append(
+            LayoutIssue(
+                node, path(of: key), expected: JSONPath.list(allowed),
+                suggestion: Spelling.nearest(to: text, in: allowed).map(JSONNode.quoted)))
+        return nil
+    }
+}
+
+/// How places and choices are written in issues.
+enum JSONPath {
+    static func member(_ key: String, of path: String) -> String {
+        let isPlain = key.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        return isPlain && !key.isEmpty ? "\(path).\(key)" : "\(path)[\(JSONNode.quoted(key))]"
+    }
+
+    /// `"a", "b" or "c"`.
+    static func list(_ words: [String]) -> String {
+        let quoted = words.map(JSONNode.quoted)
+        guard let last = quoted.last, quoted.count > 1 else { return quoted.first ?? "nothing" }
+        return quoted.dropLast().joined(separator: ", ") + " or \(last)"
+    }
+}
+
+extension LayoutIssue {
+    init(
+        path: String, at position: JSONPosition, found: String, expected: String, suggestion: String? = nil
+    ) {
+        self.init(
+            path: path, line: position.line, column: position.column, found: found, expected: expected,
+            suggestion: suggestion)
+    }
+
+    init(_ node: JSONNode, _ path: String, expected: String, suggestion: String? = nil) {
+        self.init(
+            path: path, at: node.position, found: node.summary, expected: expected, suggestion: suggestion)
+    }
+}

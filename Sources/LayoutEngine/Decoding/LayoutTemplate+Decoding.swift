@@ -1,0 +1,36 @@
+extension LayoutTemplate {
+    /// More issues than these are counted, not told: nobody reads them, and answers stay small.
+    static let mostIssues = 200
+
+    /// Reads a layout file.
+    ///
+    /// - Parameters:
+    ///   - bytes: JSON in UTF-8, at most 256 KiB.
+    ///   - name: The file's name without `.json`.
+    /// - Throws: Every issue of the file at once, at most 200; a file that is no JSON has one, where reading stopped.
+    public static func decode(_ bytes: some Sequence<UInt8>, name: String) throws(LayoutError) -> LayoutTemplate {
+        let root: JSONNode
+        do {
+            root = try JSONParser.parse(Array(bytes))
+        } catch {
+            let issue = LayoutIssue(
+                path: "$", at: error.position, found: error.found, expected: error.expected)
+            throw LayoutError(layout: name, issues: [issue])
+        }
+        var decoder = TemplateDecoder()
+        let template = decoder.template(root, name: name)
+        guard let template, decoder.issues.isEmpty else {
+            var inFileOrder = decoder.issues.enumerated().sorted {
+                ($0.element.line, $0.element.column, $0.offset) < ($1.element.line, $1.element.column, $1.offset)
+            }.map(\.element)
+            if inFileOrder.count > mostIssues, let first = inFileOrder.dropFirst(mostIssues).first {
+                let more = LayoutIssue(
+                    path: first.path, at: JSONPosition(line: first.line, column: first.column),
+                    found: "\(inFileOrder.count - mostIssues) more issues from here on", expected: "none")
+                inFileOrder = inFileOrder.prefix(mostIssues) + [more]
+            }
+            throw LayoutError(layout: name, issues: inFileOrder)
+        }
+        return template
+    }
+}

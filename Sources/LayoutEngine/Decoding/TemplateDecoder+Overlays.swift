@@ -1,0 +1,89 @@
+// MARK: - Overlays
+extension TemplateDecoder {
+    private static let kinds = ["image", "text", "clock"]
+
+    mutating func overlays(_ parent: inout JSONObjectReader) -> [OverlayTemplate]? {
+        let elements = parent.array("overlays", of: "overlays", atMost: LayoutEngine.mostOverlays, issues: &issues)
+        guard parent.has("overlays") else { return nil }
+        return elements.enumerated().compactMap { index, element in
+            overlay(element, "\(parent.path(of: "overlays"))[\(index)]", id: "overlay-\(index + 1)")
+        }
+    }
+
+    private mutating func overlay(_ node: JSONNode, _ path: String, id: String) -> OverlayTemplate? {
+        guard var reader = JSONObjectReader(node, path: path, issues: &issues) else { return nil }
+        let given = Self.kinds.filter(reader.has)
+        guard let kind = given.first, given.count == 1 else {
+            issues.append(
+                LayoutIssue(
+                    path: path, at: node.position,
+                    found: given.isEmpty ? "an overlay of nothing" : given.joined(separator: " and "),
+                    expected: "exactly one of \"image\", \"text\" and \"clock\""))
+            return nil
+        }
+        let isAnchored = !["x", "y", "width", "height"].contains(where: reader.has)
+        let place = isAnchored ? anchor(&reader) : area(&reader).map { .area($0) }
+        if !isAnchored, reader.has("place"), let place = reader.optional("place") {
+            issues.append(
+                LayoutIssue(
+                    path: reader.path(of: "place"), at: place.position, found: "a place beside a rectangle",
+                    expected: "one of the two"))
+        }
+        let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) ?? .whole
+        let content: OverlayTemplate.Content? =
+            switch kind {
+            case "image": imageContent(&reader, place, isAnchored)
+            case "text":
+                reader.text("text", issues: &issues).flatMap { text in .text(text, style(&reader, isAnchored)) }
+            default: clock(&reader, isAnchored)
+            }
+        if content == nil, kind == "text" { _ = style(&reader, isAnchored) }
+        reader.finish(issues: &issues)
+        guard let place, let content else { return nil }
+        return OverlayTemplate(id: id, place: place, opacity: opacity, content: content)
+    }
+
+    private mutating func anchor(_ reader: inout JSONObjectReader) -> OverlayTemplate.Place? {
+        let words = JSONPath.list(Pane.Alignment.allCases.map(\.rawValue))
+        let isThere = reader.required("place", expected: "\(words), or x, y, width and height") != nil
+        let place = isThere ? reader.choice("place", of: Pane.Alignment.self, issues: &issues) : nil
+        let margin = reader.fraction("margin", in: Self.lengths, issues: &issues) ?? UnitFraction(0.02)
+        return place.map { .at($0, margin: margin) }
+    }
+
+    private mutating func imageContent(
+        _ reader: inout JSONObjectReader, _ place: OverlayTemplate.Place?, _ isAnchored: Bool
+    ) -> OverlayTemplate.Content? {
+        let image = reader.image("image", issues: &issues)
+        guard isAnchored else {
+            let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) ?? .centre
+            return image.map { .image($0, align: align) }
+        }
+        let size = reader.fraction("size", in: 0.02...1, issues: &issues) ?? OverlayTemplate.defaultImageSize
+        guard case .at(let align, _) = place else { return nil }
+        return image.map { .image($0, align: align, size: size) }
+    }
+
+    private mutating func clock(_ reader: inout JSONObjectReader, _ isAnchored: Bool) -> OverlayTemplate.Content? {
+        let format = reader.choice("clock", of: Overlay.ClockFormat.self, issues: &issues)
+        let offset = reader.integer("utcOffset", in: -840...840, issues: &issues) ?? 0
+        let style = style(&reader, isAnchored)
+        return format.map { .clock($0, utcOffset: offset, style) }
+    }
+
+    private mutating func style(_ reader: inout JSONObjectReader, _ isAnchored: Bool) -> OverlayTemplate.Style {
+        var style = OverlayTemplate.Style()
+        if let size = reader.fraction("size", in: 0.01...0.2, issues: &issues) { style.size = size }
+        if let colour = reader.colour("color", issues: &issues) { style.colour = colour }
+        if let isBold = reader.boolean("bold", issues: &issues) { style.isBold = isBold }
+        style.background = reader.colour("background", issues: &issues)
+        if let opacity = reader.fraction("backgroundOpacity", in: 0...1, issues: &issues) {
+            style.backgroundOpacity = opacity
+        }
+        // A rectangle as large as its text has no room to align it in.
+        if !isAnchored, let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) {
+            style.align = align
+        }
+        return style
+    }
+}

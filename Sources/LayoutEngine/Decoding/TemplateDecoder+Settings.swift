@@ -1,0 +1,166 @@
+// MARK: - What arrangements, panes and the rest share
+extension TemplateDecoder {
+    /// Everything but gap and margin, which some places do not have.
+    mutating func settings(_ reader: inout JSONObjectReader, over defaults: ArrangementSettings) -> ArrangementSettings
+    {
+        var settings = defaults
+        settings.style = style(&reader, over: defaults.style) ?? defaults.style
+        if let omits = reader.boolean("omitAudioOnly", issues: &issues) { settings.omitsAudioOnly = omits }
+        if let transition = transition(&reader) { settings.transition = transition }
+        if let sound = sound(&reader) { settings.sound = sound }
+        if let overlays = overlays(&reader) { settings.overlays = overlays }
+        return settings
+    }
+
+    mutating func lengths(_ reader: inout JSONObjectReader, into settings: inout ArrangementSettings) {
+        if let gap = reader.fraction("gap", in: Self.lengths, issues: &issues) { settings.gap = gap }
+        if let margin = reader.fraction("margin", in: Self.lengths, issues: &issues) { settings.margin = margin }
+    }
+
+    /// `nil` when nothing of it is written.
+    mutating func style(_ reader: inout JSONObjectReader, over defaults: PaneStyle) -> PaneStyle? {
+        var style = defaults
+        if let fit = reader.choice("fit", of: Pane.Fit.self, issues: &issues) { style.fit = fit }
+        if let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) { style.align = align }
+        if let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) { style.opacity = opacity }
+        border(&reader, &style)
+        label(&reader, &style)
+        fallback(&reader, &style)
+        return ["fit", "align", "opacity", "border", "label", "fallback"].contains(where: reader.has) ? style : nil
+    }
+
+    private mutating func border(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
+        if parent.isFalse("border") {
+            style.border = nil
+            return
+        }
+        guard var reader = parent.object("border", or: "false", issues: &issues) else { return }
+        var border = style.border ?? PaneStyle.BorderStyle()
+        if let width = reader.fraction("width", in: 0...0.05, issues: &issues) { border.width = width }
+        if let colour = reader.colour("color", issues: &issues) { border.colour = colour }
+        reader.finish(issues: &issues)
+        style.border = border
+    }
+
+    private mutating func label(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
+        if parent.isFalse("label") {
+            style.label = nil
+            return
+        }
+        guard var reader = parent.object("label", or: "false", issues: &issues) else { return }
+        var label = style.label ?? PaneStyle.LabelStyle()
+        if let edge = reader.choice("edge", of: Label.Edge.self, issues: &issues) { label.edge = edge }
+        if let side = reader.choice("side", of: Label.Side.self, issues: &issues) { label.side = side }
+        if let size = reader.fraction("size", in: 0.01...0.2, issues: &issues) { label.size = size }
+        if let colour = reader.colour("color", issues: &issues) { label.colour = colour }
+        if let background = reader.colour("background", issues: &issues) { label.background = background }
+        if let opacity = reader.fraction("backgroundOpacity", in: 0...1, issues: &issues) {
+            label.backgroundOpacity = opacity
+        }
+        reader.finish(issues: &issues)
+        style.label = label
+    }
+
+    private mutating func fallback(_ parent: inout JSONObjectReader, _ style: inout PaneStyle) {
+        guard var reader = parent.object("fallback", issues: &issues) else { return }
+        if let fallback = fallback("cameraOff", &reader) { style.fallback.cameraOff = fallback }
+        if let fallback = fallback("absent", &reader) { style.fallback.absent = fallback }
+        if let fallback = fallback("stalled", &reader) { style.fallback.stalled = fallback }
+        reader.finish(issues: &issues)
+    }
+
+    private enum FallbackWord: String, CaseIterable {
+        case lastFrame = "last-frame"
+        case card, nothing
+    }
+
+    private mutating func fallback(_ key: String, _ parent: inout JSONObjectReader) -> Pane.Fallback? {
+        guard let node = parent.optional(key) else { return nil }
+        let words = FallbackWord.allCases.map(\.rawValue)
+        let expected = "\(JSONPath.list(words)), or {\"image\": …}"
+        switch node.value {
+        case .string(let text):
+            switch FallbackWord(rawValue: text) {
+            case .lastFrame: return .lastFrame
+            case .card: return .card
+            case .nothing: return .nothing
+            case nil:
+                issues.append(
+                    LayoutIssue(
+                        node, parent.path(of: key), expected: expected,
+                        suggestion: Spelling.nearest(to: text, in: words).map(JSONNode.quoted)))
+                return nil
+            }
+        case .object:
+            guard var reader = JSONObjectReader(node, path: parent.path(of: key), issues: &issues) else { return nil }
+            let isThere = reader.required("image", expected: JSONObjectReader.imageReference) != nil
+            let image = isThere ? reader.image("image", issues: &issues) : nil
+            reader.finish(issues: &issues)
+            return image.map { .image($0) }
+        default:
+            issues.append(LayoutIssue(node, parent.path(of: key), expected: expected))
+            return nil
+        }
+    }
+
+    private mutating func transition(_ parent: inout JSONObjectReader) -> Transition? {
+        guard let node = parent.optional("transition") else { return nil }
+        let path = parent.path(of: "transition")
+        if case .string(let word) = node.value {
+            if word == "cut" { return .cut }
+            issues.append(
+                LayoutIssue(
+                    node, path, expected: "\"cut\", or {\"duration\": …, \"easing\": …}",
+                    suggestion: Spelling.nearest(to: word, in: ["cut"]).map(JSONNode.quoted)))
+            return nil
+        }
+        guard case .object = node.value else {
+            issues.append(LayoutIssue(node, path, expected: "\"cut\", or {\"duration\": …, \"easing\": …}"))
+            return nil
+        }
+        guard var reader = JSONObjectReader(node, path: path, issues: &issues) else { return nil }
+        let isTimed =
+            reader.required("duration", expected: "milliseconds, a whole number from 0 to 5000") != nil
+        let duration = isTimed ? reader.integer("duration", in: 0...5000, issues: &issues) : nil
+        let easing = reader.choice("easing", of: Transition.Easing.self, issues: &issues)
+        reader.finish(issues: &issues)
+        return duration.map { Transition(duration: $0, easing: easing ?? .easeInOut) }
+    }
+}
+
+// MARK: - Sound
+extension TemplateDecoder {
+    private static let mostGains = 64
+
+    private mutating func sound(_ parent: inout JSONObjectReader) -> SoundTemplate? {
+        guard var reader = parent.object("audio", issues: &issues) else { return nil }
+        var sound = SoundTemplate()
+        sound.loudest = reader.integer("loudest", in: 1...LayoutEngine.mostPanes, issues: &issues)
+        let elements = reader.array("gains", of: "gains", atMost: Self.mostGains, issues: &issues)
+        for (index, element) in elements.enumerated() {
+            let path = "\(reader.path(of: "gains"))[\(index)]"
+            if let gain = gain(element, path) { sound.gains.append(gain) }
+        }
+        reader.finish(issues: &issues)
+        return sound
+    }
+
+    private mutating func gain(_ node: JSONNode, _ path: String) -> SoundTemplate.Gain? {
+        guard var reader = JSONObjectReader(node, path: path, issues: &issues) else { return nil }
+        let selector = selector(&reader)
+        let factor = reader.number("gain", in: 0...4, issues: &issues)
+        let isMuted = reader.boolean("mute", issues: &issues)
+        reader.finish(issues: &issues)
+        guard reader.has("gain") != reader.has("mute") else {
+            issues.append(
+                LayoutIssue(
+                    path: path, at: node.position,
+                    found: reader.has("gain") ? "gain and mute" : "neither gain nor mute",
+                    expected: "exactly one of \"gain\" and \"mute\""))
+            return nil
+        }
+        let percent = isMuted.map { $0 ? 0 : 100 } ?? factor.map { Int(($0 * 100).rounded()) }
+        guard let selector, let percent else { return nil }
+        return SoundTemplate.Gain(of: selector, percent: percent)
+    }
+}

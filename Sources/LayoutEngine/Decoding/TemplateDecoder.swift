@@ -1,0 +1,124 @@
+/// Reads the parts of a template. A part that is wrong leaves an issue and a harmless value, so that the rest is
+/// checked too.
+struct TemplateDecoder {
+    var issues: [LayoutIssue] = []
+    /// The sides of the canvas where the file fixes both: what pixels are shares of.
+    var pixels: (width: Int, height: Int)?
+
+    /// People beyond this are no sensible limit of a rule.
+    static let mostPeople = 1000
+    static let mostArrangements = 32
+    static let lengths = 0...0.25
+    static let colour = "a colour like \"#1A2B3C\""
+
+    var orientation: Condition.Orientation? {
+        pixels.map { Condition.Orientation(width: $0.width, height: $0.height) }
+    }
+
+    /// `nil` only together with an issue.
+    mutating func template(_ node: JSONNode, name: String) -> LayoutTemplate? {
+        guard var reader = JSONObjectReader(node, path: "$", issues: &issues) else { return nil }
+        _ = reader.optional("$schema")
+        let summary = reader.text("description", issues: &issues)
+        let canvas = canvas(&reader)
+        if let width = canvas.width, let height = canvas.height { pixels = (width, height) }
+        var settings = settings(&reader, over: ArrangementSettings())
+        lengths(&reader, into: &settings)
+        var arrangements: [Arrangement] = []
+        let expected = "an array of 1 to \(Self.mostArrangements) arrangements"
+        if let node = reader.required("arrangements", expected: expected) {
+            if case .array(let elements) = node.value, 1...Self.mostArrangements ~= elements.count {
+                for (index, element) in elements.enumerated() {
+                    let path = "$.arrangements[\(index)]"
+                    guard let arrangement = arrangement(element, path, settings) else { continue }
+                    noteUnreachable(arrangement, after: arrangements, element, path)
+                    arrangements.append(arrangement)
+                }
+            } else {
+                issues.append(LayoutIssue(node, "$.arrangements", expected: expected))
+            }
+        }
+        reader.finish(issues: &issues)
+        return LayoutTemplate(
+            name: name, summary: summary, canvas: canvas, arrangements: arrangements, settings: settings)
+    }
+
+    private mutating func canvas(_ parent: inout JSONObjectReader) -> CanvasOverride {
+        guard var reader = parent.object("canvas", issues: &issues) else { return CanvasOverride() }
+        var canvas = CanvasOverride(
+            width: reader.integer("width", in: 16...7680, isEven: true, issues: &issues),
+            height: reader.integer("height", in: 16...7680, isEven: true, issues: &issues),
+            fps: reader.integer("fps", in: 1...60, issues: &issues),
+            background: reader.colour("background", issues: &issues))
+        let image = reader.image("image", issues: &issues)
+        let fit = reader.choice("imageFit", of: Pane.Fit.self, issues: &issues)
+        if let image { canvas.backdrop = Scene.Backdrop(image: image, fit: fit ?? .cover) }
+        if reader.has("imageFit"), !reader.has("image") {
+            issues.append(
+                LayoutIssue(
+                    path: reader.path(of: "imageFit"), at: reader.position(of: "imageFit"),
+                    found: "\"imageFit\" without an image",
+                    expected: "\"image\" beside it"))
+        }
+        reader.finish(issues: &issues)
+        return canvas
+    }
+
+    private mutating func arrangement(
+        _ node: JSONNode, _ path: String, _ defaults: ArrangementSettings
+    ) -> Arrangement? {
+        guard var reader = JSONObjectReader(node, path: path, issues: &issues) else { return nil }
+        let condition = condition(&reader)
+        var settings = settings(&reader, over: defaults)
+        let placement: Arrangement.Placement?
+        if reader.has("panes"), !reader.has("algorithm") {
+            let inherited = settings
+            // Gaps and margins are between panes that an algorithm places.
+            (settings.gap, settings.margin) = (.zero, .zero)
+            placement = panes(&reader, inherited)
+        } else {
+            lengths(&reader, into: &settings)
+            notePanesBesideAlgorithm(&reader)
+            let algorithm = algorithm(&reader, orPanes: true)
+            placement = algorithm.map { .algorithm($0.algorithm, featured: $0.featured) }
+        }
+        reader.finish(issues: &issues)
+        noteContradiction(condition, settings, reader)
+        return placement.map { Arrangement(when: condition, placement: $0, settings: settings) }
+    }
+
+    private mutating func notePanesBesideAlgorithm(_ reader: inout JSONObjectReader) {
+        for key in ["panes", "rest"] where reader.has(key) {
+            guard let node = reader.optional(key), reader.has("algorithm") else { continue }
+            issues.append(
+                LayoutIssue(
+                    path: reader.path(of: key), at: node.position, found: "\(key) beside an algorithm",
+                    expected: key == "panes" ? "one of the two" : "\"rest\" only beside \"panes\""))
+        }
+    }
+
+    /// What cannot hold is a slip of the pen.
+    private mutating func noteContradiction(
+        _ condition: Condition, _ settings: ArrangementSettings, _ reader: JSONObjectReader
+    ) {
+        let found = condition.contradiction(omitsAudioOnly: settings.omitsAudioOnly, canvas: orientation)
+        guard let found else { return }
+        issues.append(
+            LayoutIssue(
+                path: reader.path(of: "when"), at: reader.position(of: "when"), found: found,
+                expected: "a condition that can hold"))
+    }
+
+    /// An arrangement that those before it leave nothing to is a mistake in the order of the file.
+    private mutating func noteUnreachable(
+        _ arrangement: Arrangement, after earlier: [Arrangement], _ node: JSONNode, _ path: String
+    ) {
+        let isTaken = arrangement.when.isCovered(
+            by: earlier, omitsAudioOnly: arrangement.settings.omitsAudioOnly, canvas: orientation)
+        guard isTaken else { return }
+        issues.append(
+            LayoutIssue(
+                path: path, at: node.position, found: "an arrangement that those before it always win over",
+                expected: "a condition that they do not cover"))
+    }
+}

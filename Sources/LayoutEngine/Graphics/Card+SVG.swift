@@ -1,0 +1,66 @@
+extension Card {
+    /// The card as an SVG picture of this size in pixels: initials in a circle and the name, on the card's colour.
+    ///
+    /// The name stands below the circle, on wide and low cards beside it; where it could not be read there is only the
+    /// circle. A name without letters gives a silhouette instead of initials. Total: sides below 1 count as 1. Well-formed
+    /// whatever the name contains; the same card gives the same text.
+    public func svg(width: Int, height: Int) -> String {
+        let (width, height) = (SVG.side(width), SVG.side(height))
+        return SVG.document(width: width, height: height, drawing(width: width, height: height))
+    }
+
+    /// Without the surrounding document.
+    func drawing(width: Int, height: Int) -> String {
+        let ground = SVG.rectangle(width: width, height: height, fill: "\(colour)")
+        let shorter = min(width, height)
+        let isBeside = width >= height * 2 && height < 120
+        let size = isBeside ? height * 3 / 10 : min(max(shorter / 10, Self.smallest), max(height / 9, Self.smallest))
+        let text = TextLines(
+            size: size, width: isBeside ? width - height * 5 / 4 - size : width - size
+        ).shortened(name)
+        guard size >= Self.smallest, !text.isEmpty, isBeside || shorter >= 72, text != "…" else {
+            return ground + badge(x: width * 5, y: height * 5, radius: shorter * 7 / 2)
+        }
+        if isBeside {
+            let radius = height * 7 / 2
+            let baseline = height * 5 + size * 36 / 10
+            return ground + badge(x: height * 6, y: height * 5, radius: radius)
+                + SVG.text(text, x: height * 21 / 2, baseline: baseline, size: size, fill: .white, anchor: .start)
+        }
+        // Circle, gap and name are centred together.
+        let radius = min(shorter * 9 / 4, (height * 10 - size * 22) * 9 / 20)
+        let gap = size * 6
+        let top = (height * 10 - radius * 2 - gap - size * 8) / 2
+        return ground + badge(x: width * 5, y: top + radius, radius: radius)
+            + SVG.text(
+                text, x: width * 5, baseline: top + radius * 2 + gap + size * 7, size: size, fill: .white)
+    }
+
+    /// Letters below this many pixels cannot be read in a video.
+    private static let smallest = 11
+
+    /// The circle with the initials; all lengths in tenths of a pixel.
+    private func badge(x: Int, y: Int, radius: Int) -> String {
+        let circle = """
+            <circle cx="\(SVG.decimal(tenths: x))" cy="\(SVG.decimal(tenths: y))" r="\(SVG.decimal(tenths: radius))" \
+            fill="\(colour.mixed(with: .white, UnitFraction(0.2)))"/>
+            """
+        let size = radius * 8 / 100
+        let letters = TextLines(size: max(size, 1), isBold: true, width: radius * 2 / 10).shortened(initials)
+        guard size >= 1 else { return circle }
+        guard !letters.isEmpty, letters != "…" else { return circle + silhouette(x: x, y: y, radius: radius) }
+        return circle
+            + SVG.text(letters, x: x, baseline: y + size * 36 / 10, size: size, fill: .white, isBold: true)
+    }
+
+    /// Head and shoulders.
+    private func silhouette(x: Int, y: Int, radius: Int) -> String {
+        let (left, right) = (SVG.decimal(tenths: x - radius / 2), SVG.decimal(tenths: x + radius / 2))
+        let (bend, base) = (SVG.decimal(tenths: radius / 2), SVG.decimal(tenths: y + radius * 11 / 20))
+        return """
+            <circle cx="\(SVG.decimal(tenths: x))" cy="\(SVG.decimal(tenths: y - radius / 4))" \
+            r="\(SVG.decimal(tenths: radius * 3 / 10))" fill="#FFFFFF"/>\
+            <path d="M\(left) \(base)A\(bend) \(bend) 0 0 1 \(right) \(base)Z" fill="#FFFFFF"/>
+            """
+    }
+}

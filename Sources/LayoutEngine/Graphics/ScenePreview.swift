@@ -1,0 +1,132 @@
+/// Draws a scene without its streams.
+struct ScenePreview {
+    var scene: Scene
+    var images: [String: String]
+    var time: Int
+
+    /// What the drawings refer to; once a document.
+    static let definitions = """
+        <defs>\
+        <linearGradient id="light" x2="0" y2="1"><stop stop-color="#FFFFFF" stop-opacity="0.16"/>\
+        <stop offset="1" stop-color="#000000" stop-opacity="0.28"/></linearGradient>\
+        <pattern id="stripes" width="24" height="24" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">\
+        <rect width="24" height="24" fill="#3A414B"/><rect width="12" height="24" fill="#454D58"/></pattern>\
+        </defs>
+        """
+
+    /// One line for the background, each pane and each overlay.
+    var drawing: String {
+        let (width, height) = (SVG.side(scene.canvas.width), SVG.side(scene.canvas.height))
+        var lines = [SVG.rectangle(width: width, height: height, fill: "\(scene.canvas.background)")]
+        if let backdrop = scene.background {
+            lines.append(
+                image(
+                    backdrop.image, backdrop.fit, .centre, Rectangle(x: 0, y: 0, width: width, height: height)))
+        }
+        lines += scene.panes.map(pane)
+        lines += scene.overlays.map(overlay)
+        return lines.joined(separator: "\n")
+    }
+
+    private func pane(_ pane: Pane) -> String {
+        let (width, height) = (SVG.side(pane.width), SVG.side(pane.height))
+        let whole = Rectangle(x: 0, y: 0, width: width, height: height)
+        var parts: [String] = []
+        if pane.isLive {
+            parts.append(camera(pane, width, height))
+        } else {
+            switch pane.fallback {
+            // There is no last picture in a preview, as there is none for somebody who never had one.
+            case .card, .lastFrame: parts.append(pane.card.drawing(width: width, height: height))
+            case .image(let name): parts.append(image(name, pane.fit, pane.align, whole))
+            case .nothing: return ""
+            }
+        }
+        if let border = pane.border {
+            let line = min(max(border.width, 1), min(width, height))
+            parts.append(
+                """
+                <rect x="\(SVG.decimal(tenths: line * 5))" y="\(SVG.decimal(tenths: line * 5))" \
+                width="\(width - line)" height="\(height - line)" fill="none" stroke="\(border.colour)" \
+                stroke-width="\(line)"/>
+                """)
+        }
+        if let label = pane.label {
+            parts.append(
+                SVG.nested(
+                    x: 0, y: label.edge == .top ? 0 : height - label.height, width: width, height: label.height,
+                    viewWidth: width, viewHeight: label.height, label.drawing(width: width)))
+        }
+        return placed(
+            Rectangle(x: pane.x, y: pane.y, width: width, height: height), pane.opacity, parts.joined())
+    }
+
+    /// Somebody in front of a camera: a silhouette behind the name.
+    private func camera(_ pane: Pane, _ width: Int, _ height: Int) -> String {
+        let shorter = min(width, height)
+        let size = max(shorter / 9, 1)
+        let lines = TextLines(size: size, width: width - size)
+        let name = pane.card.name.isEmpty ? pane.user : pane.card.name
+        let details = TextLines(size: max(size * 2 / 3, 1), width: width - size)
+        let (middle, radius) = (width * 5, shorter * 19 / 10)
+        return SVG.rectangle(width: width, height: height, fill: "\(pane.card.colour)")
+            + SVG.rectangle(width: width, height: height, fill: "url(#light)")
+                + """
+                <g fill="#FFFFFF" fill-opacity="0.13">\
+                <circle cx="\(SVG.decimal(tenths: middle))" cy="\(SVG.decimal(tenths: height * 10 - radius * 31 / 10))" \
+                r="\(SVG.decimal(tenths: radius))"/>\
+                <ellipse cx="\(SVG.decimal(tenths: middle))" cy="\(SVG.decimal(tenths: height * 10))" \
+                rx="\(SVG.decimal(tenths: radius * 2))" ry="\(SVG.decimal(tenths: radius * 19 / 10))"/></g>
+                """
+            + SVG.text(
+                lines.shortened(name), x: middle, baseline: height * 5, size: size, fill: .white, isBold: true)
+            + SVG.text(
+                details.shortened("\(pane.width)×\(pane.height) \(pane.fit.rawValue)"), x: middle,
+                baseline: height * 5 + size * 10, size: details.size, fill: .white, opacity: UnitFraction(0.8))
+    }
+
+    private func overlay(_ overlay: Overlay) -> String {
+        let (width, height) = (SVG.side(overlay.width), SVG.side(overlay.height))
+        let body =
+            if case .image(let name, let align) = overlay.content {
+                image(name, .contain, align, Rectangle(x: 0, y: 0, width: width, height: height))
+            } else {
+                overlay.drawing(time: time) ?? ""
+            }
+        return placed(Rectangle(x: overlay.x, y: overlay.y, width: width, height: height), overlay.opacity, body)
+    }
+
+    private func placed(_ rectangle: Rectangle, _ opacity: UnitFraction, _ body: String) -> String {
+        let picture = SVG.nested(
+            x: rectangle.x, y: rectangle.y, width: rectangle.width, height: rectangle.height,
+            viewWidth: rectangle.width, viewHeight: rectangle.height, body)
+        return opacity == .whole ? picture : "<g\(SVG.attribute("opacity", opacity))>\(picture)</g>"
+    }
+
+    /// The image where the caller gave it, or else stripes with its name.
+    private func image(
+        _ name: String, _ fit: Pane.Fit, _ align: Pane.Alignment, _ place: Rectangle
+    ) -> String {
+        if let data = images[name], data.hasPrefix("data:image/") {
+            let columns = ["xMin", "xMid", "xMax"]
+            let rows = ["YMin", "YMid", "YMax"]
+            let ratio =
+                switch fit {
+                case .stretch: "none"
+                case .cover: columns[align.column] + rows[align.row] + " slice"
+                case .contain: columns[align.column] + rows[align.row]
+                }
+            return """
+                <image width="\(place.width)" height="\(place.height)" preserveAspectRatio="\(ratio)" \
+                href="\(SVG.escaped(data))"/>
+                """
+        }
+        let size = max(min(place.width / 10, place.height / 4), 1)
+        let file = name.split(separator: "/").last.map(String.init) ?? name
+        let text = TextLines(size: size, width: place.width - size).shortened(file)
+        return SVG.rectangle(width: place.width, height: place.height, fill: "url(#stripes)")
+            + SVG.text(
+                text, x: place.width * 5, baseline: place.height * 5 + size * 36 / 10, size: size, fill: .white,
+                opacity: UnitFraction(0.8))
+    }
+}

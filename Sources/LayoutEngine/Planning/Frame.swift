@@ -1,0 +1,195 @@
+/// The space that an arrangement has on a canvas, and the algorithms that divide it. Everything is even.
+struct Frame {
+    /// All of it: the canvas, or a part of one.
+    let area: Rectangle
+    /// The area without its margin.
+    let content: Rectangle
+    let gap: Int
+    private let orientation: Condition.Orientation
+
+    init(_ canvas: Canvas, area: Rectangle, gap: UnitFraction, margin: UnitFraction) {
+        let shorter = min(canvas.width, canvas.height)
+        self.area = area
+        self.gap = gap.evenPixels(of: shorter)
+        content = area.inset(by: margin.evenPixels(of: shorter))
+        orientation = Condition.Orientation(width: canvas.width, height: canvas.height)
+    }
+
+    private init(_ content: Rectangle, like frame: Frame) {
+        area = content
+        self.content = content
+        gap = frame.gap
+        orientation = frame.orientation
+    }
+
+    /// A rectangle each for the first of `count` people, the first person's first, all on the same level but for those
+    /// of a picture in picture, of which the first lies below the others.
+    func divide(among count: Int, by algorithm: Algorithm) -> [Rectangle] {
+        guard count > 0 else { return [] }
+        return switch algorithm {
+        case .solo: [content]
+        case .sideBySide: sideBySide(count)
+        case .pictureInPicture(let corner, let size): [area] + insets(count - 1, corner, size)
+        case .grid(let tileAspect): grid(count, tileAspect)
+        case .spotlight(let spotlight): self.spotlight(count, spotlight)
+        case .stack(let direction): stack(count, direction)
+        }
+    }
+
+    /// Equal columns. A column is at most 16:9 high, so that on a portrait canvas two portrait cameras are seen
+    /// whole, side by side, instead of as two slices of a quarter of their width.
+    private func sideBySide(_ count: Int) -> [Rectangle] {
+        let (columns, gap, width) = Self.divide(content.width, into: count, gap: gap)
+        let height = min(content.height, width * 16 / 9 & ~1)
+        return tiles(count: columns, columns: columns, width: width, height: max(height, 2), gap: gap)
+    }
+
+    /// The largest tiles: of all numbers of columns the one whose cells hold the largest rectangle of the preferred
+    /// shape, which is 3:4 on a portrait and 4:3 on a landscape canvas unless `aspect` says otherwise.
+    private func grid(_ count: Int, _ aspect: Aspect?) -> [Rectangle] {
+        var best = (area: -1, columns: 1, width: 2, height: 2, gap: 0)
+        for columns in 1...count {
+            let rows = (count + columns - 1) / columns
+            // Fewer columns would give the same rows with wider cells.
+            guard columns == 1 || rows < (count + columns - 2) / (columns - 1) else { continue }
+            let across = Self.divide(content.width, into: columns, gap: gap)
+            let down = Self.divide(content.height, into: rows, gap: gap)
+            guard across.parts == columns, down.parts == rows else { continue }
+            let cell = (width: across.length, height: down.length)
+            let ideal = Self.largest(aspect ?? preferredAspect, in: cell)
+            guard ideal.width * ideal.height > best.area else { continue }
+            let tile = aspect == nil ? Self.limited(cell) : ideal
+            best = (ideal.width * ideal.height, columns, tile.width, tile.height, min(across.gap, down.gap))
+        }
+        return tiles(count: count, columns: best.columns, width: best.width, height: best.height, gap: best.gap)
+    }
+
+    /// Small panes of the area's shape, from the corner along its vertical edge; they shrink together when they
+    /// would not all fit.
+    private func insets(_ count: Int, _ corner: Algorithm.Corner, _ size: UnitFraction) -> [Rectangle] {
+        guard count > 0 else { return [] }
+        let wanted = max(size.evenPixels(of: area.height), 2)
+        let (fitting, gap, room) = Self.divide(content.height, into: count, gap: gap)
+        let height = min(wanted, room)
+        let width = min(max(height * area.width / area.height & ~1, 2), content.width)
+        let isLeft = corner == .topLeft || corner == .bottomLeft
+        let isTop = corner == .topLeft || corner == .topRight
+        return (0..<fitting).map { index in
+            let distance = index * (height + gap)
+            return Rectangle(
+                x: isLeft ? content.x : content.x + content.width - width,
+                y: isTop ? content.y + distance : content.y + content.height - height - distance,
+                width: width, height: height)
+        }
+    }
+
+    /// The large pane, then the strip's tiles: a grid at the edge whose depth they do not use goes to the large pane.
+    private func spotlight(_ count: Int, _ spotlight: Algorithm.Spotlight) -> [Rectangle] {
+        let edge =
+            spotlight.edge == .automatic ? orientation == .landscape ? .right : .bottom : spotlight.edge
+        let isRow = edge == .top || edge == .bottom
+        let length = isRow ? content.height : content.width
+        let others = min(count - 1, spotlight.most)
+        guard others > 0, length >= 4 else { return [content] }
+        let depth = min(max(spotlight.size.evenPixels(of: length), 2), length - 2)
+        let strip = Frame(content.slice(edge, depth), like: self)
+        let tiles = strip.grid(others, spotlight.tileAspect)
+        let near = tiles.map { isRow ? $0.y : $0.x }.min() ?? 0
+        let far = tiles.map { isRow ? $0.y + $0.height : $0.x + $0.width }.max() ?? 0
+        let origin = isRow ? strip.content.y : strip.content.x
+        // Tiles are centred in the strip; here they touch the edge.
+        let shift = edge == .top || edge == .left ? origin - near : origin + depth - far
+        let free = length - (far - near)
+        let main = content.slice(edge.opposite, free - gap >= 2 ? free - gap : free)
+        return [main]
+            + tiles.map {
+                Rectangle(
+                    x: isRow ? $0.x : $0.x + shift, y: isRow ? $0.y + shift : $0.y, width: $0.width, height: $0.height)
+            }
+    }
+
+    /// Equal parts from edge to edge of the content.
+    private func stack(_ count: Int, _ direction: Algorithm.Direction) -> [Rectangle] {
+        let isVertical = direction == .vertical
+        let (parts, gap, length) = Self.divide(isVertical ? content.height : content.width, into: count, gap: gap)
+        return tiles(
+            count: parts, columns: isVertical ? 1 : parts, width: isVertical ? content.width : length,
+            height: isVertical ? length : content.height, gap: gap)
+    }
+
+    private var preferredAspect: Aspect {
+        switch orientation {
+        case .landscape: .fourToThree
+        case .portrait: .threeToFour
+        case .square: .square
+        }
+    }
+}
+
+// MARK: - Arithmetic
+extension Frame {
+    /// `count` tiles of one size in rows, the block in the middle of the content and a short last row in the middle.
+    private func tiles(count: Int, columns: Int, width: Int, height: Int, gap: Int) -> [Rectangle] {
+        let rows = (count + columns - 1) / columns
+        let top = content.y + Self.lead(content.height - rows * height - (rows - 1) * gap)
+        return (0..<count).map { index in
+            let (row, column) = index.quotientAndRemainder(dividingBy: columns)
+            let inRow = min(columns, count - row * columns)
+            let left = content.x + Self.lead(content.width - inRow * width - (inRow - 1) * gap)
+            return Rectangle(
+                x: left + column * (width + gap), y: top + row * (height + gap), width: width, height: height)
+        }
+    }
+
+    /// Half of the free pixels, even.
+    private static func lead(_ free: Int) -> Int { max(free, 0) / 4 * 2 }
+
+    /// Equal even parts of at least 2 pixels. The gap gives way when it would leave less than half of the length to
+    /// the parts; where not even 2 pixels are left for each, there are fewer parts.
+    private static func divide(_ length: Int, into parts: Int, gap: Int) -> (parts: Int, gap: Int, length: Int) {
+        let count = max(1, min(parts, length / 2))
+        let gaps = gap * (count - 1)
+        let gap = gaps * 2 <= length && length - gaps >= count * 2 ? gap : 0
+        return (count, gap, (length - gap * (count - 1)) / count & ~1)
+    }
+
+    /// The largest even rectangle of about this shape.
+    private static func largest(
+        _ aspect: Aspect, in cell: (width: Int, height: Int)
+    ) -> (width: Int, height: Int) {
+        let width = min(cell.width, cell.height * aspect.width / aspect.height & ~1)
+        let height = min(cell.height, cell.width * aspect.height / aspect.width & ~1)
+        return (max(width, 2), max(height, 2))
+    }
+
+    /// The cell itself, cut where it is narrower than 9:16 or wider than 16:9.
+    private static func limited(_ cell: (width: Int, height: Int)) -> (width: Int, height: Int) {
+        (
+            max(2, min(cell.width, cell.height * 16 / 9 & ~1)),
+            max(2, min(cell.height, cell.width * 16 / 9 & ~1))
+        )
+    }
+}
+
+extension Rectangle {
+    /// The part of this depth at an edge.
+    fileprivate func slice(_ edge: Algorithm.Spotlight.Edge, _ depth: Int) -> Rectangle {
+        switch edge {
+        case .top: Rectangle(x: x, y: y, width: width, height: depth)
+        case .bottom, .automatic: Rectangle(x: x, y: y + height - depth, width: width, height: depth)
+        case .left: Rectangle(x: x, y: y, width: depth, height: height)
+        case .right: Rectangle(x: x + width - depth, y: y, width: depth, height: height)
+        }
+    }
+}
+
+extension Algorithm.Spotlight.Edge {
+    fileprivate var opposite: Self {
+        switch self {
+        case .top: .bottom
+        case .bottom, .automatic: .top
+        case .left: .right
+        case .right: .left
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// Turns a template and the people who are there into a scene.
+public enum LayoutEngine {
+    /// The most panes a scene has; people beyond it (hosts first, then as they joined) are heard but not seen.
+    public static let mostPanes = 16
+    /// The most overlays a scene has.
+    public static let mostOverlays = 8
+
+    /// The scene for these people on this canvas.
+    ///
+    /// Total and deterministic: any number of participants, any order of the array and any canvas give a scene whose
+    /// panes lie inside the canvas on even pixels, and panes of equal `z` do not overlap. People without a picture get
+    /// a pane with their card unless the template omits them, of two with the same `source` the first is shown, and on
+    /// a canvas too small for another pane of 2×2 pixels the last people are left out.
+    ///
+    /// - Parameters:
+    ///   - participants: Everybody in the room, in any order.
+    ///   - canvas: The room's; fields that the template fixes replace it, and what is outside the limits of `Canvas` is
+    ///     brought to the nearest that is inside.
+    ///   - names: What users call themselves, for people who have no stream now; `LayoutParticipant.name` goes first.
+    public static func plan(
+        _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:]
+    ) -> Scene {
+        let canvas = template.canvas(over: canvas).withinLimits
+        let roster = Roster(participants)
+        let arrangement = arrangement(of: template, for: roster, on: canvas)
+        let settings = arrangement.settings
+        let people = roster.people(omittingAudioOnly: settings.omitsAudioOnly)
+        let stage = Stage(canvas: canvas, names: names)
+        let panes: [Pane] =
+            switch arrangement.placement {
+            case .algorithm(let algorithm, let featured):
+                stage.panes(
+                    people.prefix(featured, first: mostPanes), by: algorithm, in: Rectangle(canvas), z: 0,
+                    settings)
+            case .panes(let templates, let rest):
+                stage.panes(templates, rest: rest, roster: roster, people: people, settings)
+            }
+        return Scene(
+            canvas: canvas, background: template.canvas.backdrop, panes: panes,
+            overlays: settings.overlays.prefix(mostOverlays).map { $0.overlay(on: canvas) },
+            sound: settings.sound.sound(of: roster.everybody), transition: settings.transition)
+    }
+
+    private static func arrangement(of template: LayoutTemplate, for roster: Roster, on canvas: Canvas) -> Arrangement {
+        var situations: [Situation?] = [nil, nil]
+        func situation(_ settings: ArrangementSettings) -> Situation {
+            let index = settings.omitsAudioOnly ? 1 : 0
+            if let known = situations[index] { return known }
+            let situation = roster.situation(on: canvas, omittingAudioOnly: settings.omitsAudioOnly)
+            situations[index] = situation
+            return situation
+        }
+        if let first = template.arrangements.first(where: { $0.when.holds(in: situation($0.settings)) }) {
+            return first
+        }
+        var automatic = LayoutLibrary.automaticArrangement(people: situation(template.settings).people)
+        automatic.settings = template.settings
+        return automatic
+    }
+}
+
+extension Canvas {
+    /// The nearest canvas that an encoder takes: even sides of 16…7680 pixels, 1…60 frames per second.
+    public var withinLimits: Canvas {
+        Canvas(
+            width: min(max(width, 16), 7680) & ~1, height: min(max(height, 16), 7680) & ~1,
+            fps: min(max(fps, 1), 60), background: background)
+    }
+}

@@ -1,0 +1,56 @@
+/// One stream that a scene may show, as the caller knows it at this moment.
+///
+/// A person who shares a camera and a screen is two participants with the same `user`.
+public struct LayoutParticipant: Hashable, Codable, Sendable {
+    /// What a person is in the room; hosts come before guests.
+    public enum Role: String, Hashable, Codable, Sendable, CaseIterable {
+        case host, guest
+    }
+
+    /// What a stream is of.
+    public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
+        case camera, screen, audio
+    }
+
+    /// The stream, `user/stream`; becomes `Pane.source`.
+    public var source: String
+    public var user: String
+    /// For people; `nil` = the user's identifier is shown.
+    public var name: String?
+    public var role: Role
+    public var kind: Kind
+    /// Position in the order of arrival; any integers, only their order counts.
+    public var joinOrder: Int
+    /// False while the camera is off, and for sound alone.
+    public var hasVideo: Bool
+    /// False while muted.
+    public var hasAudio: Bool
+    /// Of the stream's pictures, in pixels; `nil` until it is known.
+    public var pictureSize: Size?
+
+    /// In pixels.
+    public struct Size: Hashable, Codable, Sendable {
+        public var width: Int
+        public var height: Int
+
+        public init(width: Int, height: Int) {
+            self.width = width
+            self.height = height
+        }
+    }
+
+    public init(
+        source: String, user: String, name: String? = nil, role: Role = .guest, kind: Kind = .camera,
+        joinOrder: Int, hasVideo: Bool = true, hasAudio: Bool = true, pictureSize: Size? = nil
+    ) {
+        self.source = source
+        self.user = user
+        self.name = name
+        self.role = role
+        self.kind = kind
+        self.joinOrder = joinOrder
+        self.hasVideo = hasVideo
+        self.hasAudio = hasAudio
+        self.pictureSize = pictureSize
+    }
+}

@@ -1,0 +1,145 @@
+/// Everybody in the room in the order in which places are given away, and who of them needs a pane.
+struct Roster {
+    /// One entry a source: hosts first, then users as they joined, each user's camera before the screen.
+    let everybody: [LayoutParticipant]
+    /// Those who get a pane: whoever has a picture, and users without one once.
+    let people: [LayoutParticipant]
+    /// Those of `people` who have a picture.
+    let withPicture: [LayoutParticipant]
+    private let withCards: Counts
+    private let withoutCards: Counts
+
+    fileprivate struct Counts {
+        var hosts = 0
+        var guests = 0
+    }
+
+    init(_ participants: [LayoutParticipant]) {
+        var users: [String: UserRank] = [:]
+        users.reserveCapacity(participants.count)
+        for participant in participants {
+            users[participant.user, default: UserRank(participant)].include(participant)
+        }
+        // Sorting numbers is cheaper than moving whole participants about.
+        let ranks = participants.map { users[$0.user] ?? UserRank($0) }
+        let order = participants.indices.sorted { left, right in
+            ranks[left] != ranks[right]
+                ? ranks[left] < ranks[right] : Self.precedes(participants[left], participants[right])
+        }
+        var sources: Set<String> = []
+        sources.reserveCapacity(participants.count)
+        let everybody = order.map { participants[$0] }.filter { sources.insert($0.source).inserted }
+
+        var people: [LayoutParticipant] = []
+        var withPicture: [LayoutParticipant] = []
+        people.reserveCapacity(everybody.count)
+        var (withCards, withoutCards) = (Counts(), Counts())
+        var start = 0
+        while start < everybody.count {
+            let user = everybody[start].user
+            let end = everybody[start...].firstIndex { $0.user != user } ?? everybody.endIndex
+            let streams = everybody[start..<end]
+            let isHost = streams.contains { $0.role == .host }
+            let card = Self.card(in: streams)
+            for index in streams.indices {
+                let stream = streams[index]
+                if stream.hasVideo { withPicture.append(stream) }
+                if stream.hasVideo || index == card { people.append(stream) }
+            }
+            withCards.count(isHost)
+            if streams.contains(where: \.hasVideo) { withoutCards.count(isHost) }
+            start = end
+        }
+        self.everybody = everybody
+        self.people = people
+        self.withPicture = withPicture
+        self.withCards = withCards
+        self.withoutCards = withoutCards
+    }
+
+    /// The stream of a user that is shown as a card: a camera that is off unless another one is on; without a camera
+    /// whatever there is, unless something is shown anyway.
+    private static func card(in streams: ArraySlice<LayoutParticipant>) -> Int? {
+        let first = streams.startIndex
+        guard streams[first].kind == .camera else {
+            return streams.contains(where: \.hasVideo) ? nil : first
+        }
+        return streams.contains { $0.kind == .camera && $0.hasVideo } ? nil : first
+    }
+
+    func people(omittingAudioOnly: Bool) -> [LayoutParticipant] { omittingAudioOnly ? withPicture : people }
+
+    func situation(on canvas: Canvas, omittingAudioOnly: Bool) -> Situation {
+        let orientation = Condition.Orientation(width: canvas.width, height: canvas.height)
+        let counts = omittingAudioOnly ? withoutCards : withCards
+        return Situation(
+            people: omittingAudioOnly ? withPicture.count : people.count, hosts: counts.hosts, guests: counts.guests,
+            audioOnly: people.count - withPicture.count,
+            hasScreen: withPicture.contains { $0.kind == .screen }, canvas: orientation,
+            sources: sources(on: orientation))
+    }
+
+    private func sources(on canvas: Condition.Orientation) -> Condition.SourceShape {
+        var (hasPortrait, hasLandscape) = (false, false)
+        func note(_ orientation: Condition.Orientation) {
+            if orientation == .portrait { hasPortrait = true } else { hasLandscape = true }
+        }
+        for person in withPicture {
+            let own = person.pictureSize.map { Condition.Orientation(width: $0.width, height: $0.height) } ?? .square
+            note(own == .square ? canvas : own)
+        }
+        if withPicture.isEmpty { note(canvas) }
+        return hasPortrait && hasLandscape ? .mixed : hasPortrait ? .portrait : .landscape
+    }
+}
+
+// MARK: - Order
+extension Roster {
+    /// Users in the order in which they get their places.
+    private struct UserRank: Comparable {
+        var isHost: Bool
+        var joinOrder: Int
+        var user: String
+
+        init(_ participant: LayoutParticipant) {
+            isHost = participant.role == .host
+            joinOrder = participant.joinOrder
+            user = participant.user
+        }
+
+        mutating func include(_ other: LayoutParticipant) {
+            isHost = isHost || other.role == .host
+            joinOrder = min(joinOrder, other.joinOrder)
+        }
+
+        static func < (left: Self, right: Self) -> Bool {
+            if left.isHost != right.isHost { return left.isHost }
+            if left.joinOrder != right.joinOrder { return left.joinOrder < right.joinOrder }
+            return left.user < right.user
+        }
+    }
+
+    /// Of two streams of one user: the camera, then the screen. Names decide between equals, so that two runs cannot
+    /// differ.
+    private static func precedes(_ left: LayoutParticipant, _ right: LayoutParticipant) -> Bool {
+        if left.kind != right.kind { return left.kind.place < right.kind.place }
+        if left.joinOrder != right.joinOrder { return left.joinOrder < right.joinOrder }
+        return left.source < right.source
+    }
+}
+
+extension Roster.Counts {
+    fileprivate mutating func count(_ isHost: Bool) {
+        if isHost { hosts += 1 } else { guests += 1 }
+    }
+}
+
+extension LayoutParticipant.Kind {
+    fileprivate var place: Int {
+        switch self {
+        case .camera: 0
+        case .screen: 1
+        case .audio: 2
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// Where a template becomes panes: rectangles in pixels, and what is in them.
+struct Stage {
+    let canvas: Canvas
+    /// What users call themselves.
+    let names: [String: String]
+
+    private var shorterSide: Int { min(canvas.width, canvas.height) }
+
+    /// Panes for the first of these people whom the rectangle has room for.
+    func panes(
+        _ people: some Collection<LayoutParticipant>, by algorithm: Algorithm, in area: Rectangle, z: Int,
+        _ settings: ArrangementSettings
+    ) -> [Pane] {
+        let frame = Frame(canvas, area: area, gap: settings.gap, margin: settings.margin)
+        var isInset = false
+        if case .pictureInPicture = algorithm { isInset = true }
+        return zip(people, frame.divide(among: people.count, by: algorithm)).enumerated().map { index, pair in
+            pane(pair.0, in: pair.1, z: isInset && index > 0 ? z + 1 : z, settings.style)
+        }
+    }
+
+    /// Panes of one's own, from back to front.
+    func panes(
+        _ templates: [PaneTemplate], rest: Arrangement.Rest?, roster: Roster, people: [LayoutParticipant],
+        _ settings: ArrangementSettings
+    ) -> [Pane] {
+        var casting = Casting(templates, roster: roster, people: people)
+        var panes: [Pane] = []
+        // What lies at the same height lies in the order in which places are given away.
+        var order: [(z: Int, rank: Int, index: Int)] = []
+        for (index, template) in templates.enumerated().prefix(LayoutEngine.mostPanes) {
+            let style = template.style ?? settings.style
+            guard let rectangle = Rectangle(template.area, on: canvas) else { continue }
+            if let role = casting.roles[index] {
+                panes.append(pane(role.participant, in: rectangle, z: template.z, style))
+                order.append((template.z, role.rank, order.count))
+            } else if let pane = casting.absentPane(index, template, in: rectangle, style, on: self) {
+                panes.append(pane)
+                order.append((template.z, people.count + index, order.count))
+            }
+        }
+        if let rest, let area = Rectangle(rest.area, on: canvas) {
+            let others = casting.waiting.map { people[$0] }
+                .prefix(rest.featured, first: LayoutEngine.mostPanes - panes.count)
+            panes += self.panes(others, by: rest.algorithm, in: area, z: rest.z, rest.settings)
+            for index in order.count..<panes.count {
+                order.append((panes[index].z, people.count + templates.count + index, index))
+            }
+        }
+        return order.sorted { $0.z != $1.z ? $0.z < $1.z : $0.rank < $1.rank }.map { panes[$0.index] }
+    }
+
+    private func pane(_ person: LayoutParticipant, in rectangle: Rectangle, z: Int, _ style: PaneStyle) -> Pane {
+        pane(
+            source: person.source, user: person.user, name: person.name ?? names[person.user] ?? person.user,
+            isLive: person.hasVideo, in: rectangle, z: z,
+            fallback: person.hasVideo ? style.fallback.stalled : style.fallback.cameraOff, style)
+    }
+
+    func pane(
+        source: String, user: String, name: String, isLive: Bool, in rectangle: Rectangle, z: Int,
+        fallback: Pane.Fallback, _ style: PaneStyle
+    ) -> Pane {
+        let border = style.border.flatMap {
+            Pane.Border(width: $0.width.evenPixels(of: shorterSide), colour: $0.colour, in: rectangle)
+        }
+        // A card shows the name itself.
+        let isCard = !isLive && fallback == .card
+        let label = isCard || name.isEmpty ? nil : style.label.map { self.label(name, $0) }
+        return Pane(
+            source: source, user: user, x: rectangle.x, y: rectangle.y, width: rectangle.width,
+            height: rectangle.height, z: z, fit: style.fit, align: style.align, opacity: style.opacity,
+            border: border, label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil }, isLive: isLive,
+            fallback: fallback, card: Card(name: name, user: user))
+    }
+
+    private func label(_ name: String, _ style: PaneStyle.LabelStyle) -> Label {
+        Label(
+            text: name, edge: style.edge, side: style.side, size: max(style.size.pixels(of: shorterSide), 1),
+            colour: style.colour, background: style.background, backgroundOpacity: style.backgroundOpacity)
+    }
+}
+
+extension Array<LayoutParticipant> {
+    /// The first so many, and before them the one who is featured.
+    func prefix(_ featured: StreamSelector?, first count: Int) -> [LayoutParticipant] {
+        guard let featured, let index = firstIndex(where: featured.matches), index > 0 else {
+            return Array(prefix(Swift.max(count, 0)))
+        }
+        var people = self
+        people.insert(people.remove(at: index), at: 0)
+        return Array(people.prefix(Swift.max(count, 0)))
+    }
+}
+
+extension Pane.Border {
+    /// As wide as it may be in this rectangle; `nil` where there is no room for two pixels.
+    init?(width: Int, colour: RGB, in rectangle: Rectangle) {
+        let width = min(width, 64, min(rectangle.width, rectangle.height) / 4) & ~1
+        guard width >= 2 else { return nil }
+        self.init(width: width, colour: colour)
+    }
+}
+
+extension Label {
+    /// Whether the bar leaves two thirds of the pane free, and has room for more than a letter or two.
+    func fits(in rectangle: Rectangle) -> Bool {
+        size <= rectangle.height / 6 && size <= rectangle.width / 4
+    }
+}

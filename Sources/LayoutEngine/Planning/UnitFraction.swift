@@ -1,0 +1,52 @@
+/// A share of a length, 0…1, kept in millionths.
+///
+/// Integers make geometry exact: `0.1 + 0.2` is the same edge as `0.3`, so panes that touch in a template touch in
+/// pixels too, on every machine.
+public struct UnitFraction: Hashable, Comparable, Sendable {
+    /// 0…1 000 000.
+    public let millionths: Int
+
+    static let one = 1_000_000
+
+    /// Rounds to the nearest millionth; values outside 0…1 and NaN become the nearest limit.
+    public init(_ value: Double) {
+        guard value > 0 else {
+            millionths = 0
+            return
+        }
+        millionths = value >= 1 ? Self.one : Int((value * Double(Self.one)).rounded())
+    }
+
+    /// Values outside 0…1 000 000 become the nearest limit.
+    init(millionths: Int) { self.millionths = min(max(millionths, 0), Self.one) }
+
+    public var value: Double { Double(millionths) / Double(Self.one) }
+
+    public static let zero = UnitFraction(0)
+    public static let whole = UnitFraction(1)
+
+    public static func < (left: Self, right: Self) -> Bool { left.millionths < right.millionths }
+
+    /// This share of `length` pixels as the nearest even number of pixels.
+    func evenPixels(of length: Int) -> Int { Self.evenPixels(millionths: millionths, of: length) }
+
+    /// This share of `length` pixels as the nearest whole number of pixels.
+    func pixels(of length: Int) -> Int { (millionths * length * 2 + Self.one) / (2 * Self.one) }
+
+    /// Monotone in `millionths`, so edges never change their order when they become pixels.
+    static func evenPixels(millionths: Int, of length: Int) -> Int {
+        (millionths * length + one) / (2 * one) * 2
+    }
+}
+
+extension UnitFraction: Codable {
+    /// A number; what is outside 0…1 becomes the nearest limit.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(Double.self))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}

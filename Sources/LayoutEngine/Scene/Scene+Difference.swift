@@ -1,0 +1,90 @@
+/// What turns one scene into another: what a running mixer has to change.
+///
+/// `nil` = as it was.
+public struct SceneDifference: Hashable, Codable, Sendable {
+    public var canvas: Canvas?
+    public var background: Background?
+    /// Sources that lose their pane, in the order of the old scene.
+    public var removed: [String]
+    /// Panes of sources that had none.
+    public var added: [Pane]
+    /// Panes of sources that had another one: the whole new pane.
+    public var changed: [Pane]
+    /// All sources of the new scene from back to front, where that is not what is left of the old order.
+    public var order: [String]?
+    /// All overlays of the new scene.
+    public var overlays: [Overlay]?
+    public var sound: SceneSound?
+    /// How this change is shown: always the new scene's, even if the one before came the same way.
+    public var transition: Transition
+
+    /// A new background, which may be none.
+    public enum Background: Hashable, Codable, Sendable {
+        case absent
+        case image(Scene.Backdrop)
+    }
+
+    public init(
+        canvas: Canvas? = nil, background: Background? = nil, removed: [String] = [], added: [Pane] = [],
+        changed: [Pane] = [], order: [String]? = nil, overlays: [Overlay]? = nil, sound: SceneSound? = nil,
+        transition: Transition
+    ) {
+        self.canvas = canvas
+        self.background = background
+        self.removed = removed
+        self.added = added
+        self.changed = changed
+        self.order = order
+        self.overlays = overlays
+        self.sound = sound
+        self.transition = transition
+    }
+
+    /// Whether nothing is seen or heard of it.
+    public var isEmpty: Bool {
+        canvas == nil && background == nil && removed.isEmpty && added.isEmpty && changed.isEmpty && order == nil
+            && overlays == nil && sound == nil
+    }
+}
+
+extension Scene {
+    /// The difference that makes this scene of `old`. A source has at most one pane in each.
+    public func difference(from old: Scene) -> SceneDifference {
+        let before = Dictionary(old.panes.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(panes.map(\.source))
+        let removed = old.panes.map(\.source).filter { !after.contains($0) }
+        let added = panes.filter { before[$0.source] == nil }
+        let natural = old.panes.map(\.source).filter(after.contains) + added.map(\.source)
+        let order = panes.map(\.source)
+        return SceneDifference(
+            canvas: canvas == old.canvas ? nil : canvas,
+            background: background == old.background ? nil : background.map { .image($0) } ?? .absent,
+            removed: removed, added: added,
+            changed: panes.filter { pane in before[pane.source].map { $0 != pane } ?? false },
+            order: order == natural ? nil : order, overlays: overlays == old.overlays ? nil : overlays,
+            sound: sound == old.sound ? nil : sound, transition: transition)
+    }
+
+    /// The scene that `difference` makes of this one; a difference of other scenes is applied as far as it fits.
+    public func applying(_ difference: SceneDifference) -> Scene {
+        let removed = Set(difference.removed)
+        let changed = Dictionary(
+            difference.changed.map { ($0.source, $0) }, uniquingKeysWith: { _, last in last })
+        var panes = panes.filter { !removed.contains($0.source) }.map { changed[$0.source] ?? $0 }
+        panes += difference.added
+        if let order = difference.order {
+            let bySource = Dictionary(panes.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
+            panes = order.compactMap { bySource[$0] }
+        }
+        let background: Backdrop? =
+            switch difference.background {
+            case nil: background
+            case .absent: nil
+            case .image(let backdrop): backdrop
+            }
+        return Scene(
+            canvas: difference.canvas ?? canvas, background: background, panes: panes,
+            overlays: difference.overlays ?? overlays, sound: difference.sound ?? sound,
+            transition: difference.transition)
+    }
+}

@@ -1,0 +1,215 @@
+/// The way from one scene to the next, picture by picture.
+///
+/// Pure and exact: the same two scenes and the same progress give the same picture on every machine. Panes of one
+/// source in both scenes move and grow, new ones fade in while they grow a little from their centre, panes that
+/// leave fade out where they are. All edges stay even and inside the canvas, and edges that touch in both scenes
+/// touch all the way.
+///
+/// A scene of the middle is a scene like any other: a transition that begins with it goes on from what is shown.
+public struct SceneTransition: Sendable {
+    private let from: Scene
+    private let to: Scene
+    private let panes: [Moving<Pane>]
+    private let overlays: [Moving<Overlay>]
+
+    /// Scenes on different canvases have no way between them: `to` is shown at once.
+    public init(from: Scene, to: Scene) {
+        self.from = from
+        self.to = to
+        guard from.canvas == to.canvas else {
+            panes = []
+            overlays = []
+            return
+        }
+        panes = Self.pairs(from.panes, to.panes)
+        overlays = Self.pairs(from.overlays, to.overlays)
+    }
+
+    /// What is shown when `progress` of the duration has passed, with the easing of `to` and with its sound.
+    ///
+    /// At 0 it is the picture of `from`, at 1 exactly `to`.
+    public func scene(at progress: UnitFraction) -> Scene {
+        guard progress < .whole, from.canvas == to.canvas else { return to }
+        guard progress > .zero else {
+            return Scene(
+                canvas: from.canvas, background: from.background, panes: from.panes, overlays: from.overlays,
+                sound: to.sound, transition: to.transition)
+        }
+        let eased = to.transition.easing.eased(progress)
+        return Scene(
+            canvas: to.canvas, background: to.background, panes: panes(at: eased),
+            overlays: overlays.compactMap { overlay(of: $0, at: eased) }, sound: to.sound,
+            transition: to.transition)
+    }
+}
+
+/// Something in the old scene, in the new one, or in both.
+private enum Moving<Part: Sendable>: Sendable {
+    case leaving(Part)
+    case staying(Part, Part)
+    case coming(Part)
+}
+
+// MARK: - Panes
+extension SceneTransition {
+    /// From back to front for equal `z`: panes that leave, then those that stay, then new ones.
+    private static func pairs(_ old: [Pane], _ new: [Pane]) -> [Moving<Pane>] {
+        let before = Dictionary(old.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(new.map(\.source))
+        return old.filter { !after.contains($0.source) }.map { .leaving($0) }
+            + new.compactMap { pane in before[pane.source].map { .staying($0, pane) } }
+            + new.filter { before[$0.source] == nil }.map { .coming($0) }
+    }
+
+    private func panes(at progress: UnitFraction) -> [Pane] {
+        // Two panes that change places are equally large in the middle: there the nearer one changes.
+        let isFirstHalf = progress.millionths < UnitFraction.one / 2
+        var result: [Pane] = []
+        result.reserveCapacity(panes.count)
+        for moving in panes {
+            switch moving {
+            case .leaving(var pane):
+                pane.opacity = .between(pane.opacity, .zero, at: progress)
+                result.append(pane)
+            case .coming(let pane):
+                var shown = pane
+                shown.place(.between(pane.rectangle.shrunk, pane.rectangle, at: progress))
+                shown.opacity = .between(.zero, pane.opacity, at: progress)
+                shown.fitDecorations(border: pane.border)
+                result.append(shown)
+            case .staying(let old, let new):
+                var shown = new
+                shown.place(.between(old.rectangle, new.rectangle, at: progress))
+                shown.opacity = .between(old.opacity, new.opacity, at: progress)
+                if isFirstHalf { shown.z = old.z }
+                shown.fitDecorations(border: .between(old.border, new.border, at: progress))
+                result.append(shown)
+            }
+        }
+        // Stable, and almost always sorted already.
+        for index in result.indices.dropFirst() {
+            var place = index
+            while place > 0, result[place - 1].z > result[place].z {
+                result.swapAt(place - 1, place)
+                place -= 1
+            }
+        }
+        return result
+    }
+}
+
+extension Pane {
+    var rectangle: Rectangle { Rectangle(x: x, y: y, width: width, height: height) }
+
+    fileprivate mutating func place(_ rectangle: Rectangle) {
+        x = rectangle.x
+        y = rectangle.y
+        width = rectangle.width
+        height = rectangle.height
+    }
+
+    /// What a smaller pane has no room for is not drawn while it is small.
+    fileprivate mutating func fitDecorations(border: Border?) {
+        self.border = border.flatMap { Border(width: $0.width, colour: $0.colour, in: rectangle) }
+        if let label, !label.fits(in: rectangle) { self.label = nil }
+    }
+}
+
+extension Pane.Border {
+    /// A border that is missing on one side grows from nothing.
+    fileprivate static func between(_ old: Self?, _ new: Self?, at progress: UnitFraction) -> Self? {
+        guard let colour = new?.colour ?? old?.colour else { return nil }
+        let width = UnitFraction.evenPixels(from: old?.width ?? 0, to: new?.width ?? 0, at: progress)
+        return Self(width: width, colour: colour)
+    }
+}
+
+// MARK: - Overlays
+extension SceneTransition {
+    /// At the most so many are shown on the way, so that transitions which are interrupted again and again do not
+    /// pile up what leaves.
+    private static let mostOverlays = 16
+
+    /// An overlay stays when its content and size do: it may move. Everything else fades.
+    private static func pairs(_ old: [Overlay], _ new: [Overlay]) -> [Moving<Overlay>] {
+        var waiting = old
+        var taken = Set(new.map(\.id))
+        let arriving: [Moving<Overlay>] = new.map { overlay in
+            let match = waiting.firstIndex {
+                $0.content == overlay.content && $0.width == overlay.width && $0.height == overlay.height
+            }
+            return match.map { .staying(waiting.remove(at: $0), overlay) } ?? .coming(overlay)
+        }
+        let leaving: [Moving<Overlay>] = waiting.suffix(max(mostOverlays - new.count, 0)).map { overlay in
+            var overlay = overlay
+            while !taken.insert(overlay.id).inserted { overlay.id += "…" }
+            return .leaving(overlay)
+        }
+        return leaving + arriving
+    }
+
+    private func overlay(of moving: Moving<Overlay>, at progress: UnitFraction) -> Overlay? {
+        switch moving {
+        case .leaving(var overlay):
+            overlay.opacity = .between(overlay.opacity, .zero, at: progress)
+            return overlay
+        case .coming(var overlay):
+            overlay.opacity = .between(.zero, overlay.opacity, at: progress)
+            return overlay
+        case .staying(let old, var overlay):
+            overlay.opacity = .between(old.opacity, overlay.opacity, at: progress)
+            overlay.x = UnitFraction.evenPixels(from: old.x, to: overlay.x, at: progress)
+            overlay.y = UnitFraction.evenPixels(from: old.y, to: overlay.y, at: progress)
+            return overlay
+        }
+    }
+}
+
+// MARK: - Arithmetic
+extension Transition.Easing {
+    /// Monotone; 0 and 1 stay what they are. Quadratic, which integers do exactly.
+    func eased(_ progress: UnitFraction) -> UnitFraction {
+        let one = UnitFraction.one
+        let passed = progress.millionths
+        let left = one - passed
+        return switch self {
+        case .linear: progress
+        case .easeIn: UnitFraction(millionths: passed * passed / one)
+        case .easeOut: UnitFraction(millionths: one - left * left / one)
+        case .easeInOut:
+            UnitFraction(
+                millionths: passed * 2 < one ? 2 * passed * passed / one : one - 2 * left * left / one)
+        }
+    }
+}
+
+extension UnitFraction {
+    fileprivate static func between(_ old: UnitFraction, _ new: UnitFraction, at progress: UnitFraction)
+        -> UnitFraction
+    {
+        UnitFraction(
+            millionths: old.millionths + (new.millionths - old.millionths) * progress.millionths / one)
+    }
+
+    /// The even number of pixels nearest to this place between two even ones; monotone in `progress`.
+    fileprivate static func evenPixels(from old: Int, to new: Int, at progress: UnitFraction) -> Int {
+        (old * one + (new - old) * progress.millionths + one) / (2 * one) * 2
+    }
+}
+
+extension Rectangle {
+    /// By edges: what touches before and after touches in between.
+    fileprivate static func between(_ old: Rectangle, _ new: Rectangle, at progress: UnitFraction) -> Rectangle {
+        func edge(_ old: Int, _ new: Int) -> Int { UnitFraction.evenPixels(from: old, to: new, at: progress) }
+        let (left, top) = (edge(old.x, new.x), edge(old.y, new.y))
+        return Rectangle(
+            x: left, y: top, width: edge(old.x + old.width, new.x + new.width) - left,
+            height: edge(old.y + old.height, new.y + new.height) - top)
+    }
+
+    /// Four fifths of itself around the same centre.
+    fileprivate var shrunk: Rectangle {
+        let (across, down) = (min(width / 20 * 2, (width - 2) / 4 * 2), min(height / 20 * 2, (height - 2) / 4 * 2))
+        return Rectangle(x: x + across, y: y + down, width: width - across * 2, height: height - down * 2)
+    }
+}

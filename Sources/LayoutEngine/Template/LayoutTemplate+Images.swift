@@ -1,0 +1,64 @@
+extension LayoutTemplate {
+    /// Every image that the template names: URLs, and paths relative to the layouts directory.
+    public var images: Set<String> {
+        var images: Set<String> = []
+        var copy = self
+        copy.replaceImages { image in
+            images.insert(image)
+            return image
+        }
+        return images
+    }
+
+    /// The template with other references for its images, such as the paths of checked local files.
+    ///
+    /// - Parameter resolve: `nil` for an image that cannot be shown. A fallback is the card then; a background and an
+    ///   overlay are left out. Called once or more for each of `images`.
+    public func resolvingImages(_ resolve: (String) -> String?) -> LayoutTemplate {
+        var template = self
+        template.replaceImages(resolve)
+        return template
+    }
+
+    private mutating func replaceImages(_ resolve: (String) -> String?) {
+        if let backdrop = canvas.backdrop {
+            canvas.backdrop = resolve(backdrop.image).map { Scene.Backdrop(image: $0, fit: backdrop.fit) }
+        }
+        settings.replaceImages(resolve)
+        for index in arrangements.indices {
+            arrangements[index].settings.replaceImages(resolve)
+            guard case .panes(var panes, var rest) = arrangements[index].placement else { continue }
+            for index in panes.indices { panes[index].style?.fallback.replaceImages(resolve) }
+            rest?.settings.style.fallback.replaceImages(resolve)
+            arrangements[index].placement = .panes(panes, rest: rest)
+        }
+    }
+}
+
+extension ArrangementSettings {
+    fileprivate mutating func replaceImages(_ resolve: (String) -> String?) {
+        style.fallback.replaceImages(resolve)
+        overlays = overlays.compactMap { overlay -> OverlayTemplate? in
+            guard case .image(let image, let align, let size) = overlay.content else { return overlay }
+            guard let resolved = resolve(image) else { return nil }
+            var overlay = overlay
+            overlay.content = .image(resolved, align: align, size: size)
+            return overlay
+        }
+    }
+}
+
+extension PaneStyle.Fallbacks {
+    fileprivate mutating func replaceImages(_ resolve: (String) -> String?) {
+        cameraOff.replaceImage(resolve)
+        absent.replaceImage(resolve)
+        stalled.replaceImage(resolve)
+    }
+}
+
+extension Pane.Fallback {
+    fileprivate mutating func replaceImage(_ resolve: (String) -> String?) {
+        guard case .image(let image) = self else { return }
+        self = resolve(image).map { .image($0) } ?? .card
+    }
+}

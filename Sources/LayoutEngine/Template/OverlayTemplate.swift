@@ -1,0 +1,57 @@
+/// A watermark, a text or a clock over all panes, as an operator writes it.
+public struct OverlayTemplate: Hashable, Sendable {
+    /// Unique among the overlays of an arrangement.
+    public var id: String
+    public var place: Place
+    public var opacity: UnitFraction
+    public var content: Content
+
+    public init(id: String, place: Place, opacity: UnitFraction = .whole, content: Content) {
+        self.id = id
+        self.place = place
+        self.opacity = opacity
+        self.content = content
+    }
+
+    public enum Place: Hashable, Sendable {
+        /// At an edge, in a corner or in the middle of the canvas, as large as its content. `margin` is the distance to
+        /// the edges as a share of the canvas' shorter side, 0…0.25.
+        case at(Pane.Alignment, margin: UnitFraction)
+        case area(Area)
+    }
+
+    public enum Content: Hashable, Sendable {
+        /// Shown whole. Without an area of its own it fills a square of `size`, a share of the canvas' shorter side.
+        case image(String, align: Pane.Alignment, size: UnitFraction = defaultImageSize)
+        case text(String, Style)
+        /// `utcOffset` in minutes east of UTC, −840…840.
+        case clock(Overlay.ClockFormat, utcOffset: Int, Style)
+    }
+
+    public static let defaultImageSize = UnitFraction(0.15)
+
+    /// How a text looks.
+    public struct Style: Hashable, Sendable {
+        /// Height of the letters as a share of the canvas' shorter side, 0.01…0.2.
+        public var size: UnitFraction
+        public var colour: RGB
+        public var isBold: Bool
+        /// Of the text in its area.
+        public var align: Pane.Alignment
+        public var background: RGB?
+        /// Of the background alone.
+        public var backgroundOpacity: UnitFraction
+
+        public init(
+            size: UnitFraction = UnitFraction(0.03), colour: RGB = .white, isBold: Bool = false,
+            align: Pane.Alignment = .centre, background: RGB? = nil, backgroundOpacity: UnitFraction = UnitFraction(0.5)
+        ) {
+            self.size = size
+            self.colour = colour
+            self.isBold = isBold
+            self.align = align
+            self.background = background
+            self.backgroundOpacity = backgroundOpacity
+        }
+    }
+}

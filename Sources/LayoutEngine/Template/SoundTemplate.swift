@@ -1,0 +1,34 @@
+/// Who is heard, as an operator writes it.
+public struct SoundTemplate: Hashable, Sendable {
+    /// Only so many of the loudest at a time, 1…16; `nil` = all.
+    public var loudest: Int?
+    /// The first whose selector matches a stream decides; streams that none matches are as loud as they come.
+    public var gains: [Gain]
+
+    public init(loudest: Int? = nil, gains: [Gain] = []) {
+        self.loudest = loudest
+        self.gains = gains
+    }
+
+    public struct Gain: Hashable, Sendable {
+        public var of: StreamSelector
+        /// Of the source's amplitude, 0…400; 0 = not heard.
+        public var percent: Int
+
+        public init(of selector: StreamSelector, percent: Int) {
+            self.of = selector
+            self.percent = percent
+        }
+    }
+
+    /// - Parameter streams: One entry a source.
+    func sound(of streams: [LayoutParticipant]) -> SceneSound {
+        var levels: [SceneSound.Level] = []
+        levels.reserveCapacity(streams.count)
+        for stream in streams where stream.hasAudio {
+            let percent = gains.first { $0.of.matches(stream) }?.percent ?? 100
+            if percent > 0 { levels.append(.init(source: stream.source, gain: min(percent, 400))) }
+        }
+        return SceneSound(levels: levels.sorted { $0.source < $1.source }, loudest: loudest)
+    }
+}

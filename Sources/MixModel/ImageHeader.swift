@@ -1,0 +1,110 @@
+/// What an image file says about itself before anything of it is decoded.
+///
+/// Pure and bounded: it reads what stands before the pixels, whatever the bytes are. That a header tells the truth is for
+/// the decoder to see, which gets `width` and `height` as the only size that it may deliver.
+public struct ImageHeader: Hashable, Sendable {
+    /// The formats that are accepted; the raw value is the file extension.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case png, jpeg, webp
+    }
+
+    public var kind: Kind
+    /// In pixels, as stored, at least 1.
+    public var width: Int
+    /// In pixels, as stored, at least 1.
+    public var height: Int
+    /// True for PNG with further pictures, which decode to their first; animated WebP is refused.
+    public var isAnimated: Bool
+    /// How the picture has to be turned to be upright: 1…8 as in Exif, 1 = not at all.
+    public var orientation: Int
+
+    public var pixels: Int { width * height }
+
+    /// The most pixels an image has: 16 megapixels are 64 MB once decoded.
+    public static let mostPixels = 16_777_216
+    /// The most bytes a file has.
+    public static let mostBytes = 10_000_000
+    /// The most pixels of a side. Wider or higher pictures are no use on a canvas, and decoders have limits of their own.
+    static let mostSide = 16_384
+
+    /// Reads the header of `bytes`, which should be the whole file.
+    ///
+    /// - Parameter mostPixels: More than these are refused.
+    public init(_ bytes: [UInt8], mostPixels: Int = ImageHeader.mostPixels) throws(ImageProblem) {
+        guard !bytes.isEmpty else { throw .empty }
+        var reader = ImageBytes(bytes)
+        if reader.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+            self = try Self.png(&reader)
+        } else if reader.starts(with: [0xFF, 0xD8, 0xFF]) {
+            self = try Self.jpeg(&reader)
+        } else if reader.starts(with: Array("RIFF".utf8)), reader.text(at: 8, count: 4) == "WEBP" {
+            self = try Self.webp(&reader)
+        } else {
+            throw .unknown(Self.guess(reader))
+        }
+        guard width <= Self.mostSide, height <= Self.mostSide, pixels <= mostPixels else {
+            throw .tooLarge(width: width, height: height, mostPixels: mostPixels)
+        }
+    }
+
+    init(_ kind: Kind, width: Int, height: Int, isAnimated: Bool = false, orientation: Int = 1) {
+        self.kind = kind
+        self.width = width
+        self.height = height
+        self.isAnimated = isAnimated
+        self.orientation = orientation
+    }
+
+    /// A name for bytes of other kinds that people take for images.
+    private static func guess(_ reader: ImageBytes) -> String? {
+        if reader.text(at: 0, count: 4) == "GIF8" { return "GIF" }
+        if reader.text(at: 0, count: 2) == "BM" { return "BMP" }
+        if ["II*\0", "MM\0*"].contains(reader.text(at: 0, count: 4)) { return "TIFF" }
+        if reader.text(at: 4, count: 4) == "ftyp" {
+            return reader.text(at: 8, count: 4)?.hasPrefix("avi") == true ? "AVIF" : "HEIC or a video"
+        }
+        guard let start = reader.text(at: 0, count: min(reader.count, 256)) else { return nil }
+        let words = start.drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
+        if words.hasPrefix("<svg") || words.hasPrefix("<?xml") { return "SVG or XML" }
+        return words.hasPrefix("<!doctype") || words.hasPrefix("<html") ? "HTML" : nil
+    }
+}
+
+/// Why bytes are not accepted as an image. The description is for people and says what helps.
+public enum ImageProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    case empty
+    /// None of the accepted formats; with the name of what it seems to be.
+    case unknown(String?)
+    /// The file ends before its header does.
+    case truncated(ImageHeader.Kind)
+    /// The header contradicts the format.
+    case damaged(ImageHeader.Kind, String)
+    /// A valid file of a sort that is not decoded here.
+    case unsupported(ImageHeader.Kind, String)
+    case tooLarge(width: Int, height: Int, mostPixels: Int)
+
+    public var description: String {
+        switch self {
+        case .empty: "the image is empty"
+        case .unknown(let name):
+            "not a PNG, JPEG or WebP image" + (name.map { " but \($0)" } ?? "") + ": convert it to one of these"
+        case .truncated(let kind): "the \(kind.name) image is cut off: its header is not complete"
+        case .damaged(let kind, let what): "the \(kind.name) image is damaged: \(what)"
+        case .unsupported(let kind, let what): "\(what) cannot be shown: save the \(kind.name) image without"
+        case .tooLarge(let width, let height, let most):
+            "the image has \(width)×\(height) pixels, the limit is \(most / 1_048_576) megapixels and "
+                + "\(ImageHeader.mostSide) pixels a side: scale it down"
+        }
+    }
+}
+
+extension ImageHeader.Kind {
+    /// For people.
+    var name: String {
+        switch self {
+        case .png: "PNG"
+        case .jpeg: "JPEG"
+        case .webp: "WebP"
+        }
+    }
+}

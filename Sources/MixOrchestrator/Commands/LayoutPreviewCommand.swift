@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import LayoutEngine
+
+struct LayoutPreviewCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "preview", abstract: "Draws a layout as SVG or PNG.",
+        discussion: """
+            Nothing goes on air. With a range, as in --participants 1-9, or with --sheet every number of people is drawn \
+            on one contact sheet. PNG is made by mixworker, which must be beside this program, or named with \
+            MIXORCHESTRATOR_WORKER.
+            """)
+
+    @Argument(help: "Layout file.")
+    var file: String
+    @Option(help: "How many people, 0…16, or a range: 1-9.")
+    var participants: String?
+    @Option(help: "Canvas, WIDTHxHEIGHT or WIDTHxHEIGHT@FPS.")
+    var canvas = "720x1280@20"
+    @Option(name: .shortAndLong, help: "File to write, .svg or .png; SVG on standard output when left out.")
+    var output: String?
+    @Flag(help: "A contact sheet; of 0 to 16 people when --participants is left out.")
+    var sheet = false
+    @Flag(help: "The host shares a screen.")
+    var screen = false
+    @Flag(help: "Nobody has a camera.")
+    var withoutCameras = false
+
+    func run() async throws {
+        let counts = try Self.counts(participants ?? (sheet ? "0-\(SamplePeople.most)" : "2"))
+        guard let canvas = Canvas(canvas, fps: Canvas.portrait.fps) else {
+            throw ValidationError("--canvas: expected \(Canvas.textRule), found \(canvas)")
+        }
+        let kind = output.map { URL(fileURLWithPath: $0).pathExtension.lowercased() } ?? "svg"
+        guard ["svg", "png"].contains(kind) else {
+            throw ValidationError("--output: expected a file that ends in .svg or .png, found \(output ?? "")")
+        }
+        let layout: LayoutArgument
+        do {
+            layout = try LayoutArgument(file)
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+        let drawing = draw(layout, counts, canvas)
+        do {
+            switch (output, kind) {
+            case (nil, _): print(drawing)
+            case (let path?, "png"): try await PictureProcess.write(drawing, png: path)
+            case (let path?, _): try Data(drawing.utf8).write(to: URL(fileURLWithPath: path))
+            }
+        } catch let error as StartupError {
+            throw CommandFailure("\(error)")
+        } catch {
+            throw CommandFailure("\(output ?? "") cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    private func draw(_ layout: LayoutArgument, _ counts: ClosedRange<Int>, _ canvas: Canvas) -> String {
+        let scenes = counts.map { count in
+            let people = SamplePeople(count: count, sharesScreen: screen, haveCameras: !withoutCameras)
+            return SceneSheet.Entry(
+                title: people.title,
+                scene: LayoutEngine.plan(layout.template, participants: people.participants, canvas: canvas))
+        }
+        if scenes.count == 1, !sheet, let only = scenes.first { return only.scene.svg(images: layout.imageData) }
+        return SceneSheet(scenes).svg(images: layout.imageData)
+    }
+
+    /// Reads `4` or `0-16`.
+    static func counts(_ text: String) throws -> ClosedRange<Int> {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+        guard 1...2 ~= ends.count, let first = ends[0], let last = ends[ends.count - 1], first <= last,
+            0 <= first, last <= SamplePeople.most
+        else {
+            throw ValidationError(
+                "--participants: expected 0…\(SamplePeople.most), or a range of them as in 1-9; found \(text)")
+        }
+        return first...last
+    }
+}
+
+/// Something that went wrong although the arguments were fine: without the usage text of a `ValidationError`.
+struct CommandFailure: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import LayoutEngine
+import MixModel
+import TaskStore
+
+/// A layout as the API shows it.
+struct LayoutView: Encodable {
+    enum State: String, Encodable {
+        case good
+        /// The file cannot be used; `version` stays in use.
+        case broken
+        /// The file is gone; rooms keep `version`.
+        case deleted
+        /// Part of this program.
+        case builtIn
+    }
+    struct Problem: Encodable {
+        var message: String
+        /// All errors of the file.
+        var issues: [LayoutIssue]
+    }
+
+    var name: String
+    var summary: String?
+    var state: State
+    /// In use; absent when no version was ever good.
+    var version: Int?
+    var changedAt: Date?
+    var origin: LayoutVersion.Origin?
+    var problem: Problem?
+    /// That use it, ordered by id.
+    var rooms: [RoomID]
+    /// That it names; only where one layout is asked for.
+    var images: [ImageStore.Status]?
+
+    init(_ name: String, _ entry: LayoutCatalogue.Entry?, rooms: [RoomID]) {
+        self.name = name
+        let good = entry?.good
+        summary = entry == nil ? LayoutLibrary.automatic.summary : good?.template.summary
+        state =
+            if let entry { entry.isDeleted ? .deleted : entry.problem == nil ? .good : .broken } else { .builtIn }
+        version = good?.version.number
+        changedAt = good.map { Date(timeIntervalSince1970: $0.version.at) }
+        origin = good?.version.origin
+        problem = entry?.problem.map { Problem(message: $0.description, issues: $0.issues) }
+        self.rooms = rooms
+    }
+}
+
+/// One version of a layout as the API shows it.
+struct LayoutVersionView: Encodable {
+    var version: Int
+    var at: Date
+    var origin: LayoutVersion.Origin
+    /// Length of the file.
+    var bytes: Int
+    var inUse: Bool
+
+    init(_ version: LayoutVersion, inUse: Int?) {
+        self.version = version.number
+        at = Date(timeIntervalSince1970: version.at)
+        origin = version.origin
+        bytes = version.length
+        self.inUse = version.number == inUse
+    }
+}
+
+struct LayoutEventView: Encodable {
+    var at: Date
+    var kind: LayoutEvent.Kind
+    var version: Int?
+    var message: String
+
+    init(_ event: LayoutEvent) {
+        at = Date(timeIntervalSince1970: event.at)
+        kind = event.kind
+        version = event.version
+        message = event.message
+    }
+}
+
+extension LayoutLibrary {
+    /// The built-in layout as a file would say it.
+    static let automaticFile = """
+        {
+            "description": "Solo, side by side, grid: by the number of people.",
+            "arrangements": [
+                { "when": { "people": { "max": 1 } }, "algorithm": "solo" },
+                { "when": { "people": 2 }, "algorithm": "side-by-side" },
+                { "algorithm": "grid" }
+            ]
+        }
+
+        """
+}

@@ -1,0 +1,66 @@
+import EventSubscription
+import Foundation
+import Synchronization
+
+/// The system's resolver.
+enum HostAddresses {
+    /// Every address of a host, an address itself included.
+    ///
+    /// - Parameter limit: The resolver may take longer than anybody wants to wait; it is left alone then.
+    @Sendable static func lookUp(_ host: String, limit: Duration) async throws(ImageRefusal) -> [InternetAddress] {
+        let waiting = Waiting()
+        let result = await withCheckedContinuation { continuation in
+            waiting.begin(continuation)
+            DispatchQueue.global().async { waiting.end(Self.ask(host)) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
+                waiting.end(.failure(ImageRefusal("cannot be fetched: looking up \(host) takes too long")))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Hands over the first answer.
+    private final class Waiting: Sendable {
+        typealias Answer = Result<[InternetAddress], ImageRefusal>
+        private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)
+
+        func begin(_ continuation: CheckedContinuation<Answer, Never>) {
+            self.continuation.withLock { $0 = continuation }
+        }
+
+        func end(_ answer: Answer) { continuation.withLock { $0.take() }?.resume(returning: answer) }
+    }
+
+    private static func ask(_ host: String) -> Result<[InternetAddress], ImageRefusal> {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, nil, &hints, &list)
+        guard code == 0 else {
+            return .failure(ImageRefusal("cannot be fetched: \(host): \(String(cString: gai_strerror(code)))"))
+        }
+        defer { freeaddrinfo(list) }
+        var addresses: [InternetAddress] = []
+        var next = list
+        while let info = next?.pointee {
+            if let address = address(info), !addresses.contains(address) { addresses.append(address) }
+            next = info.ai_next
+        }
+        return .success(addresses)
+    }
+
+    private static func address(_ info: addrinfo) -> InternetAddress? {
+        guard let socket = info.ai_addr else { return nil }
+        switch info.ai_family {
+        case AF_INET:
+            return socket.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { pointer in
+                withUnsafeBytes(of: pointer.pointee.sin_addr) { InternetAddress(Array($0)) }
+            }
+        case AF_INET6:
+            return socket.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { pointer in
+                withUnsafeBytes(of: pointer.pointee.sin6_addr) { InternetAddress(Array($0)) }
+            }
+        default: return nil
+        }
+    }
+}

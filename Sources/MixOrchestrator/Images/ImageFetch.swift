@@ -1,0 +1,184 @@
+import AsyncHTTPClient
+import EventSubscription
+import Foundation
+import HTTPTypes
+import MixModel
+import NIOCore
+import NIOPosix
+
+/// Gets one image by HTTP: from allowed places only, within limits of time and size, never trusting what a server says
+/// about either.
+///
+/// Every host is looked up here, its addresses are checked, and the connection goes to a checked address: a name that
+/// changes its meaning in between leads nowhere else. The same is done again at each redirect.
+struct ImageFetch: Sendable {
+    var allowed: AllowList
+    /// Of everything together: looking up, connecting, redirects, the last byte.
+    var timeLimit: Duration = .seconds(10)
+    /// Most bytes of an image.
+    var mostBytes = ImageHeader.mostBytes
+    /// Looks up the addresses of a host.
+    var resolve: @Sendable (_ host: String, _ limit: Duration) async throws(ImageRefusal) -> [InternetAddress] =
+        HostAddresses.lookUp
+
+    static let mostRedirects = 3
+
+    /// What lets a server say that nothing changed.
+    struct Validators: Hashable, Codable, Sendable {
+        var eTag: String?
+        var lastModified: String?
+    }
+
+    enum Answer: Sendable {
+        case unchanged
+        case image([UInt8], ImageHeader, Validators)
+    }
+
+    /// - Parameter validators: Of the copy that is there.
+    /// - Throws: `ImageRefusal`, or `CancellationError`.
+    func run(_ url: String, validators: Validators?) async throws -> Answer {
+        do {
+            return try await withThrowingTaskGroup(of: Answer?.self) { group in
+                group.addTask { try await follow(url, validators) }
+                group.addTask {
+                    try await Task.sleep(for: timeLimit)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                guard let answer = try await group.next() ?? nil else {
+                    throw ImageRefusal("did not come within \(timeLimit)")
+                }
+                return answer
+            }
+        } catch let error as ImageRefusal {
+            throw error
+        } catch {
+            try Task.checkCancellation()
+            throw ImageRefusal("cannot be fetched: \(Self.words(for: error))")
+        }
+    }
+
+    private func follow(_ start: String, _ validators: Validators?) async throws -> Answer {
+        var text = start
+        for _ in 0...Self.mostRedirects {
+            let url = try Self.read(text)
+            let addresses = try await addresses(of: url)
+            switch try await request(url, at: addresses, validators) {
+            case .answer(let answer): return answer
+            case .redirect(let location):
+                guard let base = URL(string: text), let next = URL(string: location, relativeTo: base)?.absoluteString
+                else { throw ImageRefusal("is redirected to something that is no URL") }
+                text = next
+            }
+        }
+        throw ImageRefusal("is redirected more than \(Self.mostRedirects) times")
+    }
+
+    private static func read(_ text: String) throws(ImageRefusal) -> StreamURL {
+        let url: StreamURL
+        do {
+            url = try StreamURL(text)
+        } catch {
+            throw ImageRefusal("is no URL that can be fetched: expected \(error.expected)")
+        }
+        guard url.scheme == .http || url.scheme == .https else {
+            throw ImageRefusal("cannot be fetched by \(url.scheme.rawValue): expected http:// or https://")
+        }
+        return url
+    }
+
+    /// Those that may be connected to, at least one.
+    private func addresses(of url: StreamURL) async throws(ImageRefusal) -> [InternetAddress] {
+        guard allowed.allows(url) else { throw Self.notAllowed(url.host) }
+        let found = try await resolve(url.host, timeLimit)
+        let good = found.filter { allowed.allows(url, at: $0) }
+        guard !good.isEmpty else {
+            guard let bad = found.first else { throw ImageRefusal("cannot be fetched: \(url.host) has no address") }
+            throw Self.notAllowed("\(url.host), which is at \(bad),")
+        }
+        return good
+    }
+
+    private static func notAllowed(_ place: String) -> ImageRefusal {
+        ImageRefusal("may not be fetched: \(place) is not in sources.allow; add scheme://host[:port] there")
+    }
+
+    private enum Step {
+        case answer(Answer)
+        case redirect(String)
+    }
+
+    /// Tries one address after another until one answers.
+    private func request(
+        _ url: StreamURL, at addresses: [InternetAddress], _ validators: Validators?
+    ) async throws -> Step {
+        var last: (any Error)?
+        for address in addresses.prefix(4) {
+            do {
+                return try await request(url, at: address, validators)
+            } catch let error as ImageRefusal {
+                throw error
+            } catch {
+                try Task.checkCancellation()
+                last = error
+            }
+        }
+        throw last ?? ImageRefusal("cannot be fetched: \(url.host) has no address")
+    }
+
+    private func request(
+        _ url: StreamURL, at address: InternetAddress, _ validators: Validators?
+    ) async throws -> Step {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.dnsOverride = [url.host: "\(address)"]
+        configuration.httpVersion = .http1Only
+        configuration.timeout.connect = .seconds(4)
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        do {
+            let step = try await exchange(client, url, validators)
+            try await client.shutdown()
+            return step
+        } catch {
+            try? await client.shutdown()
+            throw error
+        }
+    }
+
+    private func exchange(_ client: HTTPClient, _ url: StreamURL, _ validators: Validators?) async throws -> Step {
+        var request = HTTPClientRequest(url: url.text)
+        request.headers = ["accept": "image/png, image/jpeg, image/webp", "user-agent": "mixorchestrator"]
+        if let tag = validators?.eTag { request.headers.add(name: "if-none-match", value: tag) }
+        if let date = validators?.lastModified { request.headers.add(name: "if-modified-since", value: date) }
+        let response = try await client.execute(request, deadline: .distantFuture)
+        switch response.status.code {
+        case 200:
+            var bytes: [UInt8] = []
+            for try await buffer in response.body {
+                bytes.append(contentsOf: buffer.readableBytesView)
+                guard bytes.count <= mostBytes else { throw ImageRefusal("has more than \(mostBytes) bytes") }
+            }
+            let new = Validators(
+                eTag: response.headers.first(name: "etag"), lastModified: response.headers.first(name: "last-modified"))
+            return .answer(.image(bytes, try ImageRefusal.header(of: bytes), new))
+        case 304 where validators != nil:
+            return .answer(.unchanged)
+        case 301, 302, 303, 307, 308:
+            guard let location = response.headers.first(name: "location") else {
+                throw ImageRefusal("is redirected to nowhere")
+            }
+            return .redirect(location)
+        default:
+            throw ImageRefusal("cannot be fetched: the server answers \(response.status.code)")
+        }
+    }
+
+    /// Without the URL that some errors repeat.
+    private static func words(for error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError: error.shortDescription
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case is NIOConnectionError: "nobody answers there"
+        default: "\(type(of: error))"
+        }
+    }
+}

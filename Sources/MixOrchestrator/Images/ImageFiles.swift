@@ -1,0 +1,56 @@
+import Foundation
+import MixModel
+
+/// Images that layouts name by a path relative to their directory. Blocks.
+struct ImageFiles: Sendable {
+    /// Of the layouts.
+    let directory: String
+
+    /// The bytes of an image that can be shown, and what it is.
+    ///
+    /// - Throws: Why it cannot be used: it leads out of the directory, is no regular file, too large, no image …
+    func read(_ reference: String) throws(ImageRefusal) -> (bytes: [UInt8], header: ImageHeader) {
+        let path = try path(of: reference)
+        let bytes: [UInt8]
+        do {
+            bytes = try BoundedFile.read(path, limit: ImageHeader.mostBytes)
+        } catch {
+            throw ImageRefusal("\(error)")
+        }
+        return (bytes, try ImageRefusal.header(of: bytes))
+    }
+
+    /// The real path of the file, in the directory whatever links it goes through.
+    private func path(of reference: String) throws(ImageRefusal) -> String {
+        let parts = reference.split(separator: "/", omittingEmptySubsequences: false)
+        guard !reference.isEmpty, reference.utf8.count <= 1024, !reference.utf8.contains(0),
+            parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." })
+        else { throw ImageRefusal("is no path inside of the layouts directory") }
+        guard let root = Self.realPath(directory), let path = Self.realPath("\(directory)/\(reference)") else {
+            throw ImageRefusal("is not there")
+        }
+        guard path.hasPrefix(root + "/") else { throw ImageRefusal("leads out of the layouts directory") }
+        return path
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}
+
+/// Why an image is not used: completes a sentence that begins with how the layout names it. Holds no secret.
+struct ImageRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+
+    static func header(of bytes: [UInt8]) throws(ImageRefusal) -> ImageHeader {
+        do {
+            return try ImageHeader(bytes)
+        } catch {
+            throw ImageRefusal("\(error)")
+        }
+    }
+}

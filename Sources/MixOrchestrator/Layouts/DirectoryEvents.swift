@@ -1,0 +1,81 @@
+import Foundation
+
+/// The kernel's queue of what happens in directories (inotify(7)). Belongs to one thread.
+final class DirectoryEvents {
+    /// Readable when events wait.
+    let descriptor: Int32
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    struct Event {
+        /// As `watch` returned it; -1 when the queue overflowed.
+        var watch: Int32
+        var mask: UInt32
+        /// Of the entry of the directory; empty for the directory itself.
+        var name: String
+
+        func has(_ bits: UInt32) -> Bool { mask & bits != 0 }
+    }
+
+    /// - Throws: `errno` where the kernel gives none, or no more.
+    init() throws(SystemError) {
+        #if os(Linux)
+            descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
+            guard descriptor >= 0 else { throw SystemError(code: errno) }
+        #else
+            descriptor = -1
+            throw SystemError(code: ENOSYS)
+        #endif
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// - Throws: `errno`: ENOENT, ENOTDIR, EACCES, ENOSPC when the user has too many watches …
+    func watch(_ directory: String, for mask: UInt32) throws(SystemError) -> Int32 {
+        #if os(Linux)
+            let watch = inotify_add_watch(descriptor, directory, mask | UInt32(IN_ONLYDIR))
+            guard watch >= 0 else { throw SystemError(code: errno) }
+            return watch
+        #else
+            throw SystemError(code: ENOSYS)
+        #endif
+    }
+
+    func endWatch(_ watch: Int32) {
+        #if os(Linux)
+            inotify_rm_watch(descriptor, watch)
+        #endif
+    }
+
+    /// Everything that waits.
+    func take() -> [Event] {
+        var events: [Event] = []
+        while true {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else {
+                if count < 0, errno == EINTR { continue }
+                return events
+            }
+            var start = 0
+            // struct inotify_event: wd, mask, cookie, len, then len bytes of a name that ends with zeros.
+            while start + 16 <= count {
+                let (watch, mask, length) = buffer.withUnsafeBytes {
+                    (
+                        $0.loadUnaligned(fromByteOffset: start, as: Int32.self),
+                        $0.loadUnaligned(fromByteOffset: start + 4, as: UInt32.self),
+                        Int($0.loadUnaligned(fromByteOffset: start + 12, as: UInt32.self))
+                    )
+                }
+                let end = min(start + 16 + length, count)
+                let name = buffer[(start + 16)..<end].prefix { $0 != 0 }
+                events.append(Event(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self)))
+                start = end
+            }
+        }
+    }
+}
+
+/// An `errno`.
+struct SystemError: Error, Hashable, CustomStringConvertible {
+    var code: Int32
+    var description: String { String(cString: strerror(code)) }
+}

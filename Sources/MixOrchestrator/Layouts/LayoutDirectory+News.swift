@@ -1,0 +1,75 @@
+import MixModel
+import TaskStore
+
+/// What is told to rooms, operators and the store.
+extension LayoutDirectory {
+    func tell(_ outcome: LayoutCatalogue.Outcome, of name: String, noticedAt: Int64) async {
+        guard let result = outcome.metric else { return }
+        metrics.count(.layoutReloads, name, result)
+        switch outcome {
+        case .nothing:
+            break
+        case .changed:
+            await wantImages()
+            await registry.layoutChanged(name, cause: Cause(receivedAt: noticedAt, summary: "layout \(name) changed"))
+            logger.info("\(outcome.message(of: name))")
+        case .restored:
+            logger.info("\(outcome.message(of: name))")
+        case .rejected(let problem, let kept):
+            let stays = kept.map { "version \($0.version.number) stays on air" } ?? "rooms that name it use \"auto\""
+            logger.error("layout \(name) is not used, \(stays):\n\(problem)")
+        case .deleted:
+            logger.warning("\(outcome.message(of: name))")
+        }
+        if outcome.isTrouble {
+            await registry.note(
+                TimelineEntry(kind: .event, message: outcome.message(of: name), cause: "layout \(name)"),
+                ofLayout: name)
+        }
+    }
+
+    func commit(_ outcome: LayoutCatalogue.Outcome, of name: String) async throws(StoreError) {
+        guard let kind = outcome.eventKind else { return }
+        let event = LayoutEvent(
+            layout: name, at: wallClock(), kind: kind, version: outcome.versionInUse, message: outcome.message(of: name)
+        )
+        var change = StoreChange(layoutEvent: event)
+        if case .changed(let good) = outcome {
+            change.layoutVersion = NewLayoutVersion(
+                layout: name, number: good.version.number, at: good.version.at, origin: good.version.origin,
+                content: good.content)
+        }
+        _ = try await store.commit(change)
+    }
+
+    func commitOrLog(_ outcome: LayoutCatalogue.Outcome, of name: String) async {
+        do {
+            try await commit(outcome, of: name)
+        } catch {
+            logger.error("layout \(name): what happened is not kept: \(error)")
+        }
+    }
+
+    /// Lets the images be found that layouts name now.
+    func wantImages() async {
+        await images.want(layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) })
+        layouts.setImages(await images.paths)
+    }
+
+    func take(_ news: ImageStore.News) async {
+        layouts.setImages(await images.paths)
+        let image = ImageStore.shown(news.reference)
+        for (name, entry) in layouts.catalogue.all where entry.good?.template.images.contains(news.reference) == true {
+            switch news.kind {
+            case .changed:
+                await registry.layoutChanged(
+                    name, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) of layout \(name) is there")
+                )
+            case .failed(let reason):
+                let entry = TimelineEntry(
+                    kind: .event, message: "image \(image) \(reason)", cause: "layout \(name)")
+                await registry.note(entry, ofLayout: name)
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import LayoutEngine
+import MixModel
+import TaskStore
+
+/// What comes by API: stored first, then in use, then answered.
+extension LayoutDirectory {
+    func perform(_ new: NewLayout) async throws(OrchestratorError) -> Change {
+        let before = layouts.entry(new.name)
+        try new.precondition.check(new.name, before)
+        let isNew = before == nil || before?.isDeleted == true
+        if let good = before?.good, good.content == new.content, before?.problem == nil, !isNew {
+            return Change(good: good, isNew: false)
+        }
+        guard !isNew || layouts.names.count < Self.mostLayouts else {
+            throw OrchestratorError(
+                .conflict, "too-many-layouts", "There are too many layouts",
+                detail: "\(Self.mostLayouts) are there already: delete one that no room uses first")
+        }
+        let reading = LayoutReading.good(new.template, content: new.content)
+        let prepared = try await offPool { [files] () throws(OrchestratorError) in
+            try files.prepare(new.content, name: new.name)
+        }
+        // What the change is going to be, to store it before it is one.
+        let expected = layouts.catalogue.expecting(reading, of: new.name, at: wallClock(), origin: new.origin)
+        do {
+            try await commit(expected, of: new.name)
+        } catch {
+            await offPool { prepared.discard() }
+            throw OrchestratorError(error)
+        }
+        do {
+            try await offPool { () throws(OrchestratorError) in try prepared.replace() }
+        } catch {
+            // The version is in the store and never was in use: its number is taken.
+            if let version = expected.good?.version { layouts.update { $0.remember(version) } }
+            throw error
+        }
+        let at = expected.good?.version.at ?? wallClock()
+        let outcome = layouts.update { $0.take(reading, of: new.name, at: at, origin: new.origin) }
+        await tell(outcome, of: new.name, noticedAt: new.receivedAt)
+        guard let good = outcome.good ?? layouts.entry(new.name)?.good else {
+            throw .layoutNotFound(new.name)
+        }
+        return Change(good: good, isNew: isNew)
+    }
+
+    func performRollBack(
+        _ name: String, _ number: Int, _ precondition: LayoutPrecondition
+    ) async throws(OrchestratorError) -> Change {
+        let receivedAt = MonotonicClock.now()
+        let before = layouts.entry(name)
+        try precondition.check(name, before)
+        let content: [UInt8]?
+        do {
+            content = try await store.layoutContent(of: name, version: number)
+        } catch {
+            throw OrchestratorError(error)
+        }
+        guard let content else { throw .versionNotFound(name, number) }
+        if let before, before.good?.version.number == number, before.problem == nil, !before.isDeleted {
+            throw OrchestratorError(
+                .conflict, "layout-version-in-use", "This version is in use",
+                detail:
+                    "\(name): version \(number) is the newest one; GET /v1/layouts/\(name)/versions lists the others")
+        }
+        let template: LayoutTemplate
+        do {
+            template = try LayoutTemplate.decode(content, name: name)
+        } catch {
+            throw OrchestratorError(error)
+        }
+        return try await perform(
+            NewLayout(
+                name: name, template: template, content: content, origin: .rollback, precondition: .none,
+                receivedAt: receivedAt))
+    }
+
+    func performDelete(_ name: String, _ precondition: LayoutPrecondition) async throws(OrchestratorError) {
+        let before = layouts.entry(name)
+        try precondition.check(name, before)
+        guard before != nil else { throw .layoutNotFound(name) }
+        let rooms = await registry.layoutUse()[name] ?? []
+        guard rooms.isEmpty else {
+            let shown = rooms.prefix(20).map(\.rawValue).joined(separator: ", ") + (rooms.count > 20 ? " …" : "")
+            throw OrchestratorError(
+                .conflict, "layout-in-use", "Rooms use the layout",
+                detail: "\(name) is used by \(shown): give them another with PUT /v1/rooms/{room} first")
+        }
+        guard name != defaultLayout else {
+            throw OrchestratorError(
+                .conflict, "layout-in-use", "New rooms use the layout",
+                detail: "\(name) is rooms.layout in the configuration: name another there first")
+        }
+        _ = try await offPool { [files] () throws(OrchestratorError) in try files.delete(name) }
+        layouts.update { catalogue in
+            _ = catalogue.take(.gone, of: name, at: wallClock(), origin: .api)
+            catalogue.forgetDeleted(except: [])
+        }
+        let outcome = LayoutCatalogue.Outcome.deleted(kept: nil)
+        await tell(outcome, of: name, noticedAt: MonotonicClock.now())
+        await commitOrLog(outcome, of: name)
+    }
+}

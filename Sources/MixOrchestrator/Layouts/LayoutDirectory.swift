@@ -1,0 +1,213 @@
+import Foundation
+import LayoutEngine
+import Logging
+import MixModel
+import ServiceLifecycle
+import Synchronization
+import TaskStore
+
+/// Owns the layouts: takes up what is saved in the directory or comes by API, one change after another, keeps every
+/// accepted version, and tells the rooms.
+///
+/// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers.
+/// What comes by API is stored first and answered afterwards.
+actor LayoutDirectory: Service {
+    nonisolated let layouts: Layouts
+    nonisolated let files: LayoutFiles
+    let store: any TaskStore
+    let registry: RoomRegistry
+    let images: ImageStore
+    let metrics: Metrics
+    let logger: Logger
+    /// For rooms that name none: it cannot be deleted.
+    let defaultLayout: String
+    private let watch: LayoutWatch
+    private nonisolated let mailbox: AsyncStream<Message>
+    private nonisolated let inbox: AsyncStream<Message>.Continuation
+    private nonisolated let waiting = Mutex(0)
+
+    private enum Message: Sendable {
+        /// The watch found something.
+        case files
+        case image(ImageStore.News)
+        case put(NewLayout, Reply<Change>)
+        case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
+        case delete(String, LayoutPrecondition, Reply<Void>)
+    }
+
+    /// A layout that came by API.
+    struct NewLayout: Sendable {
+        var name: String
+        var template: LayoutTemplate
+        var content: [UInt8]
+        var origin: LayoutVersion.Origin
+        var precondition: LayoutPrecondition
+        /// In ns of CLOCK_MONOTONIC.
+        var receivedAt: Int64
+    }
+
+    /// What a request did.
+    struct Change: Hashable, Sendable {
+        var good: LayoutCatalogue.Good
+        /// There was no such layout before.
+        var isNew: Bool
+    }
+
+    init(
+        directory: String, layouts: Layouts, store: any TaskStore, registry: RoomRegistry, images: ImageStore,
+        metrics: Metrics, defaultLayout: String, logger: Logger
+    ) throws(StartupError) {
+        files = LayoutFiles(directory: directory)
+        self.layouts = layouts
+        self.store = store
+        self.registry = registry
+        self.images = images
+        self.metrics = metrics
+        self.defaultLayout = defaultLayout
+        self.logger = logger
+        do {
+            watch = try LayoutWatch(files: files)
+        } catch {
+            throw StartupError("the layouts directory \(directory) cannot be watched: \(error)")
+        }
+        (mailbox, inbox) = AsyncStream.makeStream()
+    }
+
+    /// Reads what there is, so that rooms can be planned. Call once, before `run`. What rooms use and has no good file
+    /// is taken from the store.
+    func restore() async throws(StoreError) {
+        await images.restore()
+        for version in try await store.newestLayoutVersions() {
+            let content = try await store.layoutContent(of: version.layout, version: version.number)
+            let template = content.flatMap { try? LayoutTemplate.decode($0, name: version.layout) }
+            layouts.update { catalogue in
+                guard let template, let content else { return catalogue.remember(version) }
+                catalogue.remember(LayoutCatalogue.Good(template: template, content: content, version: version))
+            }
+        }
+        let readings = await offPool { [files] in
+            FileManager.default.fileExists(atPath: files.directory)
+                ? files.list().layouts.sorted().map { ($0, files.read($0)) } : nil
+        }
+        if readings == nil {
+            logger.warning(
+                "there is no layouts directory at \(files.directory): only \"auto\" can be used until it is made")
+        }
+        for (name, reading) in readings ?? [] {
+            await take(reading, of: name, noticedAt: MonotonicClock.now(), isStart: true)
+        }
+        await wantImages()
+        let used = try await store.rooms().map { $0.document.settings.layout ?? defaultLayout }
+        layouts.update { $0.forgetDeleted(except: Set(used)) }
+        for (name, entry) in layouts.catalogue.all where entry.isDeleted {
+            logger.warning("layout \(name) has no file; rooms that use it keep its last good version")
+        }
+    }
+
+    func run() async throws {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [watch, inbox] in
+                for await _ in watch.signals { inbox.yield(.files) }
+            }
+            group.addTask { [images, inbox] in
+                for await news in images.news { inbox.yield(.image(news)) }
+            }
+            group.addTask { [images] in await images.run() }
+            watch.start()
+            await withGracefulShutdownHandler {
+                for await message in mailbox { await handle(message) }
+            } onGracefulShutdown: {
+                self.inbox.finish()
+            }
+            watch.stop()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Requests
+
+    /// Checks and stores a layout; the rooms that use it change at once.
+    nonisolated func put(_ new: NewLayout) async throws(OrchestratorError) -> Change {
+        try await ask { .put(new, $0) }
+    }
+
+    /// Makes an older version the newest one.
+    nonisolated func rollBack(
+        _ name: String, to version: Int, _ precondition: LayoutPrecondition
+    ) async throws(OrchestratorError) -> Change {
+        try await ask { .rollBack(name, version: version, precondition, $0) }
+    }
+
+    nonisolated func delete(_ name: String, _ precondition: LayoutPrecondition) async throws(OrchestratorError) {
+        try await ask { .delete(name, precondition, $0) }
+    }
+
+    /// Requests that may wait at once.
+    static let mailboxSize = 64
+    /// Layouts that can be made by API; files are the operator's business.
+    static let mostLayouts = 1000
+
+    private nonisolated func ask<Answer: Sendable>(
+        _ message: (Reply<Answer>) -> Message
+    ) async throws(OrchestratorError) -> Answer {
+        let isRoom = waiting.withLock { count in
+            guard count < Self.mailboxSize else { return false }
+            count += 1
+            return true
+        }
+        guard isRoom else { throw .layoutsOverloaded }
+        defer { waiting.withLock { $0 -= 1 } }
+        let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
+            let yielded = inbox.yield(message(Reply(continuation)))
+            guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
+        }
+        return try result.get()
+    }
+
+    private func handle(_ message: Message) async {
+        switch message {
+        case .files: await takeFindings()
+        case .image(let news): await take(news)
+        case .put(let new, let reply):
+            reply.answer(await result { () throws(OrchestratorError) in try await perform(new) })
+        case .rollBack(let name, let version, let precondition, let reply):
+            reply.answer(
+                await result { () throws(OrchestratorError) in try await performRollBack(name, version, precondition) })
+        case .delete(let name, let precondition, let reply):
+            reply.answer(await result { () throws(OrchestratorError) in try await performDelete(name, precondition) })
+        }
+    }
+
+    private func result<Value: Sendable>(
+        _ body: () async throws(OrchestratorError) -> Value
+    ) async -> Result<Value, OrchestratorError> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+
+    // MARK: Files
+
+    private func takeFindings() async {
+        let findings = watch.take()
+        for note in findings.notes { logger.warning("\(note)") }
+        if findings.mayHaveMissedOthers {
+            await images.filesChanged(nil)
+        } else if !findings.others.isEmpty {
+            await images.filesChanged(findings.others)
+        }
+        for (name, reading) in findings.layouts.sorted(by: { $0.key < $1.key }) {
+            await take(reading, of: name, noticedAt: findings.noticedAt, isStart: false)
+        }
+    }
+
+    private func take(_ reading: LayoutReading, of name: String, noticedAt: Int64, isStart: Bool) async {
+        let outcome = layouts.update { $0.take(reading, of: name, at: wallClock(), origin: .file) }
+        // A file that is as it was stored is no news after a start.
+        if isStart, case .restored = outcome { return }
+        await tell(outcome, of: name, noticedAt: noticedAt)
+        await commitOrLog(outcome, of: name)
+        if case .deleted = outcome {
+            let used = await registry.layoutUse().keys
+            layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
+        }
+    }
+}

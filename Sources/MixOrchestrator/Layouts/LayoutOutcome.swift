@@ -1,0 +1,80 @@
+import TaskStore
+
+/// How outcomes are told.
+extension LayoutCatalogue.Outcome {
+    var good: LayoutCatalogue.Good? {
+        switch self {
+        case .changed(let good), .restored(let good): good
+        case .nothing, .rejected, .deleted: nil
+        }
+    }
+
+    /// Operators of the rooms should read of it.
+    var isTrouble: Bool {
+        switch self {
+        case .rejected, .deleted: true
+        case .nothing, .changed, .restored: false
+        }
+    }
+
+    var versionInUse: Int? {
+        switch self {
+        case .nothing: nil
+        case .changed(let good), .restored(let good): good.version.number
+        case .rejected(_, let kept), .deleted(let kept): kept?.version.number
+        }
+    }
+
+    var eventKind: LayoutEvent.Kind? {
+        switch self {
+        case .nothing: nil
+        case .changed, .restored: .changed
+        case .rejected: .rejected
+        case .deleted: .deleted
+        }
+    }
+
+    /// The `result` of `layout_reloads_total`.
+    var metric: String? {
+        switch self {
+        case .nothing: nil
+        case .changed, .restored: "accepted"
+        case .rejected: "rejected"
+        case .deleted: "deleted"
+        }
+    }
+
+    /// On one line, for people.
+    func message(of name: String) -> String {
+        switch self {
+        case .nothing:
+            return "layout \(name) is as it was"
+        case .changed(let good):
+            let maker =
+                switch good.version.origin {
+                case .file: "its file was saved"
+                case .api: "it came by API"
+                case .rollback: "an older version was taken back"
+                }
+            return "layout \(name): version \(good.version.number) is in use, \(maker)"
+        case .restored(let good):
+            return "layout \(name): its file is good again, version \(good.version.number) is in use"
+        case .rejected(let problem, let kept):
+            let stays = kept.map { "version \($0.version.number) stays on air" } ?? "no version of it was ever good"
+            return "layout \(name): its file cannot be used, \(stays): \(problem.summary)"
+        case .deleted(let kept):
+            let stays = kept.map { "; rooms that use it keep version \($0.version.number)" } ?? ""
+            return "layout \(name): its file is gone\(stays)"
+        }
+    }
+}
+
+extension LayoutCatalogue {
+    /// What `take` would make of this reading.
+    func expecting(
+        _ reading: LayoutReading, of name: String, at: Double, origin: LayoutVersion.Origin
+    ) -> Outcome {
+        var copy = self
+        return copy.take(reading, of: name, at: at, origin: origin)
+    }
+}

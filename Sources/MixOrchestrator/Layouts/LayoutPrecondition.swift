@@ -1,0 +1,53 @@
+import HTTPTypes
+
+/// What a request expects of the layout that it changes: `If-Match`, `If-None-Match` (RFC 9110 §13.1).
+enum LayoutPrecondition: Hashable, Sendable {
+    case none
+    /// The layout has to be there, at one of these versions if any are named.
+    case isAt(Set<Int>)
+    /// The layout must not be there yet.
+    case isNew
+
+    /// - Throws: When `If-None-Match` is anything but `*`.
+    init(_ headers: HTTPFields) throws(OrchestratorError) {
+        if let text = headers[.ifNoneMatch] {
+            guard text == "*" else {
+                throw OrchestratorError(
+                    .badRequest, "invalid-field", "A header cannot be used", detail: "If-None-Match: found \(text)",
+                    field: "If-None-Match", expected: "*, which means: only if there is no such layout")
+            }
+            self = .isNew
+        } else if let text = headers[.ifMatch] {
+            let tags = text.split(separator: ",").map { $0.trimming { $0 == " " } }
+            // A tag that is none of ours matches no version.
+            self = .isAt(tags == ["*"] ? [] : Set(tags.map { Int($0.trimming { $0 == "\"" }) ?? -1 }))
+        } else {
+            self = .none
+        }
+    }
+
+    func check(_ name: String, _ entry: LayoutCatalogue.Entry?) throws(OrchestratorError) {
+        let isThere = entry != nil && entry?.isDeleted == false
+        let version = entry?.good?.version.number ?? 0
+        switch self {
+        case .none:
+            return
+        case .isNew:
+            guard isThere else { return }
+        case .isAt(let versions):
+            guard !isThere || !(versions.isEmpty || versions.contains(version)) else { return }
+        }
+        throw OrchestratorError(
+            .preconditionFailed, "layout-changed", "The layout is not as expected",
+            detail: isThere
+                ? "\(name) is at version \(version): read it again and repeat the change" : "\(name) is not there")
+    }
+}
+
+extension StringProtocol {
+    /// Without the characters at both ends that `isOdd` holds for.
+    fileprivate func trimming(_ isOdd: (Character) -> Bool) -> String {
+        let front = drop(while: isOdd)
+        return String(front.reversed().drop(while: isOdd).reversed())
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// Notices what happens to the files of a layouts directory, reads them, and hands over what it found. Has a thread of
+/// its own: waiting and reading block.
+final class LayoutWatch: Sendable {
+    /// What was found since the last `take`, the newest of each file.
+    struct Findings: Sendable {
+        var layouts: [String: LayoutReading] = [:]
+        /// Other files that were written or removed, relative to the directory.
+        var others: Set<String> = []
+        /// Something may have been missed: every other file may be different.
+        var mayHaveMissedOthers = false
+        /// When the first of it was noticed, in ns of CLOCK_MONOTONIC.
+        var noticedAt: Int64 = 0
+        /// For operators.
+        var notes: [String] = []
+
+        var isEmpty: Bool { layouts.isEmpty && others.isEmpty && !mayHaveMissedOthers && notes.isEmpty }
+
+        /// Takes over what was found later.
+        mutating func merge(_ newer: Findings) {
+            if isEmpty { noticedAt = newer.noticedAt }
+            layouts.merge(newer.layouts) { $1 }
+            others.formUnion(newer.others)
+            mayHaveMissedOthers = mayHaveMissedOthers || newer.mayHaveMissedOthers
+            notes += newer.notes
+        }
+    }
+
+    /// One element at least after something was found; ends after `stop`.
+    let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let found = Mutex(Findings())
+    private let files: LayoutFiles
+    private let pollsOnly: Bool
+    /// Closed by `deinit`: the thread keeps this object until it has ended.
+    private let wakeUp: (read: Int32, write: Int32)
+
+    /// - Parameter pollsOnly: As where the kernel tells nothing about changes.
+    init(files: LayoutFiles, pollsOnly: Bool = false) throws(SystemError) {
+        self.files = files
+        self.pollsOnly = pollsOnly
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw SystemError(code: errno) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        wakeUp = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(wakeUp.read)
+        close(wakeUp.write)
+    }
+
+    /// Call once. Everything that is there is reported first.
+    func start() {
+        let thread = Thread { [self] in
+            var loop = LayoutWatchLoop(files: files, pollsOnly: pollsOnly)
+            loop.run(until: wakeUp.read) { findings in
+                found.withLock { $0.merge(findings) }
+                signal.yield()
+            }
+            signal.finish()
+        }
+        thread.name = "layouts"
+        thread.start()
+    }
+
+    func stop() {
+        var byte: UInt8 = 1
+        write(wakeUp.write, &byte, 1)
+    }
+
+    func take() -> Findings {
+        found.withLock { found in
+            defer { found = Findings() }
+            return found
+        }
+    }
+}

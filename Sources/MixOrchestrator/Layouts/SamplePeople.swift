@@ -1,0 +1,73 @@
+import LayoutEngine
+
+/// People to try a layout with: a host, then guests in the order in which they joined.
+struct SamplePeople: Hashable, Sendable {
+    /// 0…`most`.
+    var count: Int
+    /// The host shows a screen too.
+    var sharesScreen = false
+    /// False = everybody is heard only.
+    var haveCameras = true
+
+    /// As many as a layout is tried with.
+    static let most = LayoutEngine.mostPanes
+
+    private static let names = [
+        "Ada", "Ben", "Chloé", "David", "Elif", "Farid", "Grace", "Hugo", "Iris", "Jonas", "Kira", "Liam", "Mei",
+        "Noah",
+        "Olga", "Paul",
+    ]
+
+    var participants: [LayoutParticipant] {
+        let kind: LayoutParticipant.Kind = haveCameras ? .camera : .audio
+        var people = zip(0..<count, Self.names).map { index, name in
+            LayoutParticipant(
+                source: "user\(index + 1)/\(kind.rawValue)", user: "user\(index + 1)", name: name,
+                role: index == 0 ? .host : .guest, kind: kind, joinOrder: index, hasVideo: haveCameras)
+        }
+        if sharesScreen, count > 0 {
+            people.append(
+                LayoutParticipant(
+                    source: "user1/screen", user: "user1", name: Self.names.first, role: .host, kind: .screen,
+                    joinOrder: 0))
+        }
+        return people
+    }
+
+    /// `4 people`, `1 person and a screen`.
+    var title: String {
+        "\(count) \(count == 1 ? "person" : "people")" + (sharesScreen && count > 0 ? " and a screen" : "")
+    }
+}
+
+extension SamplePeople {
+    /// What shows the point of a layout: a screen where it has a place of its own for one, no cameras where only some
+    /// voices are heard.
+    init(_ count: Int, for template: LayoutTemplate) {
+        self.count = count
+        sharesScreen = template.arrangements.contains { $0.when.screen == true }
+        haveCameras = template.settings.sound.loudest == nil
+    }
+}
+
+extension Canvas {
+    /// Reads `WIDTHxHEIGHT` or `WIDTHxHEIGHT@FPS`.
+    ///
+    /// - Returns: `nil` when it is something else, or outside the limits of a canvas.
+    init?(_ text: String, fps defaultFPS: Int) {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count <= 2, sides.count == 2, let width = sides[0], let height = sides[1],
+            [width, height].allSatisfy({ 16...7680 ~= $0 && $0.isMultiple(of: 2) })
+        else { return nil }
+        var fps = defaultFPS
+        if parts.count == 2 {
+            guard let rate = Int(parts[1]), 1...60 ~= rate else { return nil }
+            fps = rate
+        }
+        self.init(width: width, height: height, fps: fps)
+    }
+
+    /// What `init(_:fps:)` reads, for error messages.
+    static let textRule = "WIDTHxHEIGHT or WIDTHxHEIGHT@FPS, sides even and 16…7680, fps 1…60, as in 720x1280@20"
+}

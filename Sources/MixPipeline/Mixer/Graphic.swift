@@ -1,0 +1,112 @@
+import GStreamerKit
+import LayoutEngine
+
+/// Something still that scenes show: drawn once, beside the mix, and kept for as long as scenes need it.
+enum Graphic: Hashable, Sendable {
+    case card(Card, width: Int, height: Int)
+    case label(Label, width: Int)
+    /// A text, or a clock at this time in seconds since 1970.
+    case text(Overlay.Content, width: Int, height: Int, time: Int)
+    /// An image file in its own shape, for panes.
+    case image(String)
+    /// An image file as large as the canvas.
+    case backdrop(Scene.Backdrop)
+    /// An image file that is laid over the canvas with its transparency.
+    case watermark(String, width: Int, height: Int)
+
+    /// The file that it is made of.
+    var file: String? {
+        switch self {
+        case .image(let file), .watermark(let file, _, _): file
+        case .backdrop(let backdrop): backdrop.image
+        case .card, .label, .text: nil
+        }
+    }
+
+    /// The face of a clock, which does not come again.
+    var isPassing: Bool {
+        if case .text(.clock, _, _, _) = self { true } else { false }
+    }
+}
+
+/// A graphic as it is drawn.
+enum Still: Sendable {
+    /// Takes the place of a source's picture. In the canvas' own colours.
+    case picture(VideoFrame)
+    /// Lies over what is there.
+    case layer(AlphaPicture)
+
+    /// In memory.
+    var byteCount: Int {
+        switch self {
+        case .picture(let frame): frame.width * frame.height * 3 / 2
+        case .layer(let picture): picture.byteCount
+        }
+    }
+
+    var picture: VideoFrame? {
+        if case .picture(let frame) = self { frame } else { nil }
+    }
+
+    var layer: AlphaPicture? {
+        if case .layer(let picture) = self { picture } else { nil }
+    }
+}
+
+extension Graphic {
+    /// The largest side of a card: larger panes show it enlarged, which letters of that size bear.
+    private static let largestCard = 1280
+
+    init(cardOf pane: Pane) {
+        let longest = max(pane.width, pane.height)
+        func limited(_ side: Int) -> Int {
+            longest > Self.largestCard ? max(side * Self.largestCard / longest / 2 * 2, 2) : side
+        }
+        self = .card(pane.card, width: limited(pane.width), height: limited(pane.height))
+    }
+
+    init?(labelOf pane: Pane) {
+        guard let label = pane.label else { return nil }
+        self = .label(label, width: pane.width)
+    }
+
+    /// - Parameter time: Seconds since 1970; those that look the same on a clock give the same graphic.
+    init(_ overlay: Overlay, time: Int) {
+        switch overlay.content {
+        case .image(let file, _):
+            self = .watermark(file, width: overlay.width, height: overlay.height)
+        case .text:
+            self = .text(overlay.content, width: overlay.width, height: overlay.height, time: 0)
+        case .clock(let format, let offset, _):
+            self = .text(
+                overlay.content, width: overlay.width, height: overlay.height,
+                time: format.beginning(of: time, utcOffset: offset))
+        }
+    }
+}
+
+extension Overlay {
+    /// What it shows after what it shows at `time`; `nil` if it does not change.
+    func next(after time: Int) -> Int? {
+        guard case .clock(let format, let offset, _) = content else { return nil }
+        return format.beginning(of: time, utcOffset: offset) + format.period
+    }
+}
+
+extension Overlay.ClockFormat {
+    /// How long a clock shows the same, in seconds.
+    fileprivate var period: Int {
+        switch self {
+        case .time, .dateAndTime: 1
+        case .minutes: 60
+        case .date: 86_400
+        }
+    }
+
+    /// The first second at which a clock `utcOffset` minutes east of UTC shows what it shows at `time`.
+    fileprivate func beginning(of time: Int, utcOffset: Int) -> Int {
+        let local = time + utcOffset * 60
+        let rest = local % period
+        return time - (rest < 0 ? rest + period : rest)
+    }
+}

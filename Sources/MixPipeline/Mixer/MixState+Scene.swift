@@ -1,0 +1,58 @@
+import LayoutEngine
+import MixModel
+
+extension MixState {
+    /// The scene that was told last.
+    var told: Scene? { wanted?.scene ?? player?.scene }
+
+    mutating func show(_ scene: Scene, at now: MediaTime) {
+        if started == nil {
+            started = now
+            player = ScenePlayer(scene)
+        } else {
+            // Not restarting the wait keeps a burst of scenes from holding back the first.
+            wanted = WantedScene(scene: scene, since: wanted?.since ?? now)
+        }
+    }
+
+    /// Changes the scene that was told last; nothing before there is one.
+    mutating func change(_ difference: SceneDifference, at now: MediaTime) {
+        if let told { show(told.applying(difference), at: now) }
+    }
+
+    /// The source is over. What it showed stays until no scene has it.
+    mutating func end(_ id: SourceID) { sources[id]?.hasEnded = true }
+
+    /// Replaces the scene by the one wanted as soon as everybody new in it has a picture for this tick and everything
+    /// still is drawn.
+    mutating func applyWantedScene(at tick: MediaTime, now: MediaTime, clock: Int) {
+        guard let wanted else { return }
+        let isDrawn = !isAwaitingGraphics(of: wanted.scene, now: now, clock: clock, waitingSince: wanted.since)
+        let shown = Set(player?.scene.panes.filter(\.isLive).map(\.source) ?? [])
+        let isReady = wanted.scene.panes.allSatisfy { pane in
+            guard pane.isLive, !shown.contains(pane.source), let source = sources[SourceID(pane.source)],
+                source.fedVideo != nil, !source.hasEnded
+            else { return true }
+            switch source.sampler.choice(tick: tick) {
+            case .frame: return true
+            case .pending(let newest): return newest.map { $0 > tick - Patience.normal - interval } ?? false
+            }
+        }
+        guard isDrawn && isReady || now - wanted.since >= Patience.scene else { return }
+        drawnBefore = drawn
+        player?.change(to: wanted.scene, at: nextTick)
+        self.wanted = nil
+        shelf.sweep(unusedSince: nextTick - 1)
+    }
+
+    /// Lets go of sources that are over and neither shown nor heard nor about to be.
+    mutating func forgetEnded(shown: Scene) {
+        guard sources.values.contains(where: \.hasEnded) else { return }
+        var named: Set<SourceID> = []
+        for scene in [shown, player?.scene, wanted?.scene].compactMap({ $0 }) {
+            named.formUnion(scene.panes.map { SourceID($0.source) })
+            named.formUnion(scene.sound.levels.map { SourceID($0.source) })
+        }
+        sources = sources.filter { !$0.value.hasEnded || named.contains($0.key) }
+    }
+}

@@ -1,0 +1,35 @@
+import LayoutEngine
+import Testing
+
+struct CardTests {
+    @Test(arguments: [
+        ("Ada Lovelace", "AL"), ("ada", "A"), ("Jean-Luc van der Berg", "JB"), ("  bob  ", "B"), ("user42", "U"),
+        ("4 you", "4Y"), ("", ""), ("…!?", ""), ("O'Hara", "OH"), ("Élodie Zoé", "ÉZ"), ("陈晓明", "陈"), ("陈 晓明", "陈晓"),
+        ("Фёдор достоевский", "ФД"), ("straße", "S"), ("ßa", "SS"), ("ﬁ", "FI"), ("🎤 Mic", "M"),
+        ("e\u{301}va", "E\u{301}"),
+        ("عمر الخيام", "عا"), ("\u{0}\n", ""),
+    ])
+    func initialsAreOfTheFirstAndTheLastWord(name: String, initials: String) {
+        #expect(Card(name: name, user: "u").initials == initials)
+    }
+
+    /// Names in letters that every keyboard has are read another way: it must not matter which.
+    @Test func bothWaysToReadANameAgree() {
+        let letters = ["a", "Z", "9", " ", "-", "'", "\u{7F}", "@", "[", "`", "{", "_"]
+        for first in letters {
+            for second in letters {
+                for third in letters {
+                    let name = first + second + third
+                    // The mark at the end belongs to no word and sends the name the other way.
+                    let other = Card(name: name + " \u{2026}", user: "u").initials
+                    #expect(Card(name: name, user: "u").initials == other, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test func colourIsTheUsersOwn() {
+        #expect(Card(name: "A", user: "u1").colour == Card(name: "B", user: "u1").colour)
+        #expect(Set((0..<100).map { Card(name: "", user: "user\($0)").colour }).count == 12)
+    }
+}

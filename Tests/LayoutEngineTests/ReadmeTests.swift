@@ -1,0 +1,36 @@
+import Foundation
+import LayoutEngine
+import Testing
+
+/// What the language's description shows is right.
+struct ReadmeTests {
+    @Test func everyExampleOfTheReadmeIsALayout() throws {
+        let text = try String(contentsOf: GoldenSceneTests.layouts.appending(path: "README.md"), encoding: .utf8)
+        let examples = text.components(separatedBy: "```json\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }
+        #expect(!examples.isEmpty)
+        for example in examples {
+            // Some show a single arrangement.
+            let file = example.contains("\"arrangements\"") ? example : "{\"arrangements\": [\(example)]}"
+            #expect(throws: Never.self, "\(example)") { try LayoutTemplate.decode(file.utf8, name: "README") }
+        }
+    }
+
+    @Test func everyKeyIsExplained() throws {
+        let text = try String(contentsOf: GoldenSceneTests.layouts.appending(path: "README.md"), encoding: .utf8)
+        let schema = try String(
+            contentsOf: GoldenSceneTests.layouts.appending(path: "layout.schema.json"), encoding: .utf8)
+        let object = try #require(JSONSerialization.jsonObject(with: Data(schema.utf8)) as? [String: Any])
+        var keys: Set<String> = []
+        func collect(_ value: Any) {
+            if let object = value as? [String: Any] {
+                if let properties = object["properties"] as? [String: Any] { keys.formUnion(properties.keys) }
+                object.values.forEach(collect)
+            } else if let array = value as? [Any] {
+                array.forEach(collect)
+            }
+        }
+        collect(object)
+        for key in keys { #expect(text.contains("`\(key)`") || text.contains("\"\(key)\""), "\(key)") }
+    }
+}

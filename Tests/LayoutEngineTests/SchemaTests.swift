@@ -1,0 +1,248 @@
+import Foundation
+import LayoutEngine
+import Testing
+
+/// `layout.schema.json` and the decoder know the same keys and the same words, in every place of a file.
+///
+/// The decoder is asked by its own error messages: an unknown key is answered with all that are known, a wrong word
+/// with all that are right.
+struct SchemaTests {
+    /// A place of a file: a template with `@` where members of its object are inserted, and where the schema describes
+    /// that object.
+    struct Place: Sendable, CustomTestStringConvertible {
+        var name: String
+        var file: String
+        /// Path of keys from the schema's root.
+        var schema: String
+        /// Keys of the schema's object that this form of it forbids.
+        var without: Set<String> = []
+        var testDescription: String { name }
+    }
+
+    private static let algorithmKeys: Set = ["featured", "corner", "size", "tileAspect", "edge", "max", "direction"]
+    private static let ownKeys: [(String, Set<String>)] = [
+        ("solo", ["featured"]), ("side-by-side", ["featured"]), ("picture-in-picture", ["featured", "corner", "size"]),
+        ("grid", ["featured", "tileAspect"]), ("spotlight", ["featured", "edge", "size", "max", "tileAspect"]),
+        ("stack", ["featured", "direction"]),
+    ]
+    private static let solo = #""arrangements": [{"algorithm": "solo"}]"#
+    private static let rectangle = #""x": 0, "y": 0, "width": 1, "height": 1"#
+
+    static let places: [Place] =
+        [
+            Place(name: "file", file: "{\(solo) @}", schema: ""),
+            Place(name: "canvas", file: "{\"canvas\": {\"fps\": 20 @}, \(solo)}", schema: "$defs/canvas"),
+            Place(
+                name: "border", file: "{\"border\": {\"width\": 0 @}, \(solo)}", schema: "$defs/border/anyOf/1"),
+            Place(name: "label", file: "{\"label\": {\"size\": 0.1 @}, \(solo)}", schema: "$defs/label/anyOf/1"),
+            Place(
+                name: "fallback", file: "{\"fallback\": {\"absent\": \"card\" @}, \(solo)}", schema: "$defs/fallback"),
+            Place(
+                name: "fallback image", file: "{\"fallback\": {\"absent\": {\"image\": \"a\" @}}, \(solo)}",
+                schema: "$defs/fallbackPicture/anyOf/1"),
+            Place(
+                name: "transition", file: "{\"transition\": {\"duration\": 1 @}, \(solo)}",
+                schema: "$defs/transition/anyOf/1"),
+            Place(name: "audio", file: "{\"audio\": {\"loudest\": 1 @}, \(solo)}", schema: "$defs/audio"),
+            Place(
+                name: "gain", file: "{\"audio\": {\"gains\": [{\"user\": \"a\", \"gain\": 1 @}]}, \(solo)}",
+                schema: "$defs/audio/properties/gains/items"),
+            Place(
+                name: "when", file: "{\"arrangements\": [{\"when\": {\"hosts\": 1 @}, \"algorithm\": \"solo\"}]}",
+                schema: "$defs/when"),
+            Place(
+                name: "count",
+                file: "{\"arrangements\": [{\"when\": {\"hosts\": {\"min\": 1 @}}, \"algorithm\": \"solo\"}]}",
+                schema: "$defs/count/anyOf/1"),
+            Place(
+                name: "featured",
+                file: "{\"arrangements\": [{\"featured\": {\"user\": \"a\" @}, \"algorithm\": \"solo\"}]}",
+                schema: "$defs/featured"),
+            Place(
+                name: "pane", file: "{\"arrangements\": [{\"panes\": [{\"slot\": 1, \(rectangle) @}]}]}",
+                schema: "$defs/pane"),
+            Place(
+                name: "panes",
+                file: "{\"arrangements\": [{\"panes\": [{\"slot\": 1, \(rectangle)}] @}]}",
+                schema: "$defs/arrangement",
+                without: algorithmKeys.union(["algorithm", "gap", "margin"])),
+        ]
+        + ownKeys.map { algorithm, own in
+            Place(
+                name: algorithm, file: "{\"arrangements\": [{\"algorithm\": \"\(algorithm)\" @}]}",
+                schema: "$defs/arrangement", without: algorithmKeys.subtracting(own).union(["panes", "rest"]))
+        }
+        + ownKeys.map { algorithm, own in
+            Place(
+                name: "rest: \(algorithm)",
+                file: """
+                    {"arrangements": [{"panes": [{"slot": 1, \(rectangle), "z": 3}],
+                    "rest": {"algorithm": "\(algorithm)", \(rectangle) @}}]}
+                    """,
+                schema: "$defs/rest", without: algorithmKeys.subtracting(own))
+        }
+        + [
+            ("image", "\"image\": \"a\"", ["color", "bold", "background", "backgroundOpacity", "utcOffset"]),
+            ("text", "\"text\": \"a\"", ["image", "clock", "utcOffset"]),
+            ("clock", "\"clock\": \"HH:mm\"", ["image", "text"]),
+        ].flatMap { kind, member, others in
+            let kinds = Set(["image", "text", "clock"]).subtracting([kind])
+            return [
+                Place(
+                    name: "\(kind) at a place", file: "{\"overlays\": [{\(member), \"place\": \"top\" @}], \(solo)}",
+                    schema: "$defs/overlay",
+                    without: kinds.union(others).union(["x", "y", "width", "height", "align"])),
+                Place(
+                    name: "\(kind) in a rectangle", file: "{\"overlays\": [{\(member), \(rectangle) @}], \(solo)}",
+                    schema: "$defs/overlay",
+                    without: kinds.union(others).union(["place", "margin"]).union(kind == "image" ? ["size"] : [])),
+            ]
+        }
+
+    @Test(arguments: places) func placeHasTheSameKeysInBoth(place: Place) throws {
+        #expect(throws: Never.self, "the file itself is right") {
+            try LayoutTemplate.decode(place.file.replacing(" @", with: "").utf8, name: "x")
+        }
+        let properties = try #require(Schema.object(place.schema)["properties"] as? [String: Any])
+        let described = Set(properties.keys).subtracting(place.without)
+        #expect(try known(in: place) == described)
+        #expect(try Schema.object(place.schema)["additionalProperties"] as? Bool == false)
+    }
+
+    /// What the schema's rules forbid in a place is what `without` says, so that this table cannot hide a difference.
+    @Test(arguments: places.filter { !$0.without.isEmpty }) func schemaForbidsTheOtherKeys(place: Place) throws {
+        let file = try #require(
+            JSONSerialization.jsonObject(with: Data(place.file.replacing(" @", with: "").utf8)) as? [String: Any])
+        let object = try #require(
+            place.schema.hasSuffix("overlay")
+                ? (file["overlays"] as? [[String: Any]])?.first
+                : (file["arrangements"] as? [[String: Any]])?.first)
+        let here = place.schema.hasSuffix("rest") ? object["rest"] as? [String: Any] : object
+        #expect(Schema.forbidden(in: try #require(here), by: try Schema.object(place.schema)) == place.without)
+    }
+
+    /// Every place where one of several words stands: a file with `@` instead of the word, and the schema's list.
+    static let words: [(file: String, schema: String)] = [
+        ("{\"fit\": @, \(solo)}", "$defs/fit"),
+        ("{\"canvas\": {\"image\": \"a\", \"imageFit\": @}, \(solo)}", "$defs/fit"),
+        ("{\"align\": @, \(solo)}", "$defs/align"),
+        ("{\"label\": {\"edge\": @}, \(solo)}", "$defs/label/anyOf/1/properties/edge"),
+        ("{\"label\": {\"side\": @}, \(solo)}", "$defs/label/anyOf/1/properties/side"),
+        ("{\"fallback\": {\"stalled\": @}, \(solo)}", "$defs/fallbackPicture/anyOf/0"),
+        ("{\"transition\": {\"duration\": 1, \"easing\": @}, \(solo)}", "$defs/transition/anyOf/1/properties/easing"),
+        (
+            "{\"audio\": {\"gains\": [{\"mute\": true, \"stream\": @}]}, \(solo)}",
+            "$defs/audio/properties/gains/items/properties/stream"
+        ),
+        (
+            "{\"audio\": {\"gains\": [{\"mute\": true, \"role\": @}]}, \(solo)}",
+            "$defs/audio/properties/gains/items/properties/role"
+        ),
+        ("{\"overlays\": [{\"clock\": @, \"place\": \"top\"}], \(solo)}", "$defs/overlay/properties/clock"),
+        ("{\"overlays\": [{\"text\": \"a\", \"place\": @}], \(solo)}", "$defs/align"),
+        ("{\"arrangements\": [{\"algorithm\": @}]}", "$defs/algorithm"),
+        ("{\"arrangements\": [{\"algorithm\": \"picture-in-picture\", \"corner\": @}]}", "$defs/corner"),
+        ("{\"arrangements\": [{\"algorithm\": \"spotlight\", \"edge\": @}]}", "$defs/edge"),
+        ("{\"arrangements\": [{\"algorithm\": \"stack\", \"direction\": @}]}", "$defs/direction"),
+        ("{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"canvas\": @}}]}", "$defs/when/properties/canvas"),
+        (
+            "{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"sources\": @}}]}",
+            "$defs/when/properties/sources"
+        ),
+        ("{\"arrangements\": [{\"panes\": [{\"role\": @, \(rectangle)}]}]}", "$defs/pane/properties/role"),
+        ("{\"arrangements\": [{\"panes\": [{\"stream\": @, \(rectangle)}]}]}", "$defs/pane/properties/stream"),
+        (
+            "{\"arrangements\": [{\"algorithm\": \"solo\", \"featured\": {\"role\": @}}]}",
+            "$defs/featured/properties/role"
+        ),
+    ]
+
+    @Test(arguments: words) func placeHasTheSameWordsInBoth(file: String, schema: String) throws {
+        let described = try #require(Schema.object(schema)["enum"] as? [String])
+        let wrong = file.replacing("@", with: "\"no such word\"")
+        let issue = try #require(issues(of: wrong).first { $0.found.contains("no such word") })
+        #expect(Schema.quoted(in: issue.expected).filter { $0 != "image" && $0 != "panes" } == Set(described))
+        for word in described {
+            #expect(throws: Never.self) {
+                try LayoutTemplate.decode(file.replacing("@", with: "\"\(word)\"").utf8, name: "x")
+            }
+        }
+    }
+
+    /// Every list of words in the schema is compared above.
+    @Test func noListOfWordsIsForgotten() throws {
+        var lists: Set<Set<String>> = []
+        func collect(_ value: Any) {
+            if let object = value as? [String: Any] {
+                if let list = object["enum"] as? [String] { lists.insert(Set(list)) }
+                for (key, value) in object where key != "not" { collect(value) }
+            } else if let array = value as? [Any] {
+                array.forEach(collect)
+            }
+        }
+        collect(try Schema.object(""))
+        let compared = try Set(
+            Self.words.map { try #require(Schema.object($0.schema)["enum"] as? [String]) }.map(Set.init))
+        #expect(lists == compared)
+    }
+
+    private func issues(of file: String) throws -> [LayoutIssue] {
+        let error = try #require(throws: LayoutError.self) { try LayoutTemplate.decode(file.utf8, name: "x") }
+        return error.issues
+    }
+
+    private func known(in place: Place) throws -> Set<String> {
+        let issues = try issues(of: place.file.replacing("@", with: ", \"no such key\": 1"))
+        let issue = try #require(issues.first { $0.found == "an unknown key" })
+        return Schema.quoted(in: issue.expected)
+    }
+}
+
+/// The schema as plain JSON.
+private enum Schema {
+    static func object(_ path: String) throws -> [String: Any] {
+        let file = GoldenSceneTests.layouts.appending(path: "layout.schema.json")
+        var value = try JSONSerialization.jsonObject(with: Data(contentsOf: file))
+        for key in path.split(separator: "/") {
+            if let object = value as? [String: Any] {
+                value = try #require(object[String(key)], "\(path)")
+            } else if let array = value as? [Any], let index = Int(key), index < array.count {
+                value = array[index]
+            }
+        }
+        return try #require(value as? [String: Any], "\(path)")
+    }
+
+    /// The words in quotes of `"a", "b" or "c"`.
+    static func quoted(in text: String) -> Set<String> {
+        Set(
+            text.split(separator: "\"", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+                .map { String($0.element) })
+    }
+
+    /// The keys that `allOf`, `oneOf` and the like leave no room for beside those that `object` has.
+    static func forbidden(in object: [String: Any], by schema: [String: Any]) -> Set<String> {
+        var forbidden: Set<String> = []
+        for rule in schema["allOf"] as? [[String: Any]] ?? [] {
+            let holds = rule["if"].map { isTrue($0 as? [String: Any] ?? [:], object) } ?? true
+            let names = (rule[holds ? "then" : "else"] as? [String: Any])?["propertyNames"] as? [String: Any]
+            forbidden.formUnion((names?["not"] as? [String: Any])?["enum"] as? [String] ?? [])
+        }
+        // Of alternatives that require one key each, one stands there already.
+        let alternatives = (schema["oneOf"] as? [[String: Any]] ?? []).compactMap { $0["required"] as? [String] }
+        if alternatives.allSatisfy({ $0.count == 1 }), schema["additionalProperties"] != nil {
+            forbidden.formUnion(alternatives.joined().filter { object[$0] == nil })
+        }
+        // A rectangle is written whole or not at all.
+        if object["place"] != nil { forbidden.formUnion(["x", "y", "width", "height"]) }
+        return forbidden
+    }
+
+    private static func isTrue(_ condition: [String: Any], _ object: [String: Any]) -> Bool {
+        if let any = condition["anyOf"] as? [[String: Any]] { return any.contains { isTrue($0, object) } }
+        guard (condition["required"] as? [String] ?? []).allSatisfy({ object[$0] != nil }) else { return false }
+        return (condition["properties"] as? [String: Any] ?? [:]).allSatisfy { key, value in
+            (value as? [String: Any])?["const"] as? String == object[key] as? String
+        }
+    }
+}

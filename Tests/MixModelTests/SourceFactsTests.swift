@@ -1,0 +1,52 @@
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@Suite struct SourceFactsTests {
+    private func status(_ sources: [SourceStatus]) -> RelayStatus {
+        RelayStatus(
+            task: "auto-demo", processID: 1, revision: 1, onAir: .mix, bypassSource: nil, scene: nil, sources: sources,
+            outputs: [], programTime: .zero)
+    }
+
+    @Test func onlyWhatChangesAPlanIsTold() {
+        var facts = SourceFacts()
+        #expect(facts.take(status([SourceStatus(id: "a/camera", state: .connecting)])) == nil)
+        let size = LayoutParticipant.Size(width: 640, height: 360)
+        let live = SourceStatus(id: "a/camera", state: .live, pictureSize: size)
+        #expect(facts.take(status([live])) == "pictures of a/camera are 640×360")
+        #expect(facts.take(status([live])) == nil)
+        #expect(facts.pictureSizes == ["a/camera": size])
+
+        let away = SourceStatus(id: "a/camera", state: .recovering, isAbsent: true)
+        let other = SourceStatus(id: "b/camera", state: .live, pictureSize: size)
+        #expect(facts.take(status([away, other])) == "a/camera does not come, pictures of b/camera are 640×360")
+        #expect(facts.absent == ["a/camera"])
+        #expect(facts.pictureSizes["a/camera"] == size, "it may come back as it was")
+        #expect(facts.take(status([live, other])) == "a/camera has come")
+
+        let turned = SourceStatus(
+            id: "a/camera", state: .live, pictureSize: LayoutParticipant.Size(width: 360, height: 640))
+        #expect(facts.take(status([turned, other])) == "pictures of a/camera are 360×640")
+        // Who left the room is the room's business.
+        #expect(facts.take(status([other])) == nil)
+        #expect(facts.pictureSizes.count == 1)
+    }
+
+    /// A restart must not show anybody who does not come, nor forget how pictures lie, until the relay tells again.
+    @Test func aTaskRemembersWhatItsPlanWasMadeOf() throws {
+        var bench = TaskMachineTests.Bench()
+        _ = bench.publish("alice")
+        _ = bench.publish("eve")
+        bench.context.absent = ["eve/camera"]
+        bench.context.pictureSizes = ["alice/camera": LayoutParticipant.Size(width: 640, height: 360)]
+        bench.now += 500_000_000
+        #expect(bench.settingsChanged().plans.last?.mode == .bypass("alice/camera"))
+        #expect(bench.task.sourceFacts == SourceFacts(absent: ["eve/camera"], pictureSizes: bench.context.pictureSizes))
+        let stored = try JSONDecoder().decode(TaskMachine.self, from: try JSONEncoder().encode(bench.task))
+        #expect(stored == bench.task)
+        let plan = try #require(bench.task.plan)
+        #expect(bench.task.restored(room: bench.room, context: bench.context, now: 5).plans == [plan])
+    }
+}
