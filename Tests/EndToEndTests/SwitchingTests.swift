@@ -35,8 +35,8 @@ import Testing
             #expect(alone.isEmpty, "seed \(random.seed)\n\(report.table)")
             let task = try await stage.waitForOnAir("bypass")
             #expect(task.outputs.map(\.reconnects) == [0])
-            let latencies = task.switches.filter { $0.to == "mix" }.map { $0.latencyMs.rounded() }
-            print("event to mix on air in ms: \(latencies.sorted())")
+            // The service tells the newest first.
+            let latencies = task.switches.reversed().filter { $0.to == "mix" }.map { $0.latencyMs.rounded() }
             // The guest is pulled after the event and can be decoded from its next keyframe on.
             guest.stop()
             let keyframes = try await guest.recording().trace().video.filter(\.frame.isIDR).compactMap(\.arrival)
@@ -46,9 +46,14 @@ import Testing
                 }
                 return (Double(arrival - keyframe) / 1e6).rounded()
             }
-            print("guest's keyframe to mix at the viewer in ms: \(waits.sorted())")
-            #expect(waits.count == 10)
-            #expect(waits.allSatisfy { $0 <= 250 }, "\(waits)")
+            print("event to mix on air in ms: \(latencies)")
+            print("guest's keyframe to mix at the viewer in ms: \(waits)")
+            #expect(latencies.count == 10 && waits.count == 10)
+            // A mixer is started with the event: whoever can be decoded at once is on air within 300 ms of it, everybody
+            // else within 250 ms of the first keyframe.
+            for (latency, wait) in zip(latencies, waits) {
+                #expect(wait <= 250 || latency <= 300, "\(latencies) \(waits)")
+            }
         }
     }
 
@@ -68,8 +73,8 @@ import Testing
             let latencies = task.switches.filter { $0.to == "mix" }.map(\.latencyMs).sorted()
             print("event to mix on air in ms: \(latencies)")
             #expect(latencies.count == 5)
-            // The pull begins with the event, so connecting to the media server is in it: 300 ms for the mix, 150 for that.
-            #expect(latencies[latencies.count / 2] <= 450, "\(latencies)")
+            // The pull begins with the event, so connecting to the media server is in it.
+            #expect(latencies[latencies.count / 2] <= 300, "\(latencies)")
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// What a mix draws, pixel by pixel. The canvas is BT.709; colours may be off by 3 of 255, as everywhere in the mix.
 @Suite("What a mix draws", .timeLimit(.minutes(2)))
-struct MixerDrawingTests {
+final class MixerDrawingTests {
     static let tolerance = 3
     static let canvas = Canvas(width: 320, height: 240, fps: 20, background: .grey)
 
@@ -28,10 +28,18 @@ struct MixerDrawingTests {
         Pane(source: "\(user)/camera", user: user, x: x, y: y, width: width, height: height, z: z, fit: fit)
     }
 
-    /// A PNG file that goes with the test's directory.
-    private static func image(_ svg: String, name: String) async throws -> String {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "mixer-drawing-\(UUID().uuidString)")
+    /// For image files; goes with the test.
+    private let directory: URL
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "mixer-drawing-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    /// A PNG file of this drawing.
+    private func image(_ svg: String, name: String) async throws -> String {
         let file = directory.appending(path: name)
         try Data(try await ImageDecoder.svg(svg).png()).write(to: file)
         return file.path
@@ -95,7 +103,7 @@ struct MixerDrawingTests {
 
     @Test("Where there is no stream to show: the card, the image, the last picture, or what is behind")
     func fallbacks() async throws {
-        let file = try await Self.image(
+        let file = try await image(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"40\">"
                 + "<rect width=\"40\" height=\"40\" fill=\"\(RGB.brick)\"/></svg>", name: "away.png")
         var stage = try MixerStage(Self.canvas)
@@ -213,7 +221,7 @@ struct MixerDrawingTests {
     @Test("A backdrop covers the canvas behind the panes", arguments: Pane.Fit.allCases)
     func backdrop(fit: Pane.Fit) async throws {
         // Twice as wide as high: red, blue, red.
-        let file = try await Self.image(
+        let file = try await image(
             """
             <svg xmlns="http://www.w3.org/2000/svg" width="480" height="240"><rect width="480" height="240" \
             fill="\(RGB.brick)"/><rect x="120" width="240" height="240" fill="\(RGB.ocean)"/></svg>
@@ -245,7 +253,7 @@ struct MixerDrawingTests {
     @Test("Watermarks keep their shape, their place and their colour up to the edge")
     func watermark() async throws {
         // A disc on transparent black, to be scaled down to a quarter: its edge must not darken.
-        let file = try await Self.image(
+        let file = try await image(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"160\" height=\"160\">"
                 + "<circle cx=\"80\" cy=\"80\" r=\"80\" fill=\"white\"/></svg>", name: "logo.png")
         let canvas = Canvas(width: 320, height: 240, fps: 20, background: .white)

@@ -1,5 +1,6 @@
 import Foundation
 import MixModel
+import Synchronization
 
 /// A mixer as its relay sees it: a child process at the other end of a socket.
 ///
@@ -15,6 +16,7 @@ final class MixerProcess: Sendable {
     private let process: Process
     /// Finishes when the process has ended.
     private let exit: AsyncStream<Never>
+    private let ending: Ending
 
     /// How long a mixer that was told to stop may take before it is killed.
     static let grace = 2.0
@@ -34,14 +36,16 @@ final class MixerProcess: Sendable {
         process.standardInput = childEnd
         let (exit, exited) = AsyncStream.makeStream(of: Never.self)
         self.exit = exit
+        let ending = Ending { onEvent(.exited($0)) }
+        self.ending = ending
         process.terminationHandler = { process in
             let how = process.terminationReason == .exit ? "exit code" : "signal"
-            onEvent(.exited("\(how) \(process.terminationStatus)"))
+            ending.exited("\(how) \(process.terminationStatus)")
             exited.finish()
         }
         let reader = ReportReader(onEvent: onEvent)
         channel = SocketChannel(
-            descriptor: ends[0], label: label, onBytes: { reader.push($0) }, onClosed: {})
+            descriptor: ends[0], label: label, onBytes: { reader.push($0) }, onClosed: { ending.closed() })
         do {
             try process.runWithSignalsUnblocked()
         } catch {
@@ -67,6 +71,7 @@ final class MixerProcess: Sendable {
     func stop() {
         send(.stop)
         channel.finish()
+        ending.closed()
         let process = process
         DispatchQueue.global().asyncAfter(deadline: .now() + MixerProcess.grace) {
             if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
@@ -81,6 +86,7 @@ final class MixerProcess: Sendable {
 
     func kill() {
         channel.close()
+        ending.closed()
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
@@ -90,6 +96,45 @@ final class MixerProcess: Sendable {
         for option in [SO_SNDBUF, SO_RCVBUF] {
             setsockopt(descriptor, SOL_SOCKET, option, &size, socklen_t(MemoryLayout<Int32>.size))
         }
+    }
+}
+
+/// Tells of a mixer's end after its last report: the process may be seen to be gone before everything that it has sent
+/// was read, and with it the reason.
+private final class Ending: Sendable {
+    private struct State {
+        var exit: String?
+        var isClosed = false
+        var isTold = false
+    }
+
+    /// How long what was sent is waited for, in seconds.
+    private static let patience = 0.2
+
+    private let state = Mutex(State())
+    private let tell: @Sendable (String) -> Void
+
+    init(_ tell: @escaping @Sendable (String) -> Void) { self.tell = tell }
+
+    func exited(_ how: String) {
+        state.withLock { $0.exit = how }
+        tellIfComplete()
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.closed() }
+    }
+
+    /// Nothing more is read.
+    func closed() {
+        state.withLock { $0.isClosed = true }
+        tellIfComplete()
+    }
+
+    private func tellIfComplete() {
+        let exit = state.withLock { state -> String? in
+            guard state.isClosed, !state.isTold, let exit = state.exit else { return nil }
+            state.isTold = true
+            return exit
+        }
+        if let exit { tell(exit) }
     }
 }
 
