@@ -116,7 +116,7 @@ extension RTMPOutput {
     @Test(arguments: RTMPPullKind.allCases) func aServerThatNeverAnswersIsGivenUpAndDoesNotHoldTheClose(
         _ kind: RTMPPullKind
     ) async throws {
-        let silent = try SilentServer()
+        let silent = try RTMPOddServer()
         var policy = OutputMachine.Policy()
         policy.connectLimit = 1_000_000_000
         let output = RTMPOutput("rtmp://127.0.0.1:\(silent.port)/live/key", kind, policy: policy)
@@ -216,29 +216,4 @@ extension RTMPOutput {
         await first.close()
         await server.remove()
     }
-}
-
-/// Listens and never says anything.
-private final class SilentServer {
-    private let descriptor: Int32
-    let port: Int
-
-    init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        self.descriptor = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
-        try #require(isBound && port > 0)
-    }
-
-    deinit { close(descriptor) }
 }
