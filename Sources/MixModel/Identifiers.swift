@@ -21,19 +21,46 @@ extension Identifier {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
+/// A tenant: rooms and tasks of two of them may have the same names.
+public struct AppID: Identifier {
+    public let rawValue: String
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+
+    /// The only one where none are configured.
+    public static let standard: AppID = "default"
+}
+
+/// A name that is unique within a tenant: of the standard one the name alone, of others `app/name`. Names hold no `/`.
+public protocol TenantIdentifier: Identifier {}
+
+extension TenantIdentifier {
+    public init(app: AppID, name: String) {
+        self.init(app == .standard ? name : "\(app)/\(name)")
+    }
+
+    public var app: AppID {
+        rawValue.firstIndex(of: "/").map { AppID(String(rawValue[..<$0])) } ?? .standard
+    }
+
+    /// As the tenant knows it.
+    public var name: String {
+        rawValue.firstIndex(of: "/").map { String(rawValue[rawValue.index(after: $0)...]) } ?? rawValue
+    }
+}
+
 /// An RTC channel.
-public struct RoomID: Identifier {
+public struct RoomID: TenantIdentifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
 /// A long-lived job that owns one program.
-public struct TaskID: Identifier {
+public struct TaskID: TenantIdentifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
     /// The task that a room with outputs gets by itself.
-    public static func automatic(for room: RoomID) -> TaskID { TaskID("auto-\(room)") }
+    public static func automatic(for room: RoomID) -> TaskID { TaskID(app: room.app, name: "auto-\(room.name)") }
 }
 
 /// A participant of a room.

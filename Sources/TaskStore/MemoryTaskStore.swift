@@ -27,10 +27,10 @@ public final class MemoryTaskStore: TaskStore {
                 next.events.append(event)
             }
             try Self.write(change.room, id: \.id, to: &next.rooms)
-            try Self.write(change.task, id: \.id, to: &next.tasks)
-            if let task = change.timelineTask {
-                next.timeline[task, default: []] += change.timeline
-                next.switches[task, default: []] += change.switches
+            for task in change.tasks {
+                try Self.write(task.write, id: \.id, to: &next.tasks)
+                next.timeline[task.id, default: []] += task.timeline
+                next.switches[task.id, default: []] += task.switches
             }
             if let new = change.layoutVersion { try Self.append(new, to: &next.layoutVersions) }
             if let event = change.layoutEvent { next.layoutEvents[event.layout, default: []].append(event) }

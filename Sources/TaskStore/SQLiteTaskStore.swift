@@ -45,13 +45,13 @@ public final class SQLiteTaskStore: TaskStore {
             try await pool.write { db in
                 if let event = change.event, try !Self.append(event, db) { return .duplicate }
                 try Self.write(change.room, table: "rooms", id: { $0.id.rawValue }, nil, db)
-                try Self.write(
-                    change.task, table: "tasks", id: { $0.id.rawValue }, ("room", { $0.room.rawValue }), db)
-                if let task = change.timelineTask?.rawValue {
+                for task in change.tasks {
+                    try Self.write(
+                        task.write, table: "tasks", id: { $0.id.rawValue }, ("room", { $0.room.rawValue }), db)
+                    let owner = ("task", task.id.rawValue)
                     try Self.append(
-                        change.timeline, to: "timeline", of: ("task", task), keeping: Retention.timelineEntries, db)
-                    try Self.append(
-                        change.switches, to: "switches", of: ("task", task), keeping: Retention.switches, db)
+                        task.timeline, to: "timeline", of: owner, keeping: Retention.timelineEntries, db)
+                    try Self.append(task.switches, to: "switches", of: owner, keeping: Retention.switches, db)
                 }
                 if let new = change.layoutVersion { try Self.append(new, db) }
                 if let event = change.layoutEvent {

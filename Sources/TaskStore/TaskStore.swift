@@ -50,28 +50,42 @@ public struct StoreChange: Sendable {
     /// Appended to the event log. When its `source` and `id` are there already, nothing of the change is stored.
     public var event: RoomEvent?
     public var room: Write<Room>?
-    public var task: Write<TaskMachine>?
-    public var timeline: [StampedEntry]
-    public var switches: [SwitchRecord]
-    /// Whose `timeline` and `switches` they are.
-    public var timelineTask: TaskID?
+    /// What becomes of each task that it is about.
+    public var tasks: [TaskChange]
     /// A new version of a layout. Its number has to be greater than all before: `StoreError.conflict` otherwise.
     public var layoutVersion: NewLayoutVersion?
     public var layoutEvent: LayoutEvent?
 
     public init(
-        event: RoomEvent? = nil, room: Write<Room>? = nil, task: Write<TaskMachine>? = nil,
-        timeline: [StampedEntry] = [], switches: [SwitchRecord] = [], timelineTask: TaskID? = nil,
+        event: RoomEvent? = nil, room: Write<Room>? = nil, tasks: [TaskChange] = [],
         layoutVersion: NewLayoutVersion? = nil, layoutEvent: LayoutEvent? = nil
     ) {
         self.event = event
         self.room = room
-        self.task = task
-        self.timeline = timeline
-        self.switches = switches
-        self.timelineTask = timelineTask
+        self.tasks = tasks
         self.layoutVersion = layoutVersion
         self.layoutEvent = layoutEvent
+    }
+
+    /// What becomes of one task and of what is kept about it.
+    public struct TaskChange: Sendable {
+        public var id: TaskID
+        /// `nil` leaves the document as it is.
+        public var write: Write<TaskMachine>?
+        /// Appended, oldest first.
+        public var timeline: [StampedEntry]
+        /// Appended, oldest first.
+        public var switches: [SwitchRecord]
+
+        public init(
+            id: TaskID, write: Write<TaskMachine>? = nil, timeline: [StampedEntry] = [],
+            switches: [SwitchRecord] = []
+        ) {
+            self.id = id
+            self.write = write
+            self.timeline = timeline
+            self.switches = switches
+        }
     }
 
     /// What becomes of one document.

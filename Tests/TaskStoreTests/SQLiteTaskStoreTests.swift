@@ -81,7 +81,7 @@ import Testing
                 let entries = (0..<100).map {
                     StampedEntry(at: 0, entry: TimelineEntry(kind: .event, message: "\(batch * 100 + $0)"))
                 }
-                _ = try await store.commit(StoreChange(timeline: entries, timelineTask: "auto-demo"))
+                _ = try await store.commit(StoreChange(tasks: [.init(id: "auto-demo", timeline: entries)]))
             }
             let kept = try await store.timeline(of: "auto-demo", limit: 10_000)
             #expect(kept.first?.entry.message == "1999")

@@ -39,7 +39,8 @@ func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomE
             var room = room("demo", host: "alice")
             _ = RoomMachine.apply(event("1"), to: &room)
             let task = TaskMachine(id: "auto-demo", room: "demo")
-            let change = StoreChange(room: .put(room, expected: 0), task: .put(task, expected: 0))
+            let change = StoreChange(
+                room: .put(room, expected: 0), tasks: [.init(id: task.id, write: .put(task, expected: 0))])
             #expect(try await store.commit(change) == .committed)
             #expect(try await store.room("demo") == Versioned(room, version: 1))
             #expect(try await store.task("auto-demo") == Versioned(task, version: 1))
@@ -59,7 +60,9 @@ func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomE
             for expected in [0, 1, 3] {
                 let late = StoreChange(
                     event: event("late"), room: .put(room("demo", host: "bob"), expected: expected),
-                    task: .put(TaskMachine(id: "auto-demo", room: "demo"), expected: 0))
+                    tasks: [
+                        .init(id: "auto-demo", write: .put(TaskMachine(id: "auto-demo", room: "demo"), expected: 0))
+                    ])
                 await #expect(throws: StoreError.conflict(document: "demo")) { try await store.commit(late) }
             }
             #expect(try await store.room("demo")?.document.settings.host == "alice")
@@ -111,7 +114,7 @@ func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomE
                     at: .seconds(Double(number)), from: .bypass, to: .mix, source: nil, cause: "c",
                     latencyMs: 1, videoGapMs: 50, audioGapMs: nil, wallClock: 2)
                 _ = try await store.commit(
-                    StoreChange(timeline: [entry], switches: [record], timelineTask: "auto-demo"))
+                    StoreChange(tasks: [.init(id: "auto-demo", timeline: [entry], switches: [record])]))
             }
             #expect(try await store.timeline(of: "auto-demo", limit: 3).map(\.entry.message) == ["4", "3", "2"])
             #expect(try await store.timeline(of: "auto-other", limit: 3).isEmpty)

@@ -302,9 +302,7 @@ actor RoomOwner {
         var newRoom = room.document
         var newTask = task.document
         let actions = decide(&newRoom, &newTask)
-        var change = change(to: newRoom, newTask, event: nil, actions: actions)
-        change.switches = switches
-        change.timelineTask = newTask.id
+        let change = change(to: newRoom, newTask, event: nil, switches: switches, actions: actions)
         do {
             _ = try await services.store.commit(change)
             adopt(newRoom, newTask, change)
@@ -317,7 +315,8 @@ actor RoomOwner {
     }
 
     private func change(
-        to newRoom: Room, _ newTask: TaskMachine, event: RoomEvent?, actions: [TaskAction]
+        to newRoom: Room, _ newTask: TaskMachine, event: RoomEvent?, switches: [SwitchRecord] = [],
+        actions: [TaskAction]
     ) -> StoreChange {
         let now = wallClock()
         var timeline = actions.compactMap { action -> StampedEntry? in
@@ -328,9 +327,10 @@ actor RoomOwner {
         if let event, newTask.isActive || !timeline.isEmpty {
             timeline.insert(StampedEntry(at: now, entry: TimelineEntry(kind: .event, message: event.summary)), at: 0)
         }
-        var change = StoreChange(event: event, timeline: timeline, timelineTask: newTask.id)
+        var taskChange = StoreChange.TaskChange(id: newTask.id, timeline: timeline, switches: switches)
+        if newTask != task.document { taskChange.write = .put(newTask, expected: task.version) }
+        var change = StoreChange(event: event, tasks: [taskChange])
         if newRoom != room.document { change.room = .put(newRoom, expected: room.version) }
-        if newTask != task.document { change.task = .put(newTask, expected: task.version) }
         return change
     }
 
@@ -340,6 +340,6 @@ actor RoomOwner {
         case .delete: room = Versioned(newRoom, version: 0)
         case nil: room.document = newRoom
         }
-        task = Versioned(newTask, version: task.version + (change.task == nil ? 0 : 1))
+        task = Versioned(newTask, version: task.version + (change.tasks.contains { $0.write != nil } ? 1 : 0))
     }
 }
