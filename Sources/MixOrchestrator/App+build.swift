@@ -11,17 +11,21 @@ import TaskStore
 /// - Parameters:
 ///   - store: Closed by the caller after the application has run.
 ///   - starter: Starts relays.
+///   - shutdown: Run by the caller, after the application in the same group.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
 func buildOrchestrator(
-    _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger
+    _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
+    shutdown: ShutdownNotice = ShutdownNotice()
 ) async throws -> some ApplicationProtocol {
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
     let services = RoomServices(
-        store: store, sockets: sockets, starter: starter, layouts: layouts, metrics: metrics, logger: logger,
+        store: store, sockets: sockets, starter: MeasuredRelayStarter(starter: starter, metrics: metrics),
+        layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas)
+    let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: ImageFetch(allowed: configuration.sources),
@@ -36,9 +40,12 @@ func buildOrchestrator(
                 + layouts.names.joined(separator: ", ") + " (from \(configuration.layouts))")
     }
     try await registry.restore()
+    readiness.roomsAreRestored()
 
-    let router = Router()
-    router.add(middleware: ProblemMiddleware())
+    let router = Router(options: .autoGenerateHeadEndpoints)
+    let methods = MethodTable()
+    router.add(middleware: RequestMiddleware(metrics: metrics))
+    router.add(middleware: ProblemMiddleware(methods: methods))
     EventController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
@@ -54,14 +61,16 @@ func buildOrchestrator(
         .addRoutes(to: router)
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
     LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
-    MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images).addRoutes(to: router)
-    ServiceController(store: store).addRoutes(to: router)
+    MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness)
+        .addRoutes(to: router)
+    ServiceController(readiness: readiness).addRoutes(to: router)
+    methods.fill(from: router)
 
     return Application(
         router: router,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator"),
-        services: [registry, directory],
+        services: [registry, readiness, directory],
         logger: logger)
 }

@@ -26,6 +26,7 @@ struct OrchestratorConfiguration: Sendable {
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
+    var logFormat: LogFormat
 
     /// What is only on the command line, and wins over everything else.
     struct Overrides: Sendable {
@@ -33,6 +34,7 @@ struct OrchestratorConfiguration: Sendable {
         var data: String?
         var layouts: String?
         var keepsRelays = false
+        var logFormat: LogFormat?
     }
 
     /// Schemes that an output can have.
@@ -66,6 +68,7 @@ struct OrchestratorConfiguration: Sendable {
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
+        logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text
     }
 
     private static func absolute(_ path: String) -> String {

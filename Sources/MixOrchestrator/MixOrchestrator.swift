@@ -5,5 +5,10 @@ struct MixOrchestrator: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mixorchestrator",
         abstract: "Turns the events of live rooms into one continuous program per room: bypass, mix, and back.",
+        version: ServiceVersion.text,
         subcommands: [ServeCommand.self, LayoutCommand.self, DoctorCommand.self])
+}
+
+enum ServiceVersion {
+    static let text = "0.4.0"
 }

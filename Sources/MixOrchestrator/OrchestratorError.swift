@@ -15,10 +15,14 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var expected: String?
     /// All errors of a layout.
     var issues: [LayoutIssue]?
+    /// What `/readyz` looked at.
+    var checks: [Readiness.Check]?
+    /// What else is accepted at this path, as `Allow` has it.
+    var allowedMethods: String?
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
-        expected: String? = nil, issues: [LayoutIssue]? = nil
+        expected: String? = nil, issues: [LayoutIssue]? = nil, checks: [Readiness.Check]? = nil
     ) {
         self.status = status
         self.code = code
@@ -27,6 +31,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.field = field
         self.expected = expected
         self.issues = issues
+        self.checks = checks
     }
 
     init(_ error: InputError) {
@@ -60,6 +65,14 @@ struct OrchestratorError: Error, Hashable, Sendable {
 
     static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
         OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
+    }
+
+    static func methodNotAllowed(_ method: String, _ path: String, allowed: String) -> OrchestratorError {
+        var problem = OrchestratorError(
+            .methodNotAllowed, "method-not-allowed", "The path does not have this method",
+            detail: "\(method) \(path)", expected: allowed)
+        problem.allowedMethods = allowed
+        return problem
     }
 
     static let overloaded = OrchestratorError(

@@ -7,6 +7,8 @@ import NIOPosix
 import ServiceLifecycle
 import TaskStore
 
+extension LogFormat: ExpressibleByArgument {}
+
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Runs the service.",
@@ -29,6 +31,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Leave relays on air when the service is stopped.")
     var keepRelays = false
 
+    @Option(help: "How lines of the log are written: text, or json with one object a line. Default text.")
+    var logFormat: LogFormat?
+
     /// Longest from the signal to the end of the process.
     static let shutdownLimit: Duration = .seconds(10)
 
@@ -45,8 +50,9 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve() async throws {
         let configuration = try OrchestratorConfiguration(
             ConfigurationKeys.reader(file: config),
-            overrides: .init(listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays))
-        LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
+            overrides: .init(
+                listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays, logFormat: logFormat))
+        ServiceLogHandler.bootstrap(format: configuration.logFormat, level: configuration.logLevel)
         var logger = Logger(label: "mixorchestrator")
         logger.logLevel = configuration.logLevel
         // Before anything is restored: a second service must not touch the first one's relays.
@@ -57,15 +63,13 @@ struct ServeCommand: AsyncParsableCommand {
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             logLevel: configuration.logLevel.rawValue)
-        // Not a reason to stay down: programs on air have to be taken over, and rooms can be told of meanwhile.
-        for finding in await WorkerCheck.findings(worker: configuration.worker) where !finding.isGood {
-            logger.error("programs will not work: \(finding.text)")
-        }
-        let application = try await buildOrchestrator(configuration, store: store, starter: starter, logger: logger)
+        let shutdown = ShutdownNotice(logger: logger)
+        let application = try await buildOrchestrator(
+            configuration, store: store, starter: starter, logger: logger, shutdown: shutdown)
         logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
         do {
             var group = ServiceGroupConfiguration(
-                services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                services: [application, shutdown], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             // The last net: relays have ended long before, viewers too.
             group.maximumGracefulShutdownDuration = Self.shutdownLimit
             try await ServiceGroup(configuration: group).run()
@@ -73,6 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw Self.portInUse(configuration.listen)
         }
         await store.close()
+        logger.notice("stopped")
     }
 
     private static func checkPort(_ address: ListenAddress) async throws {

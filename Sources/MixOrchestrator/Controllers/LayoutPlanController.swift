@@ -57,21 +57,21 @@ struct LayoutPlanController: Sendable {
 
     private func sample(_ request: Request) throws(InputError) -> [LayoutParticipant] {
         let expected = "how many people, 0…\(SamplePeople.most); or a list of them in the body"
-        guard let text = request.uri.queryParameters["participants"] else {
+        guard let text = try request.query("participants") else {
             throw InputError(.missingField, field: "participants", expected: expected)
         }
         guard let count = Int(text), 0...SamplePeople.most ~= count else {
             throw InputError(
-                .invalidField, field: "participants", found: JSONValue.string(String(text)).summary, expected: expected)
+                .invalidField, field: "participants", found: JSONValue.string(text).summary, expected: expected)
         }
         return SamplePeople(count: count).participants
     }
 
     private func canvas(_ request: Request) throws(InputError) -> Canvas {
-        guard let text = request.uri.queryParameters["canvas"] else { return defaultCanvas }
-        guard var canvas = Canvas(String(text), fps: defaultCanvas.fps) else {
+        guard let text = try request.query("canvas") else { return defaultCanvas }
+        guard var canvas = Canvas(text, fps: defaultCanvas.fps) else {
             throw InputError(
-                .invalidField, field: "canvas", found: JSONValue.string(String(text)).summary, expected: Canvas.textRule
+                .invalidField, field: "canvas", found: JSONValue.string(text).summary, expected: Canvas.textRule
             )
         }
         canvas.background = defaultCanvas.background

@@ -1,4 +1,5 @@
 import EventSubscription
+import HTTPTypes
 import Hummingbird
 import MixModel
 import NIOCore
@@ -10,6 +11,7 @@ struct LiveController: Sendable {
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.get("live/{room}.flv", use: flv)
+        router.head("live/{room}.flv", use: head)
         router.on("live/{room}.flv", method: .options, use: preflight)
     }
 
@@ -26,14 +28,25 @@ struct LiveController: Sendable {
         }
         return Response(
             status: .ok,
-            headers: [
-                .contentType: "video/x-flv", .accessControlAllowOrigin: "*", .cacheControl: "no-store",
-            ],
+            headers: Self.headers,
             body: ResponseBody { writer in
                 // A viewer who leaves makes `write` throw; a shutdown of the service ends the connection to the relay.
                 try await connection.viewFLV { try await writer.write($0) }
                 try await writer.finish(nil)
             })
+    }
+
+    /// Whether there is a program, without taking part in it.
+    @Sendable private func head(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let room = RoomID(try context.identifier("room"))
+        guard let owner = await registry.existingOwner(room), await owner.status != nil else {
+            throw Self.notOnAir(room)
+        }
+        return Response(status: .ok, headers: Self.headers)
+    }
+
+    private static var headers: HTTPFields {
+        [.contentType: "video/x-flv", .accessControlAllowOrigin: "*", .cacheControl: "no-store"]
     }
 
     @Sendable private func preflight(_ request: Request, _ context: some RequestContext) async throws -> Response {

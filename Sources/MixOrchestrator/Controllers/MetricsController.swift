@@ -6,23 +6,46 @@ struct MetricsController: Sendable {
     let registry: RoomRegistry
     let layouts: Layouts
     let images: ImageStore
+    let readiness: Readiness
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.get("metrics", use: get)
     }
 
     @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let (rooms, tasks) = await registry.census()
-        let catalogue = layouts.catalogue
-        let text = metrics.text([
-            Metrics.Gauge("images_failed", "Images that layouts name and cannot be had.", await images.failedCount),
-            Metrics.Gauge("layouts", "Layouts that rooms can take.", catalogue.names.count),
-            Metrics.Gauge("layouts_broken", "Layouts whose file cannot be used now.", catalogue.brokenCount),
-            Metrics.Gauge("rooms", "Rooms that are known.", rooms),
-            Metrics.Gauge("tasks", "Tasks by state.", by: "state", tasks),
-        ])
+        await look()
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.registry.text())))
+    }
+
+    /// Sets what is measured only when somebody asks.
+    private func look() async {
+        let (rooms, tasks) = await registry.census()
+        metrics.set(.rooms, Double(rooms))
+        metrics.set(.tasks, tasks)
+        let catalogue = layouts.catalogue
+        metrics.set(.layouts, Double(catalogue.names.count))
+        metrics.set(.layoutsBroken, Double(catalogue.brokenCount))
+        metrics.set(.imagesFailed, Double(await images.failedCount))
+        metrics.set(.ready, await readiness.checks().allSatisfy(\.ok) ? 1 : 0)
+
+        var relays = RelayFigures()
+        for owner in await registry.allOwners() {
+            if let status = await owner.status { relays.add(status) }
+        }
+        metrics.set(.relays, Double(relays.relays))
+        metrics.set(.mixersFailing, Double(relays.failingMixers))
+        metrics.set(.programs, relays.programs)
+        metrics.set(.outputs, relays.outputs)
+        metrics.set(.sources, relays.sources)
+
+        let process = ProcessFigures()
+        metrics.set(.processCPU, process.cpuSeconds)
+        metrics.set(.processResident, process.residentBytes)
+        metrics.set(.processThreads, process.threads)
+        metrics.set(.processDescriptors, process.openDescriptors)
+        metrics.set(.processStart, process.startedAt)
+        if let most = process.mostDescriptors { metrics.set(.processDescriptorLimit, most) }
     }
 }

@@ -7,30 +7,44 @@ import TaskStore
 
 /// Turns every error into RFC 9457 `application/problem+json`; the one place where errors get their HTTP status.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
+    /// What each path serves.
+    let methods: MethodTable
+
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)
         } catch {
-            let problem = Self.problem(for: error, request)
-            if problem.status.kind == .serverError {
+            let problem = problem(for: error, request)
+            // A preflight, or somebody who asks what is here.
+            if request.method == .options, let allowed = problem.allowedMethods {
+                return Response(status: .noContent, headers: [.allow: allowed])
+            }
+            // Who asks whether it is ready every second shall not fill the log.
+            if problem.status.kind == .serverError, problem.checks == nil {
                 context.logger.error("\(problem.code): \(problem.detail)")
             }
             return Self.response(problem)
         }
     }
 
-    private static func problem(for error: any Error, _ request: Request) -> OrchestratorError {
+    private func problem(for error: any Error, _ request: Request) -> OrchestratorError {
         switch error {
         case let error as OrchestratorError: return error
         case let error as InputError: return OrchestratorError(error)
         case let error as StoreError: return OrchestratorError(error)
         case let error as LayoutError: return OrchestratorError(error)
         case let error as HTTPError where error.status == .notFound:
+            let method = request.method.rawValue
+            if let allowed = methods.allowed(request.uri.path),
+                !allowed.split(separator: ", ").contains(method[...])
+                    || request.method == .options
+            {
+                return .methodNotAllowed(method, request.uri.path, allowed: allowed)
+            }
             return OrchestratorError(
-                .notFound, "not-found", "There is nothing here",
-                detail: "\(request.method.rawValue) \(request.uri.path)")
+                .notFound, "not-found", "There is nothing here", detail: "\(method) \(request.uri.path)")
         case let error as HTTPError:
             return OrchestratorError(error.status, "http", "The request cannot be served", detail: error.body ?? "")
         default:
@@ -48,13 +62,16 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         var field: String?
         var expected: String?
         var issues: [LayoutIssue]?
+        var checks: [Readiness.Check]?
     }
 
     static func response(_ problem: OrchestratorError) -> Response {
         let body = Body(
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
-            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
+            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
+            checks: problem.checks)
         var headers: HTTPFields = [.contentType: "application/problem+json"]
+        if let allowed = problem.allowedMethods { headers[.allow] = allowed }
         if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }

@@ -1,21 +1,32 @@
 import Hummingbird
-import TaskStore
 
 /// `/healthz`, `/readyz` and `/openapi.yaml`: about the service itself.
 struct ServiceController: Sendable {
-    let store: any TaskStore
+    let readiness: Readiness
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.get("healthz") { _, _ in jsonResponse(["status": "ok"]) }
-        router.get("readyz") { _, _ in
-            // Throws while the store cannot be read.
-            _ = try await store.room("readyz")
-            return jsonResponse(["status": "ok"])
-        }
+        router.get("readyz", use: ready)
         router.get("openapi.yaml") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "application/yaml"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_yaml)))
         }
+    }
+
+    private struct Ready: Encodable {
+        var status = "ok"
+        var checks: [Readiness.Check]
+    }
+
+    @Sendable private func ready(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let checks = await readiness.checks()
+        let problems = checks.filter { !$0.ok }
+        guard problems.isEmpty else {
+            throw OrchestratorError(
+                .serviceUnavailable, "not-ready", "The service is not ready",
+                detail: problems.map { "\($0.name): \($0.detail ?? "")" }.joined(separator: "; "), checks: checks)
+        }
+        return jsonResponse(Ready(checks: checks))
     }
 }

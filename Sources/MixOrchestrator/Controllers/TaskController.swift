@@ -52,9 +52,8 @@ struct TaskController: Sendable {
 
     @Sendable private func timeline(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let (_, view) = try await owner(context)
-        let limit = request.uri.queryParameters["limit"].flatMap { Int($0) } ?? 200
-        let entries = try await services.store.timeline(
-            of: view.id, limit: min(max(limit, 1), Retention.timelineEntries))
+        let limit = try request.query("limit", in: 1...Retention.timelineEntries) ?? 200
+        let entries = try await services.store.timeline(of: view.id, limit: limit)
         return jsonResponse(
             Timeline(
                 task: view.id,

@@ -7,7 +7,14 @@ import ServiceLifecycle
 /// One connection to a relay's unix socket.
 struct RelayConnection: Sendable {
     typealias AsyncChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-    private let channel: AsyncChannel
+    private let socket: Socket
+
+    /// Closes the connection when nobody uses it: a viewer may be gone before the first byte.
+    private final class Socket: Sendable {
+        let channel: any Channel
+        init(_ channel: any Channel) { self.channel = channel }
+        deinit { channel.close(promise: nil) }
+    }
 
     /// A relay sends a status at least once a second; one that is silent for this many hangs.
     static let silenceLimit = 15
@@ -18,29 +25,42 @@ struct RelayConnection: Sendable {
     static func open(path: String) async throws -> RelayConnection {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(.seconds(2))
-            .connect(unixDomainSocketPath: path) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try AsyncChannel(
-                        wrappingChannelSynchronously: channel,
-                        configuration: .init(
-                            backPressureStrategy: .init(lowWatermark: 2, highWatermark: 10),
-                            isOutboundHalfClosureEnabled: false))
-                }
-            }
-        return RelayConnection(channel: channel)
+            // Nothing is read before somebody reads.
+            .channelOption(.autoRead, value: false)
+            .connect(unixDomainSocketPath: path).get()
+        return RelayConnection(socket: Socket(channel))
+    }
+
+    /// An asynchronous channel has to be used once it is made, so it is made by its user.
+    private func asyncChannel() async throws -> AsyncChannel {
+        let channel = socket.channel
+        return try await channel.eventLoop.submit {
+            let asyncChannel = try AsyncChannel(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    backPressureStrategy: .init(lowWatermark: 2, highWatermark: 10),
+                    isOutboundHalfClosureEnabled: false))
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+            return asyncChannel
+        }.get()
     }
 
     /// Says hello, sends `commands` as they come and hands over the relay's reports, until the relay closes the
-    /// connection (returns), stays silent too long or the task is cancelled (throws).
+    /// connection (returns), stays silent too long or the task is cancelled (throws). `onSent` is told of each command
+    /// that was written.
     func control(
-        commands: AsyncStream<RelayCommand>, onReport: @escaping @Sendable (RelayReport) throws -> Void
+        commands: AsyncStream<RelayCommand>, onSent: @escaping @Sendable (RelayCommand) -> Void = { _ in },
+        onReport: @escaping @Sendable (RelayReport) throws -> Void
     ) async throws {
-        try await channel.executeThenClose { inbound, outbound in
+        try await asyncChannel().executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.hello(version: RelayCommand.version)))
             let silence = Silence()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for await command in commands { try await outbound.write(Self.line(command)) }
+                    for await command in commands {
+                        try await outbound.write(Self.line(command))
+                        onSent(command)
+                    }
                     // The owner sends nothing more; the relay ends the connection.
                     try await Task.sleep(for: .seconds(86_400 * 365))
                 }
@@ -69,7 +89,7 @@ struct RelayConnection: Sendable {
     /// Asks for the program and hands over its FLV bytes until the program ends. The relay is not read faster than
     /// `onBytes` returns. Ends when the service shuts down.
     func viewFLV(_ onBytes: (ByteBuffer) async throws -> Void) async throws {
-        try await channel.executeThenClose { inbound, outbound in
+        try await asyncChannel().executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.viewFLV))
             for try await buffer in inbound.cancelOnGracefulShutdown() { try await onBytes(buffer) }
         }

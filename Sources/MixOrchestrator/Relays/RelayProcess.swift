@@ -8,6 +8,12 @@ protocol RelayStarting: Sendable {
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle
     /// Kills what was started for this socket, in this life of the service or an earlier one, and still runs.
     func killLeftover(socket: String)
+    /// What relays would miss, in words with the cure; empty when they have everything.
+    func missing() async -> [String]
+}
+
+extension RelayStarting {
+    func missing() async -> [String] { [] }
 }
 
 /// A process that this one started. Thread-safe.
@@ -76,6 +82,10 @@ struct RelayStarter: RelayStarting {
         }
         RelayProcessFile.write(processID, socket: socket)
         return SpawnedRelay(processID: processID, log: log)
+    }
+
+    func missing() async -> [String] {
+        await WorkerCheck.findings(worker: worker).filter { !$0.isGood }.map(\.text)
     }
 
     func killLeftover(socket: String) {

@@ -23,6 +23,7 @@ actor TaskOwner {
     private let starter: any RelayStarting
     private let logger: Logger
     private let report: @Sendable (Report) -> Void
+    private let onTold: @Sendable (ProgramPlan) -> Void
     private nonisolated let actions: AsyncStream<TaskAction>
     private nonisolated let queue: AsyncStream<TaskAction>.Continuation
 
@@ -45,8 +46,10 @@ actor TaskOwner {
     static let drainLimit: Duration = .seconds(6)
     static let terminateLimit: Duration = .seconds(2)
 
+    /// - Parameter onTold: Called when a plan was handed to the relay.
     init(
         task: TaskID, socket: String, starter: any RelayStarting, logger: Logger,
+        onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.task = task
@@ -54,6 +57,7 @@ actor TaskOwner {
         self.starter = starter
         self.logger = logger
         self.report = report
+        self.onTold = onTold
         (actions, queue) = AsyncStream.makeStream()
     }
 
@@ -111,7 +115,12 @@ actor TaskOwner {
                 return
             }
             guard let inbox = session?.inbox, session?.number == number else { return }
-            try await connection.control(commands: commands) { try inbox.receive($0) }
+            let onTold = onTold
+            try await connection.control(
+                commands: commands,
+                onSent: { command in
+                    if case .apply(let plan) = command { onTold(plan) }
+                }, onReport: { try inbox.receive($0) })
         } catch {
             reason = "\(error)"
             // A relay that hangs must not hold the task's socket and outputs.

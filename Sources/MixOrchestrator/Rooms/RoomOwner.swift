@@ -25,6 +25,7 @@ actor RoomOwner {
 
     private let services: RoomServices
     private let logger: Logger
+    private nonisolated let meter: RoomMeter
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     private nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
     private nonisolated let taskOwner: TaskOwner
@@ -49,14 +50,18 @@ actor RoomOwner {
         sourceFacts = task?.document.sourceFacts ?? SourceFacts()
         self.services = services
         var logger = services.logger
+        logger[metadataKey: "app"] = "\(id.app)"
         logger[metadataKey: "room"] = "\(id)"
         logger[metadataKey: "task"] = "\(taskID)"
         self.logger = logger
         let (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
         self.mailbox = mailbox
         self.inbox = inbox
+        let meter = RoomMeter(services.metrics)
+        self.meter = meter
         taskOwner = TaskOwner(
-            task: taskID, socket: services.sockets.path(of: taskID), starter: services.starter, logger: logger
+            task: taskID, socket: services.sockets.path(of: taskID), starter: services.starter, logger: logger,
+            onTold: { meter.told($0, of: taskID) }
         ) { inbox.yield(.relay($0)) }
     }
 
@@ -189,6 +194,7 @@ actor RoomOwner {
             guard outcome == .changed else { return [] }
             return task.roomChanged(room, context: context, cause: cause, urgency: .debounced, now: receivedAt)
         }
+        meter.eventStored(receivedAt: receivedAt)
         return result.map { $0 == .duplicate ? .duplicate : outcome == .stale ? .stale : .accepted }
     }
 
@@ -214,13 +220,16 @@ actor RoomOwner {
             let context = context(for: room.document)
             await transact { room, task in task.deadlinePassed(token, room: room, context: context, now: now) }
         case .connected(let status):
+            meter.status(status, after: self.status)
             self.status = status
             await transact { _, task in task.relayConnected(status, now: now) }
             await takeSources(status, now)
         case .status(let status):
+            meter.status(status, after: self.status)
             self.status = status
             await takeSources(status, now)
         case .switched(let record):
+            meter.switched(record)
             switches = (switches + [record]).suffix(Retention.switches)
             let from = record.from?.rawValue ?? "nothing"
             let message =
@@ -233,6 +242,7 @@ actor RoomOwner {
             let message = Redaction.text(message)
             await transact { _, _ in [.record(TimelineEntry(kind: .relay, message: "\(code): \(message)"))] }
         case .lost(let reason):
+            meter.relayLost()
             status = nil
             let reason = Redaction.text(reason)
             await transact { _, task in task.relayLost(reason, now: now) }
@@ -285,9 +295,13 @@ actor RoomOwner {
         } else if room.version == 0 {
             change.room = .put(newRoom, expected: 0)
         }
+        let start = MonotonicClock.now()
         do {
-            guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
+            let result = try await services.store.commit(change)
+            meter.stored(since: start, succeeded: true)
+            guard result == .committed else { return .success(.duplicate) }
         } catch {
+            meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
             return .failure(OrchestratorError(error))
         }
@@ -303,10 +317,13 @@ actor RoomOwner {
         var newTask = task.document
         let actions = decide(&newRoom, &newTask)
         let change = change(to: newRoom, newTask, event: nil, switches: switches, actions: actions)
+        let start = MonotonicClock.now()
         do {
             _ = try await services.store.commit(change)
+            meter.stored(since: start, succeeded: true)
             adopt(newRoom, newTask, change)
         } catch {
+            meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
             room.document = newRoom
             task.document = newTask
@@ -321,7 +338,10 @@ actor RoomOwner {
         let now = wallClock()
         var timeline = actions.compactMap { action -> StampedEntry? in
             guard case .record(let entry) = action else { return nil }
-            logger.info("\(entry.message)", metadata: entry.cause.map { ["cause": "\($0)"] })
+            var metadata: Logger.Metadata = [:]
+            if let cause = entry.cause { metadata["cause"] = "\(cause)" }
+            if let event { metadata["event"] = "\(event.id)" }
+            logger.info("\(entry.message)", metadata: metadata)
             return StampedEntry(at: now, entry: entry)
         }
         if let event, newTask.isActive || !timeline.isEmpty {

@@ -1,0 +1,93 @@
+import Foundation
+import Logging
+
+/// How lines of the log are written.
+enum LogFormat: String, CaseIterable, Sendable {
+    /// For people: time, level, what it is about, message.
+    case text
+    /// One JSON object a line.
+    case json
+}
+
+/// A line of the log before it is written.
+struct LogLine {
+    var time: Date
+    var level: Logger.Level
+    /// In no order that means anything.
+    var metadata: [(key: String, value: Logger.Metadata.Value)]
+    var message: String
+
+    /// Longest message or value, in characters; what is behind is cut off.
+    static let longestText = 8192
+
+    /// One line without its end.
+    func text(as format: LogFormat) -> String {
+        switch format {
+        case .text: plain
+        case .json: json
+        }
+    }
+
+    private var stamp: String { time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)) }
+
+    private var plain: String {
+        var line = "\(stamp) \(level.rawValue)"
+        for (key, value) in metadata {
+            line += " \(Self.oneLine(key))=\(Self.oneLine(Self.clean("\(value)")))"
+        }
+        return line + " " + Self.oneLine(Self.clean(message))
+    }
+
+    private var json: String {
+        var fields = [("time", Self.quoted(stamp)), ("level", Self.quoted(level.rawValue))]
+        fields.append(("message", Self.quoted(Self.clean(message))))
+        let taken = Set(fields.map(\.0))
+        for (key, value) in metadata {
+            fields.append((taken.contains(key) ? "_" + key : key, Self.json(value)))
+        }
+        return "{" + fields.map { Self.quoted($0) + ":" + $1 }.joined(separator: ",") + "}"
+    }
+
+    private static func json(_ value: Logger.Metadata.Value) -> String {
+        switch value {
+        case .string(let text): quoted(clean(text))
+        case .stringConvertible(let value): quoted(clean("\(value)"))
+        case .array(let values): "[" + values.map(json).joined(separator: ",") + "]"
+        case .dictionary(let values):
+            "{"
+                + values.sorted { $0.key < $1.key }.map { quoted($0.key) + ":" + json($0.value) }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    /// The last net under everything that is logged: no URL with its secrets, no book.
+    private static func clean(_ text: String) -> String {
+        let clean = LogRedaction.text(text)
+        return clean.count > longestText ? clean.prefix(longestText) + "…" : clean
+    }
+
+    /// RFC 8259 §7.
+    static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += #"\""#
+            case "\\": result += #"\\"#
+            case "\n": result += #"\n"#
+            case "\r": result += #"\r"#
+            case "\t": result += #"\t"#
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                let digits = String(scalar.value, radix: 16)
+                result += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
+    /// Nothing that a terminal or a reader of lines would take for more than text.
+    private static func oneLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        return String(quoted(text).dropFirst().dropLast())
+    }
+}

@@ -1,0 +1,139 @@
+/// Every metric with its help text and labels. docs/metrics.md tells operators what to do with them.
+extension Metrics {
+    /// What only grows.
+    enum Counter: String, CaseIterable, Sendable {
+        case events = "events_total"
+        case httpRequests = "http_requests_total"
+        case imageFetches = "image_fetches_total"
+        case layoutReloads = "layout_reloads_total"
+        case outputBytes = "output_sent_bytes_total"
+        case outputReconnects = "output_reconnects_total"
+        case relayLosses = "relay_losses_total"
+        case relayStarts = "relay_starts_total"
+        case storeFailures = "store_failures_total"
+        case switches = "switches_total"
+
+        var help: String {
+            switch self {
+            case .events: "Events of rooms by what they did."
+            case .httpRequests: "Requests by route and class of the answer's status."
+            case .imageFetches: "Images of layouts that were fetched or read, by what came of it."
+            case .layoutReloads: "Layouts that were saved, by what came of it."
+            case .outputBytes: "Bytes of FLV handed to connections of outputs."
+            case .outputReconnects: "Connections of outputs made after their first one."
+            case .relayLosses: "Relays that ended although they were wanted."
+            case .relayStarts: "Relays that were started; adopted ones are not counted."
+            case .storeFailures: "Changes that the store did not take."
+            case .switches: "Changes of what is on air, by what was and what is."
+            }
+        }
+
+        var labels: [String] {
+            switch self {
+            case .events: ["outcome"]
+            case .httpRequests: ["method", "route", "status"]
+            case .imageFetches: ["result"]
+            case .layoutReloads: ["layout", "result"]
+            case .switches: ["from", "to"]
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
+            }
+        }
+    }
+
+    /// Durations, as histograms in seconds.
+    enum Timer: String, CaseIterable, Sendable {
+        case eventDurable = "event_durable_seconds"
+        case httpRequest = "http_request_duration_seconds"
+        case relayTold = "event_relay_told_seconds"
+        case storeCommit = "store_commit_duration_seconds"
+        case switchLatency = "switch_latency_seconds"
+
+        var help: String {
+            switch self {
+            case .eventDurable: "From an event's arrival until it is stored."
+            case .httpRequest: "From a request's head until its answer begins, by route."
+            case .relayTold: "From the arrival of what caused a plan until the plan is handed to the relay."
+            case .storeCommit: "Time that one change waits for the store."
+            case .switchLatency: "From the event until viewers see what it asked for, by what is on air then."
+            }
+        }
+
+        var labels: [String] {
+            switch self {
+            case .httpRequest: ["route"]
+            case .switchLatency: ["to"]
+            case .eventDurable, .relayTold, .storeCommit: []
+            }
+        }
+    }
+
+    /// Numbers of things, as histograms.
+    enum Size: String, CaseIterable, Sendable {
+        case storeGroup = "store_group_size"
+
+        var help: String {
+            switch self {
+            case .storeGroup: "Changes that were made durable together."
+            }
+        }
+    }
+
+    /// What is so when somebody asks.
+    enum Gauge: String, CaseIterable, Sendable {
+        case buildInfo = "build_info"
+        case imagesFailed = "images_failed"
+        case layouts = "layouts"
+        case layoutsBroken = "layouts_broken"
+        case mixersFailing = "mixers_failing"
+        case outputs = "outputs"
+        case processCPU = "process_cpu_seconds_total"
+        case processDescriptors = "process_open_fds"
+        case processDescriptorLimit = "process_max_fds"
+        case processResident = "process_resident_memory_bytes"
+        case processStart = "process_start_time_seconds"
+        case processThreads = "process_threads"
+        case programs = "programs_on_air"
+        case ready = "ready"
+        case relays = "relays_connected"
+        case rooms = "rooms"
+        case sources = "sources"
+        case storeQueue = "store_queue_length"
+        case tasks = "tasks"
+
+        var help: String {
+            switch self {
+            case .buildInfo: "1, with the version that runs."
+            case .imagesFailed: "Images that layouts name and cannot be had."
+            case .layouts: "Layouts that rooms can take."
+            case .layoutsBroken: "Layouts whose file cannot be used now."
+            case .mixersFailing: "Programs that want to be mixed and cannot."
+            case .outputs: "Outputs of programs by state."
+            case .processCPU: "Processor time of this process, user and system."
+            case .processDescriptors: "Open file descriptors."
+            case .processDescriptorLimit: "Most file descriptors that may be open."
+            case .processResident: "Resident memory."
+            case .processStart: "Start of this process, in seconds since 1970."
+            case .processThreads: "Threads of this process."
+            case .programs: "Programs by what viewers get."
+            case .ready: "1 while the service can take events and changes, as /readyz tells."
+            case .relays: "Relays that are connected."
+            case .rooms: "Rooms that are known."
+            case .sources: "Streams that are pulled, by state."
+            case .storeQueue: "Changes that wait for the store."
+            case .tasks: "Tasks by state."
+            }
+        }
+
+        /// The system counts one of them, and is asked for it.
+        var kind: MetricFamily.Kind { self == .processCPU ? .counter : .gauge }
+
+        var labels: [String] {
+            switch self {
+            case .buildInfo: ["version"]
+            case .outputs, .sources, .tasks: ["state"]
+            case .programs: ["kind"]
+            default: []
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// The words of Prometheus' text format, exposition format 0.0.4
+/// (prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
+enum PrometheusText {
+    /// What the format does not allow in the name of a metric or label becomes `_`.
+    static func name(_ text: String) -> String {
+        var name = ""
+        for character in text.unicodeScalars {
+            let isLetter = character.properties.isAlphabetic && character.isASCII || character == "_"
+            let isDigit = ("0"..."9").contains(character)
+            if isDigit, name.isEmpty { name += "_" }
+            name.unicodeScalars.append(isLetter || isDigit ? character : "_")
+        }
+        return name.isEmpty ? "_" : name
+    }
+
+    static func help(_ text: String) -> String {
+        text.replacing("\\", with: #"\\"#).replacing("\n", with: #"\n"#)
+    }
+
+    static func sample(_ name: String, _ labels: [(String, String)], _ value: Double) -> String {
+        guard !labels.isEmpty else { return "\(name) \(number(value))\n" }
+        let pairs = labels.map { label, value in "\(label)=\"\(escaped(value))\"" }
+        return "\(name){\(pairs.joined(separator: ","))} \(number(value))\n"
+    }
+
+    /// Whole numbers without a fraction.
+    static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+        if value == value.rounded(), abs(value) < 1e15 { return "\(Int64(value))" }
+        return "\(value)"
+    }
+
+    private static func escaped(_ value: String) -> String {
+        value.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#).replacing("\n", with: #"\n"#)
+    }
+}

@@ -1,0 +1,69 @@
+import MixModel
+import Synchronization
+
+/// What the owner of a room tells of its work. Thread-safe; holds no name of the room.
+final class RoomMeter: Sendable {
+    private let metrics: Metrics
+    /// A plan that is told again, to a relay that was started anew or adopted, is no news.
+    private let lastTold = Mutex<[TaskID: Int]>([:])
+    private let madeAt = MonotonicClock.now()
+
+    init(_ metrics: Metrics) { self.metrics = metrics }
+
+    /// - Parameters:
+    ///   - start: When the change was given to the store, ns of CLOCK_MONOTONIC.
+    ///   - succeeded: Also when it was a duplicate.
+    func stored(since start: Int64, succeeded: Bool) {
+        metrics.observe(.storeCommit, nanoseconds: MonotonicClock.now() - start)
+        if !succeeded { metrics.count(.storeFailures) }
+    }
+
+    func eventStored(receivedAt: Int64) {
+        metrics.observe(.eventDurable, nanoseconds: MonotonicClock.now() - receivedAt)
+    }
+
+    func told(_ plan: ProgramPlan, of task: TaskID) {
+        let isNews = lastTold.withLock { lastTold in
+            defer { lastTold[task] = max(lastTold[task] ?? 0, plan.revision) }
+            return plan.revision > lastTold[task] ?? 0
+        }
+        guard isNews, plan.causedAt >= madeAt else { return }
+        metrics.observe(.relayTold, nanoseconds: MonotonicClock.now() - plan.causedAt)
+    }
+
+    func switched(_ record: SwitchRecord) {
+        metrics.count(.switches, record.from?.rawValue ?? "nothing", record.to.rawValue)
+        metrics.observe(.switchLatency, nanoseconds: Int64(record.latencyMs * 1e6), record.to.rawValue)
+    }
+
+    func relayLost() { metrics.count(.relayLosses) }
+
+    /// - Parameter old: What the same relay told before; `nil` when this is the first that it tells. What an adopted
+    ///   relay sent before is not counted again.
+    func status(_ new: RelayStatus, after old: RelayStatus?) {
+        guard let old, old.processID == new.processID else { return }
+        let before = Dictionary(old.outputs.map { ($0.id, $0) }) { $1 }
+        for output in new.outputs {
+            let last = before[output.id]
+            metrics.count(.outputBytes, by: max(output.bytesSent - (last?.bytesSent ?? 0), 0))
+            metrics.count(.outputReconnects, by: Int64(max(output.reconnects - (last?.reconnects ?? 0), 0)))
+        }
+    }
+}
+
+/// What relays told last, counted.
+struct RelayFigures {
+    var relays = 0
+    var failingMixers = 0
+    var programs: [String: Int] = ["bypass": 0, "mix": 0, "slate": 0]
+    var outputs: [String: Int] = ["connecting": 0, "live": 0, "recovering": 0, "failed": 0]
+    var sources: [String: Int] = ["connecting": 0, "live": 0, "stalled": 0, "recovering": 0, "failed": 0]
+
+    mutating func add(_ status: RelayStatus) {
+        relays += 1
+        if status.mixerError != nil { failingMixers += 1 }
+        if let onAir = status.onAir { programs[onAir.rawValue, default: 0] += 1 }
+        for output in status.outputs { outputs[output.state.rawValue, default: 0] += 1 }
+        for source in status.sources { sources[source.state.rawValue, default: 0] += 1 }
+    }
+}

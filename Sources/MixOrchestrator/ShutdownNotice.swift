@@ -1,0 +1,19 @@
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Knows from the first moment that a shutdown has begun. Last in its group: a group is shut down from its end.
+final class ShutdownNotice: Service {
+    private let began = Mutex(false)
+    private let logger: Logger
+
+    init(logger: Logger = Logger(label: "mixorchestrator")) { self.logger = logger }
+
+    var hasBegun: Bool { began.withLock { $0 } }
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        began.withLock { $0 = true }
+        logger.notice("shutting down")
+    }
+}
