@@ -117,6 +117,7 @@ if wantsControl {
             name: "MixOrchestratorTests",
             dependencies: [
                 "MixOrchestrator", "TestSupport",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -22,6 +22,8 @@ packages=(
     nginx libnginx-mod-rtmp ffmpeg
     # The scripts.
     curl jq procps ca-certificates
+    # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
+    python3 python3-venv
 )
 oldest_swift=6.2
 

@@ -142,10 +142,17 @@ public struct EventParser: Sendable {
                 data.requiredString("user", expected: "the participant's id"), field: data.path(of: "user")))
     }
 
+    /// Of rooms and users, in bytes.
+    public static let longestIdentifier = 128
+
     /// Ids of rooms and users: 1…128 bytes, no control characters, no white space, none of `/ ? # % \`.
-    public static func identifier(_ text: String, field: String) throws(InputError) -> String {
+    ///
+    /// - Parameter longest: In bytes.
+    public static func identifier(
+        _ text: String, field: String, longest: Int = longestIdentifier
+    ) throws(InputError) -> String {
         let isGood =
-            1...128 ~= text.utf8.count
+            1...longest ~= text.utf8.count
             && text.unicodeScalars.allSatisfy { scalar in
                 !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
                     && !"/?#%\\".unicodeScalars.contains(scalar)
@@ -153,18 +160,19 @@ public struct EventParser: Sendable {
         guard isGood, text != ".", text != ".." else {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,
-                expected: "1 to 128 bytes without spaces, control characters and / ? # % \\")
+                expected: "1 to \(longest) bytes without spaces, control characters and / ? # % \\")
         }
         return text
     }
 
     private static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
-        let expected = "a whole number, as a number or as decimal digits in a string"
+        // Above 2^53 not every number of JSON is one, and order would get lost (RFC 7493 §2.2).
+        let expected = "a whole number, as a number up to 9007199254740991 or as decimal digits in a string"
         guard let value = reader.value("sequence") else { return nil }
         let number: UInt64? =
             switch value {
-            case .string(let text): UInt64(text)
-            case .number(let number): UInt64(exactly: number)
+            case .string(let text): text.utf8.first == UInt8(ascii: "+") ? nil : UInt64(text)
+            case .number(let number): number < 0x1p53 ? UInt64(exactly: number) : nil
             default: nil
             }
         guard let number else { throw reader.invalid("sequence", value, expected) }

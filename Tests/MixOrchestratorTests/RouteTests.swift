@@ -83,7 +83,7 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
             method: .put, uri: "/v1/layouts/x", body: #"{"arrangements":[{"fit":"covr"}]}"#, status: 422,
             code: "layout-invalid"),
         Refusal(method: .put, uri: "/v1/layouts/a.b", body: "{}", status: 422, code: "invalid-field", field: "name"),
-        Refusal(method: .put, uri: "/v1/layouts/auto", body: "{}", status: 422, code: "invalid-field", field: "name"),
+        Refusal(method: .put, uri: "/v1/layouts/auto", body: "{}", status: 409, code: "layout-built-in"),
         Refusal(method: .get, uri: "/v1/rooms/nobody", status: 404, code: "room-not-found"),
         Refusal(method: .get, uri: "/v1/tasks/auto-nobody", status: 404, code: "task-not-found"),
         Refusal(method: .delete, uri: "/v1/tasks/x", status: 404, code: "task-not-found"),

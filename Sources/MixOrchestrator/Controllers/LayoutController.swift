@@ -155,7 +155,14 @@ struct LayoutController: Sendable {
     /// The name of a layout that a file can have.
     static func fileName(_ context: some RequestContext) throws -> String {
         let name = try context.parameters.require("name")
-        guard LayoutFiles.isName(name), name != LayoutLibrary.automaticName else {
+        guard name != LayoutLibrary.automaticName else {
+            throw OrchestratorError(
+                .conflict, "layout-built-in", "The layout is part of this program",
+                detail:
+                    "\(name) can be read, used and planned; it has no versions, and to change it copy it to another name"
+            )
+        }
+        guard LayoutFiles.isName(name) else {
             throw InputError(
                 .invalidField, field: "name", found: "\"\(name)\"", expected: LayoutFiles.nameRule)
         }

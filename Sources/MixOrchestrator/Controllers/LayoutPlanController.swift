@@ -41,7 +41,12 @@ struct LayoutPlanController: Sendable {
             try reader.finish()
         }
         guard let template = draft ?? known(name) else { throw OrchestratorError.layoutNotFound(name) }
-        let participants = try people ?? sample(request)
+        let count = try request.query("participants", in: 0...SamplePeople.most)
+        guard let participants = people ?? count.map({ SamplePeople(count: $0).participants }) else {
+            throw InputError(
+                .missingField, field: "participants",
+                expected: "how many people, 0…\(SamplePeople.most); or a list of them in the body")
+        }
         let scene = LayoutEngine.plan(template, participants: participants, canvas: try canvas(request))
         if request.headers[values: .accept].contains(where: { $0.contains("image/svg+xml") }) {
             return Response(
@@ -53,18 +58,6 @@ struct LayoutPlanController: Sendable {
 
     private func known(_ name: String) -> LayoutTemplate? {
         name == LayoutLibrary.automaticName || layouts.entry(name)?.good != nil ? layouts.writtenTemplate(name) : nil
-    }
-
-    private func sample(_ request: Request) throws(InputError) -> [LayoutParticipant] {
-        let expected = "how many people, 0…\(SamplePeople.most); or a list of them in the body"
-        guard let text = try request.query("participants") else {
-            throw InputError(.missingField, field: "participants", expected: expected)
-        }
-        guard let count = Int(text), 0...SamplePeople.most ~= count else {
-            throw InputError(
-                .invalidField, field: "participants", found: JSONValue.string(text).summary, expected: expected)
-        }
-        return SamplePeople(count: count).participants
     }
 
     private func canvas(_ request: Request) throws(InputError) -> Canvas {

@@ -50,7 +50,8 @@ struct LiveController: Sendable {
     }
 
     @Sendable private func preflight(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        Response(
+        _ = try context.identifier("room")
+        return Response(
             status: .noContent,
             headers: [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET, HEAD, OPTIONS"])
     }

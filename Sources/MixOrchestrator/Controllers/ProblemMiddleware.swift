@@ -126,8 +126,8 @@ extension Request {
 
 extension RequestContext {
     /// A part of the path, percent-decoded and checked.
-    func identifier(_ name: String) throws -> String {
+    func identifier(_ name: String, longest: Int = EventParser.longestIdentifier) throws -> String {
         let text = try parameters.require(name)
-        return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name)
+        return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
     }
 }

@@ -65,8 +65,9 @@ struct TaskController: Sendable {
     }
 
     private func owner(_ context: some RequestContext) async throws -> (owner: RoomOwner, view: TaskView) {
-        let id = try context.identifier("task")
         let prefix = TaskID.automatic(for: "").rawValue
+        // A room with the longest name has a task, too.
+        let id = try context.identifier("task", longest: EventParser.longestIdentifier + prefix.utf8.count)
         guard id.hasPrefix(prefix),
             let owner = await registry.existingOwner(RoomID(String(id.dropFirst(prefix.count)))),
             let view = await owner.taskView()

@@ -1,0 +1,86 @@
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import MixOrchestrator
+
+/// A request made of the examples of one operation.
+struct OpenAPIRequest: Sendable {
+    var name: String
+    var uri: String
+    var headers: HTTPFields
+    var body: String?
+
+    /// One for each example of the body, with and without the parameters that may be left out.
+    static func all(
+        of operation: OpenAPIDocument.Operation, in document: OpenAPIDocument
+    ) throws -> [OpenAPIRequest] {
+        var bodies: [(name: String, type: String?, body: String?)] = []
+        for (type, media) in (operation.body?["content"] as? [String: [String: Any]] ?? [:]).sorted(by: {
+            $0.key < $1.key
+        }) {
+            for (name, value) in document.examples(of: media) {
+                bodies.append(("\(type) \(name)", type, try OpenAPIDocument.json(value)))
+            }
+        }
+        if operation.body?["required"] as? Bool != true { bodies.append(("no body", nil, nil)) }
+        var requests: [OpenAPIRequest] = []
+        for (name, type, body) in bodies {
+            for isFull in [true, false] {
+                var request = try OpenAPIRequest(operation, document, isFull: isFull)
+                request.name = "\(name)\(isFull ? ", every parameter" : "")"
+                if let type { request.headers[.contentType] = type }
+                request.body = body
+                if operation.id == "planLayout", body == nil, !isFull { continue }
+                requests.append(request)
+            }
+        }
+        return requests
+    }
+
+    private init(_ operation: OpenAPIDocument.Operation, _ document: OpenAPIDocument, isFull: Bool) throws {
+        name = ""
+        headers = [:]
+        var path = operation.path
+        var query: [String] = []
+        for parameter in operation.parameters {
+            guard isFull || parameter["required"] as? Bool == true, let key = parameter["name"] as? String,
+                let example = document.examples(of: parameter).first?.value
+            else { continue }
+            switch parameter["in"] as? String {
+            case "path": path = path.replacingOccurrences(of: "{\(key)}", with: "\(example)")
+            case "query": query.append("\(key)=\(example)")
+            default: headers[try #require(HTTPField.Name(key))] = "\(example)"
+            }
+        }
+        uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+    }
+
+    /// What the examples take for granted: the room `demo` on air with alice, the layout `mine` at its second version.
+    static func prepare(_ bench: Bench, for operation: String) async throws {
+        if operation != "putRoom" {
+            let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/demo"}]}"#
+            #expect(try await bench.call(.put, "/v1/rooms/demo", outputs).status == 201)
+            try await bench.publish("alice")
+            try await eventually {
+                try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass" ? true : nil
+            }
+        }
+        for algorithm in ["grid", "solo"] {
+            let template = #"{"arrangements":[{"algorithm":"\#(algorithm)"}]}"#
+            #expect(try await bench.call(.put, "/v1/layouts/mine", template).status < 300)
+        }
+        try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
+    }
+
+    static func endProgram(of bench: Bench, if isWatched: Bool) async throws {
+        guard isWatched else { return }
+        let relay = try #require(bench.relays.running.first)
+        try await eventually { relay.viewerCount == 1 ? true : nil }
+        relay.endProgram()
+    }
+}
+
+enum RequestIDHeader {
+    static let name = HTTPField.Name("X-Request-Id") ?? .cacheControl
+}

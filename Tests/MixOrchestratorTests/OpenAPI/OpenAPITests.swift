@@ -1,0 +1,168 @@
+import Foundation
+import HTTPTypes
+import TaskStore
+import Testing
+import Yams
+
+@testable import MixOrchestrator
+
+/// The document says what the service does, and the service does what the document says.
+@Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
+    // MARK: Routes
+
+    private static func plain(_ method: String, _ path: some StringProtocol) -> String {
+        let names = String(path).replacing(#/\{[^}]*\}/#, with: "{}")
+        return "\(method) /" + names.drop { $0 == "/" }
+    }
+
+    /// As the sources add routes.
+    private static func routed() throws -> Set<String> {
+        let sources = OpenAPIDocument.root.appendingPathComponent("Sources/MixOrchestrator")
+        var routes: Set<String> = []
+        for file in try FileManager.default.subpathsOfDirectory(atPath: sources.path) where file.hasSuffix(".swift") {
+            let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)
+            for match in text.matches(of: #/router\.(get|put|post|delete|patch|head)\("([^"]+)"/#) {
+                routes.insert(plain(match.1.uppercased(), match.2))
+            }
+            for match in text.matches(of: #/router\.on\("([^"]+)", method: \.(\w+)/#) {
+                routes.insert(plain(match.2.uppercased(), match.1))
+            }
+        }
+        return routes
+    }
+
+    @Test func everyRouteIsDocumentedAndNoOther() throws {
+        let routed = try Self.routed()
+        let documented = Set(try OpenAPIDocument().operations.map { Self.plain($0.method, $0.path) })
+        #expect(documented.subtracting(routed) == [], "documented, and not there")
+        #expect(routed.subtracting(documented) == [], "there, and not documented")
+        #expect(routed.count >= 25)
+    }
+
+    @Test func theRouterHasTheMethodsOfTheDocument() async throws {
+        let document = try OpenAPIDocument()
+        let paths = Dictionary(grouping: document.operations, by: \.path)
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                for (path, operations) in paths {
+                    var methods = Set(operations.map(\.method)).union(["OPTIONS"])
+                    if methods.contains("GET") { methods.insert("HEAD") }
+                    let uri = path.replacing(#/\{[^}]*\}/#, with: "x")
+                    let answer = try await bench.call(.init("TRACE") ?? .trace, uri)
+                    #expect(answer.status == 405, "\(path): \(answer.text)")
+                    #expect(answer.headers[.allow] == methods.sorted().joined(separator: ", "), "\(path)")
+                    #expect(answer.headers[.contentType] == "application/problem+json")
+                    if !operations.contains(where: { $0.method == "OPTIONS" }) {
+                        let options = try await bench.call(.options, uri)
+                        #expect(options.status == 204)
+                        #expect(options.headers[.allow] == methods.sorted().joined(separator: ", "))
+                    }
+                }
+                #expect(try await bench.call(.options, "/v1/nothing").status == 404)
+                #expect(try await bench.call(.head, "/v1/rooms").status == 200)
+            }
+        }
+    }
+
+    // MARK: The document itself
+
+    @Test func theDocumentIsServed() async throws {
+        let text = try OpenAPIDocument().text
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                let answer = try await bench.call(.get, "/openapi.yaml")
+                #expect(answer.headers[.contentType] == "application/yaml")
+                #expect(answer.text == text)
+            }
+        }
+    }
+
+    @Test func everyReferenceLeadsSomewhere() throws {
+        let document = try OpenAPIDocument()
+        for match in document.text.matches(of: #/\$ref: "(#/[^"]+)"/#) {
+            let target = OpenAPIDocument.resolved(["$ref": String(match.1)], in: document.content)
+            #expect(!target.isEmpty, "\(match.1)")
+        }
+    }
+
+    @Test func everyRequestAndAnswerHasAnExampleThatKeepsToItsSchema() throws {
+        let document = try OpenAPIDocument()
+        #expect(Set(document.operations.map(\.id)).count == document.operations.count, "an operationId is there twice")
+        for operation in document.operations {
+            var media = (operation.body?["content"] as? [String: [String: Any]] ?? [:]).map { ("body", $0, $1) }
+            for (status, response) in operation.responses {
+                media += (response["content"] as? [String: [String: Any]] ?? [:]).map { (status, $0, $1) }
+            }
+            for (place, type, content) in media where type != "video/x-flv" {
+                let examples = document.examples(of: content)
+                #expect(!examples.isEmpty, "\(operation.testDescription) \(place) \(type) has no example")
+                for (name, value) in examples {
+                    let faults = document.schema(content["schema"]).faults(of: value)
+                    #expect(faults == [], "\(operation.testDescription) \(place) \(type) \(name)")
+                    guard type == "application/problem+json" else { continue }
+                    #expect(
+                        (value as? [String: Any])?["status"] as? Int == Int(place), "\(operation.id) \(place) \(name)")
+                }
+            }
+            for parameter in operation.parameters {
+                for (_, value) in document.examples(of: parameter) {
+                    let faults = document.schema(parameter["schema"]).faults(of: value)
+                    #expect(faults == [], "\(operation.testDescription) \(parameter["name"] ?? "")")
+                }
+                guard parameter["in"] as? String == "path" else { continue }
+                #expect(!document.examples(of: parameter).isEmpty, "\(operation.id) \(parameter["name"] ?? "")")
+            }
+        }
+    }
+
+    // MARK: Every operation with its examples
+
+    @Test func everyOperationAnswersItsExamplesAsDocumented() async throws {
+        let document = try OpenAPIDocument()
+        var count = 0
+        for operation in document.operations {
+            for request in try OpenAPIRequest.all(of: operation, in: document) {
+                try await drive(request, operation, document)
+                count += 1
+            }
+        }
+        #expect(count >= 40)
+    }
+
+    private func drive(
+        _ request: OpenAPIRequest, _ operation: OpenAPIDocument.Operation, _ document: OpenAPIDocument
+    ) async throws {
+        let name: Comment = "\(operation.testDescription) \(request.name)"
+        nonisolated(unsafe) let document = document
+        nonisolated(unsafe) let operation = operation
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                try await OpenAPIRequest.prepare(bench, for: operation.id)
+                async let watching: Void = OpenAPIRequest.endProgram(of: bench, if: operation.id == "watch")
+                let answer = try await bench.call(
+                    .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)
+                try await watching
+                #expect((200..<300).contains(answer.status), "\(name): \(answer.text)")
+                guard let response = operation.responses["\(answer.status)"] else {
+                    Issue.record("\(name): \(answer.status) is not documented")
+                    return
+                }
+                let content = response["content"] as? [String: [String: Any]] ?? [:]
+                for (header, _) in response["headers"] as? [String: Any] ?? [:] {
+                    let field = try #require(HTTPField.Name(header))
+                    #expect(answer.headers[field] != nil, "\(name): no \(header)")
+                }
+                #expect(answer.headers[RequestIDHeader.name] != nil)
+                guard !content.isEmpty else {
+                    #expect(answer.text.isEmpty, "\(name)")
+                    return
+                }
+                let type = answer.headers[.contentType]?.split(separator: ";").first.map(String.init) ?? "none"
+                let media = try #require(content[type], "\(name): \(type) is not documented")
+                guard type.hasSuffix("json") else { return }
+                let value = try #require(try Yams.load(yaml: answer.text))
+                #expect(document.schema(media["schema"]).faults(of: value) == [], name)
+            }
+        }
+    }
+}
