@@ -39,6 +39,8 @@ enum LayoutPrecondition: Hashable, Sendable {
     /// RFC 9110 §8.8.3; a number without its quotes, as people type it, is one too.
     private static func isTag(_ text: String) -> Bool {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+        // A weak one matches nothing here, and is no mistake.
+        let text = text.hasPrefix("W/") ? String(text.dropFirst(2)) : text
         guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return false }
         return text.utf8.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 < 0x7F }
     }

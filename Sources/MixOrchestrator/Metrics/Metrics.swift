@@ -1,4 +1,5 @@
 import CoreMetrics
+import MixModel
 import Synchronization
 
 /// What the service counts and measures, over swift-metrics. Thread-safe.
@@ -7,6 +8,8 @@ import Synchronization
 final class Metrics: Sendable {
     /// Where everything ends up; also the backend for libraries that use swift-metrics.
     let registry = PrometheusRegistry()
+    /// ns of CLOCK_MONOTONIC; what was caused earlier is not measured.
+    let startedAt = MonotonicClock.now()
 
     private struct Handles {
         var counters: [Counter: [[String]: CoreMetrics.Counter]] = [:]

@@ -6,7 +6,6 @@ final class RoomMeter: Sendable {
     private let metrics: Metrics
     /// A plan that is told again, to a relay that was started anew or adopted, is no news.
     private let lastTold = Mutex<[TaskID: Int]>([:])
-    private let madeAt = MonotonicClock.now()
 
     init(_ metrics: Metrics) { self.metrics = metrics }
 
@@ -27,7 +26,7 @@ final class RoomMeter: Sendable {
             defer { lastTold[task] = max(lastTold[task] ?? 0, plan.revision) }
             return plan.revision > lastTold[task] ?? 0
         }
-        guard isNews, plan.causedAt >= madeAt else { return }
+        guard isNews, plan.causedAt >= metrics.startedAt else { return }
         metrics.observe(.relayTold, nanoseconds: MonotonicClock.now() - plan.causedAt)
     }
 

@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import Yams
 
-/// openapi.yaml as the tests use it.
-struct OpenAPIDocument {
-    struct Operation: CustomTestStringConvertible {
+/// openapi.yaml as the tests use it. Unchecked: values of JSON that nobody changes.
+struct OpenAPIDocument: @unchecked Sendable {
+    struct Operation: CustomTestStringConvertible, @unchecked Sendable {
         var id: String
         var method: String
         /// With parameters as `{name}`.
@@ -45,6 +45,8 @@ struct OpenAPIDocument {
     }
 
     func schema(_ schema: Any?) -> JSONSchema { JSONSchema(schema ?? [String: Any](), in: content) }
+
+    func resolved(_ object: [String: Any]) -> [String: Any] { Self.resolved(object, in: content) }
 
     /// What a `$ref` leads to; other objects as they are.
     static func resolved(_ object: [String: Any], in content: [String: Any]) -> [String: Any] {

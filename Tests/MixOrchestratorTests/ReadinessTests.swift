@@ -1,0 +1,82 @@
+import Foundation
+import Logging
+import Synchronization
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+@Suite(.timeLimit(.minutes(2))) struct ReadinessTests {
+    private let log = LogRecorder()
+
+    private func readiness(
+        store: any TaskStore = MemoryTaskStore(), shutdown: ShutdownNotice = ShutdownNotice(),
+        worker: @escaping @Sendable () async -> [String] = { [] }
+    ) -> Readiness {
+        Readiness(store: store, shutdown: shutdown, logger: log.logger, lookAtWorker: worker)
+    }
+
+    private func problems(_ readiness: Readiness) async -> [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: await readiness.checks().compactMap { check in
+                check.detail.map { (check.name, $0) }
+            })
+    }
+
+    @Test func itIsReadyOnlyWhenEverythingIs() async throws {
+        let shutdown = ShutdownNotice(logger: log.logger)
+        let readiness = readiness(shutdown: shutdown)
+        #expect(Set(await problems(readiness).keys) == ["rooms", "relays", "worker"])
+        readiness.roomsAreRestored()
+        #expect(Set(await problems(readiness).keys) == ["relays", "worker"])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await readiness.run() }
+            try await eventually { await problems(readiness).isEmpty ? true : nil }
+            #expect(await readiness.checks().map(\.name) == ["rooms", "relays", "store", "worker", "shutdown"])
+            group.addTask { try await shutdown.run() }
+            group.cancelAll()
+        }
+        #expect(await problems(readiness) == ["shutdown": "the service is shutting down"])
+    }
+
+    @Test func whatRelaysMissIsSaidOnceAndInWords() async throws {
+        let readiness = readiness { ["GStreamer element x264enc (encoding) is missing: apt-get install it"] }
+        readiness.roomsAreRestored()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await readiness.run() }
+            try await eventually { await problems(readiness)["worker"]?.contains("x264enc") == true ? true : nil }
+            group.cancelAll()
+        }
+        #expect(log.text.components(separatedBy: "x264enc").count == 2)
+    }
+
+    @Test func theAnswerSaysWhatIsMissing() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                let good = try await eventually { () -> Answer? in
+                    let answer = try await bench.call(.get, "/readyz")
+                    return answer.status == 200 ? answer : nil
+                }
+                #expect(try good.value("status") == "ok")
+                #expect(try good.value("checks.2.name") == "store")
+                await bench.store.close()
+                let bad = try await eventually { () -> Answer? in
+                    let answer = try await bench.call(.get, "/readyz")
+                    return answer.status == 503 ? answer : nil
+                }
+                #expect(try bad.value("type") == "urn:mixorchestrator:problem:not-ready")
+                #expect(try bad.value("detail")?.hasPrefix("store: ") == true)
+                #expect(bad.headers[.retryAfter] == "1")
+                #expect(try await bench.call(.get, "/healthz").status == 200)
+                #expect(try await bench.call(.get, "/metrics").text.contains("\nready 0\n"))
+            }
+        }
+    }
+
+    @Test func aWorkerThatIsNotThereIsNamed() async {
+        let starter = RelayStarter(worker: "/nowhere/mixworker", orphanTimeout: 1, logLevel: "info")
+        let missing = await starter.missing()
+        #expect(missing.count == 1)
+        #expect(missing.first?.contains("/nowhere/mixworker") == true)
+    }
+}
