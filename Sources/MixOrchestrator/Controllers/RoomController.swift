@@ -28,14 +28,14 @@ struct RoomController: Sendable {
     }
 
     @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         guard let view = await registry.existingOwner(room)?.roomView(services) else { throw Self.noRoom(room) }
         return jsonResponse(view)
     }
 
     @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         let settings = try settings.settings(try await request.json(), room: room)
         let existed = await registry.existingOwner(room)?.roomView(services) != nil
         let owner = await registry.owner(room)
@@ -46,7 +46,7 @@ struct RoomController: Sendable {
 
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         guard let owner = await registry.existingOwner(room), await owner.roomView(services) != nil else {
             throw Self.noRoom(room)
         }
