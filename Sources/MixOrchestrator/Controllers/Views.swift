@@ -222,7 +222,7 @@ extension RoomOwner {
         switch machine.phase {
         case .waiting(let reason): (.stopped, reason)
         case .held(let user): (.stopped, user == nil ? .requested : .hostLeft)
-        case .ending(let reason): (.stopped, reason)
+        case .ending(let reason), .finished(let reason): (.stopped, reason)
         case .starting where machine.launchesFailed >= 5, .recovering where machine.launchesFailed >= 5: (.failed, nil)
         case .starting: (.starting, nil)
         case .recovering: (.recovering, nil)
