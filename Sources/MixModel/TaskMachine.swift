@@ -11,6 +11,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public internal(set) var settingsVersion: Int64?
     /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
     var firstSettings: RoomSettings?
+    /// When an explicit task was made, in seconds since 1970; set by the owner.
+    public var madeAt: Double?
     /// When the task was found to have ended for good, in seconds since 1970; set by the owner.
     public var finishedAt: Double?
     public internal(set) var phase: Phase
