@@ -17,12 +17,13 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var issues: [LayoutIssue]?
     /// What `/readyz` looked at.
     var checks: [Readiness.Check]?
-    /// What else is accepted at this path, as `Allow` has it.
-    var allowedMethods: String?
+    /// Go with the answer.
+    var headers: HTTPFields
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
-        expected: String? = nil, issues: [LayoutIssue]? = nil, checks: [Readiness.Check]? = nil
+        expected: String? = nil, issues: [LayoutIssue]? = nil, checks: [Readiness.Check]? = nil,
+        headers: HTTPFields = [:]
     ) {
         self.status = status
         self.code = code
@@ -32,6 +33,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.expected = expected
         self.issues = issues
         self.checks = checks
+        self.headers = headers
     }
 
     init(_ error: InputError) {
@@ -68,11 +70,18 @@ struct OrchestratorError: Error, Hashable, Sendable {
     }
 
     static func methodNotAllowed(_ method: String, _ path: String, allowed: String) -> OrchestratorError {
-        var problem = OrchestratorError(
+        OrchestratorError(
             .methodNotAllowed, "method-not-allowed", "The path does not have this method",
-            detail: "\(method) \(path)", expected: allowed)
-        problem.allowedMethods = allowed
-        return problem
+            detail: "\(method) \(path)", expected: allowed, headers: [.allow: allowed])
+    }
+
+    static func outputTaken(_ conflict: OutputLedger.Conflict) -> OrchestratorError {
+        OrchestratorError(
+            .conflict, "output-in-use", "Another task pushes there",
+            detail:
+                "output \(conflict.output) has the destination of task \(conflict.holder.name): end that task, remove its "
+                + "output, or name another URL. While a task ends, its destinations are still its own",
+            field: "outputs")
     }
 
     static let overloaded = OrchestratorError(

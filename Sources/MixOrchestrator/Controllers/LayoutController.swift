@@ -87,7 +87,7 @@ struct LayoutController: Sendable {
 
     @Sendable private func events(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let name = try Self.fileName(context)
-        let limit = try request.query("limit", in: 1...Retention.layoutEvents) ?? 50
+        let limit = try request.queryInteger("limit", in: 1...Retention.layoutEvents) ?? 50
         let events = try await store.layoutEvents(of: name, limit: limit)
         guard !events.isEmpty || layouts.entry(name) != nil else { throw OrchestratorError.layoutNotFound(name) }
         return jsonResponse(Events(layout: name, events: events.map(LayoutEventView.init)))

@@ -41,7 +41,7 @@ struct LayoutPlanController: Sendable {
             try reader.finish()
         }
         guard let template = draft ?? known(name) else { throw OrchestratorError.layoutNotFound(name) }
-        let count = try request.query("participants", in: 0...SamplePeople.most)
+        let count = try request.queryInteger("participants", in: 0...SamplePeople.most)
         guard let participants = people ?? count.map({ SamplePeople(count: $0).participants }) else {
             throw InputError(
                 .missingField, field: "participants",
@@ -61,7 +61,7 @@ struct LayoutPlanController: Sendable {
     }
 
     private func canvas(_ request: Request) throws(InputError) -> Canvas {
-        guard let text = try request.query("canvas") else { return defaultCanvas }
+        guard let text = try request.queryText("canvas") else { return defaultCanvas }
         guard var canvas = Canvas(text, fps: defaultCanvas.fps) else {
             throw InputError(
                 .invalidField, field: "canvas", found: JSONValue.string(text).summary, expected: Canvas.textRule

@@ -32,7 +32,7 @@ struct MetricsController: Sendable {
 
         var relays = RelayFigures()
         for owner in await registry.allOwners() {
-            if let status = await owner.status { relays.add(status) }
+            for status in await owner.tasks.compactMap(\.status) { relays.add(status) }
         }
         metrics.set(.relays, Double(relays.relays))
         metrics.set(.mixersFailing, Double(relays.failingMixers))

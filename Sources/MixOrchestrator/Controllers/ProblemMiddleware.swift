@@ -18,7 +18,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch {
             let problem = problem(for: error, request)
             // A preflight, or somebody who asks what is here.
-            if request.method == .options, let allowed = problem.allowedMethods {
+            if request.method == .options, let allowed = problem.headers[.allow] {
                 return Response(status: .noContent, headers: [.allow: allowed])
             }
             // Who asks whether it is ready every second shall not fill the log.
@@ -70,8 +70,8 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
             checks: problem.checks)
-        var headers: HTTPFields = [.contentType: "application/problem+json"]
-        if let allowed = problem.allowedMethods { headers[.allow] = allowed }
+        var headers = problem.headers
+        headers[.contentType] = "application/problem+json"
         if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }

@@ -1,0 +1,30 @@
+import HTTPTypes
+
+/// The list of `If-Match` (RFC 9110 §8.8.3, §13.1.1).
+enum EntityTags {
+    /// - Returns: The tags with their quotes, or `*` alone. A number without quotes, as people type it, is one, too; a
+    ///   weak one matches nothing here, and is no mistake.
+    /// - Throws: When it is anything else.
+    static func parse(_ text: String) throws(OrchestratorError) -> [String] {
+        let tags = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        guard tags == ["*"] || tags.allSatisfy(isTag) else {
+            throw malformed("If-Match", text, "*, or tags as ETag tells them, with their quotes: \"3\", \"4\"")
+        }
+        return tags
+    }
+
+    static func malformed(_ header: String, _ found: String, _ expected: String) -> OrchestratorError {
+        OrchestratorError(
+            .badRequest, "invalid-field", "A header cannot be used", detail: "\(header): found \(found.prefix(60))",
+            field: header, expected: expected)
+    }
+
+    private static func isTag(_ text: String) -> Bool {
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+        let text = text.hasPrefix("W/") ? String(text.dropFirst(2)) : text
+        guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return false }
+        return text.utf8.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 < 0x7F }
+    }
+}

@@ -1,0 +1,54 @@
+import EventSubscription
+import Hummingbird
+
+/// What part of a list is asked for: at most `limit` of what comes behind `after`.
+struct RequestPage: Hashable, Sendable {
+    var limit: Int
+    /// The `next` of the answer before.
+    var after: String?
+
+    static let standardLimit = 100
+    static let mostEntries = 1000
+}
+
+extension Request {
+    func page(standardLimit: Int = RequestPage.standardLimit) throws(InputError) -> RequestPage {
+        let limit = try queryInteger("limit", in: 1...RequestPage.mostEntries) ?? standardLimit
+        return RequestPage(limit: limit, after: try queryText("after"))
+    }
+
+    /// A parameter of the query as it came; `nil` when it is left out.
+    ///
+    /// - Throws: When it is there more than once.
+    func queryText(_ name: String) throws(InputError) -> String? {
+        let values = uri.queryParameters.getAll(name)
+        guard values.count <= 1 else {
+            throw InputError(.invalidField, field: name, expected: "the parameter once, not \(values.count) times")
+        }
+        return values.first
+    }
+
+    func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(InputError) -> Int? {
+        guard let text = try queryText(name) else { return nil }
+        // `Int` reads `+5` too.
+        guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else {
+            throw InputError(
+                .invalidField, field: name, found: JSONValue.string(text).summary,
+                expected: "a whole number, \(range.lowerBound)…\(range.upperBound)")
+        }
+        return number
+    }
+
+    /// One of the raw values of an enumeration.
+    func queryChoice<Choice: RawRepresentable & CaseIterable>(
+        _ name: String, of type: Choice.Type
+    ) throws(InputError) -> Choice? where Choice.RawValue == String {
+        guard let text = try queryText(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw InputError(
+                .invalidField, field: name, found: JSONValue.string(text).summary,
+                expected: "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return choice
+    }
+}
