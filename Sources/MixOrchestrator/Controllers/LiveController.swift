@@ -15,7 +15,7 @@ struct LiveController: Sendable {
 
     @Sendable private func flv(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let room = RoomID(try context.identifier("room"))
-        guard let owner = await registry.existingOwner(room), await owner.status != nil else {
+        guard let owner = try await registry.existingOwner(room), await owner.status != nil else {
             throw Self.notOnAir(room)
         }
         let connection: RelayConnection

@@ -21,7 +21,7 @@ struct RoomController: Sendable {
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
         var rooms: [RoomView] = []
-        for owner in await registry.allOwners() {
+        for owner in try await registry.readers(after: nil, limit: 1000) {
             if let view = await owner.roomView(services) { rooms.append(view) }
         }
         return jsonResponse(List(rooms: rooms))
@@ -29,7 +29,7 @@ struct RoomController: Sendable {
 
     @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let room = RoomID(try context.identifier("room"))
-        guard let view = await registry.existingOwner(room)?.roomView(services) else { throw Self.noRoom(room) }
+        guard let view = try await registry.reader(room)?.roomView(services) else { throw Self.noRoom(room) }
         return jsonResponse(view)
     }
 
@@ -37,8 +37,8 @@ struct RoomController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = RoomID(try context.identifier("room"))
         let settings = try settings.settings(try await request.json(), room: room)
-        let existed = await registry.existingOwner(room)?.roomView(services) != nil
-        let owner = await registry.owner(room)
+        let existed = try await registry.existingOwner(room)?.roomView(services) != nil
+        let owner = try await registry.owner(room)
         try await owner.configure(settings, at: receivedAt)
         guard let view = await owner.roomView(services) else { throw Self.noRoom(room) }
         return jsonResponse(view, status: existed ? .ok : .created)
@@ -47,7 +47,7 @@ struct RoomController: Sendable {
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = RoomID(try context.identifier("room"))
-        guard let owner = await registry.existingOwner(room), await owner.roomView(services) != nil else {
+        guard let owner = try await registry.existingOwner(room), await owner.roomView(services) != nil else {
             throw Self.noRoom(room)
         }
         try await owner.delete(at: receivedAt)

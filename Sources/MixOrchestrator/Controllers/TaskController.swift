@@ -22,7 +22,7 @@ struct TaskController: Sendable {
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
         var tasks: [TaskView] = []
-        for owner in await registry.allOwners() {
+        for (_, owner) in try await registry.taskReaders(after: nil, limit: 1000) {
             if let view = await owner.taskView() { tasks.append(view) }
         }
         return jsonResponse(List(tasks: tasks))
@@ -69,7 +69,7 @@ struct TaskController: Sendable {
         let id = try context.identifier("task")
         let prefix = TaskID.automatic(for: "").rawValue
         guard id.hasPrefix(prefix),
-            let owner = await registry.existingOwner(RoomID(String(id.dropFirst(prefix.count)))),
+            let owner = try await registry.existingOwner(RoomID(String(id.dropFirst(prefix.count)))),
             let view = await owner.taskView()
         else {
             throw OrchestratorError.notFound(

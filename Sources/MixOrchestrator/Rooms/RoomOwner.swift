@@ -28,17 +28,23 @@ actor RoomOwner {
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     private nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
     private nonisolated let taskOwner: TaskOwner
-    /// Requests from outside that wait in the mailbox. Only they are bounded: a relay's report must not get lost.
-    private nonisolated let waiting = Mutex(0)
+    /// For requests from outside. Only they are bounded: a relay's report must not get lost.
+    private nonisolated let gate = RoomGate(limit: mailboxSize)
+    private let home: (any RoomHome)?
+    /// What happened to the task could not be stored.
+    private var isAheadOfStore = false
     /// The first cause since the layout was taken up last: a layout that changes faster than it is taken up waits once.
     private nonisolated let layoutCause = Mutex<Cause?>(nil)
 
     /// Requests that may wait at once.
     static let mailboxSize = 1024
 
-    /// - Parameter task: As stored; its relay is adopted when `run` starts.
+    /// - Parameters:
+    ///   - task: As stored; its relay is adopted when `run` starts.
+    ///   - home: `nil` for an owner that is never dropped.
     init(
-        room: Versioned<Room>, task: Versioned<TaskMachine>?, switches: [SwitchRecord], services: RoomServices
+        room: Versioned<Room>, task: Versioned<TaskMachine>?, switches: [SwitchRecord], services: RoomServices,
+        home: (any RoomHome)? = nil
     ) {
         let id = room.document.id
         let taskID = TaskID.automatic(for: id)
@@ -48,6 +54,7 @@ actor RoomOwner {
         self.switches = switches
         sourceFacts = task?.document.sourceFacts ?? SourceFacts()
         self.services = services
+        self.home = home
         var logger = services.logger
         logger[metadataKey: "room"] = "\(id)"
         logger[metadataKey: "task"] = "\(taskID)"
@@ -56,7 +63,8 @@ actor RoomOwner {
         self.mailbox = mailbox
         self.inbox = inbox
         taskOwner = TaskOwner(
-            task: taskID, socket: services.sockets.path(of: taskID), starter: services.starter, logger: logger
+            task: taskID, socket: services.sockets.path(of: taskID), starter: services.starter,
+            starts: services.relayStarts, logger: logger
         ) { inbox.yield(.relay($0)) }
     }
 
@@ -102,13 +110,14 @@ actor RoomOwner {
     private nonisolated func ask<Answer: Sendable>(
         _ message: (Reply<Answer>) -> RoomMessage
     ) async throws(OrchestratorError) -> Answer {
-        let isRoom = waiting.withLock { count in
-            guard count < Self.mailboxSize else { return false }
-            count += 1
-            return true
+        switch gate.enter() {
+        case .admitted: break
+        case .full: throw .overloaded
+        case .closed:
+            guard let next = try await home?.successor(of: self) else { throw .stopping }
+            return try await next.ask(message)
         }
-        guard isRoom else { throw .overloaded }
-        defer { waiting.withLock { $0 -= 1 } }
+        defer { gate.leave() }
         let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
             let yielded = inbox.yield(message(Reply(continuation)))
             guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
@@ -127,10 +136,27 @@ actor RoomOwner {
                 let context = context(for: room.document)
                 await transact { room, task in task.restored(room: room, context: context, now: now) }
             }
-            for await message in mailbox { await handle(message) }
+            rest()
+            for await message in mailbox {
+                gate.beginWork()
+                await handle(message)
+                rest()
+            }
             group.cancelAll()
         }
     }
+
+    private func rest() {
+        if gate.endWork(isDispensable: isDispensable), let home { home.offer(self) }
+    }
+
+    /// Whether the store knows everything that matters, and nothing happens until somebody asks for it.
+    var isDispensable: Bool {
+        !task.document.isActive && room.document.streams.isEmpty && !isAheadOfStore
+    }
+
+    /// Takes no request from now on, if it is at rest and can be dropped; they go to the next owner. `stop` follows.
+    nonisolated func retire() -> Bool { gate.close() }
 
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }
@@ -286,7 +312,9 @@ actor RoomOwner {
             change.room = .put(newRoom, expected: 0)
         }
         do {
-            guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
+            if !change.isEmpty {
+                guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
+            }
         } catch {
             logger.error("not stored: \(error)")
             return .failure(OrchestratorError(error))
@@ -304,10 +332,11 @@ actor RoomOwner {
         let actions = decide(&newRoom, &newTask)
         let change = change(to: newRoom, newTask, event: nil, switches: switches, actions: actions)
         do {
-            _ = try await services.store.commit(change)
+            if !change.isEmpty { _ = try await services.store.commit(change) }
             adopt(newRoom, newTask, change)
         } catch {
             logger.error("not stored: \(error)")
+            isAheadOfStore = true
             room.document = newRoom
             task.document = newTask
         }
@@ -328,7 +357,7 @@ actor RoomOwner {
             timeline.insert(StampedEntry(at: now, entry: TimelineEntry(kind: .event, message: event.summary)), at: 0)
         }
         var taskChange = StoreChange.TaskChange(id: newTask.id, timeline: timeline, switches: switches)
-        if newTask != task.document { taskChange.write = .put(newTask, expected: task.version) }
+        if newTask != task.document || isAheadOfStore { taskChange.write = .put(newTask, expected: task.version) }
         var change = StoreChange(event: event, tasks: [taskChange])
         if newRoom != room.document { change.room = .put(newRoom, expected: room.version) }
         return change
@@ -340,6 +369,15 @@ actor RoomOwner {
         case .delete: room = Versioned(newRoom, version: 0)
         case nil: room.document = newRoom
         }
+        isAheadOfStore = false
         task = Versioned(newTask, version: task.version + (change.tasks.contains { $0.write != nil } ? 1 : 0))
+    }
+}
+
+extension StoreChange {
+    /// Storing it would change nothing.
+    fileprivate var isEmpty: Bool {
+        event == nil && room == nil && layoutVersion == nil && layoutEvent == nil
+            && tasks.allSatisfy { $0.write == nil && $0.timeline.isEmpty && $0.switches.isEmpty }
     }
 }

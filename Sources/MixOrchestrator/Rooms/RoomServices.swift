@@ -16,6 +16,8 @@ struct RoomServices: Sendable {
     var defaultOutputs: [PlannedOutput]
     var defaultLayout: String
     var defaultCanvas: Canvas
+    /// How many relays are connected or started at once: after a restart all of them are.
+    let relayStarts = Turnstile(limit: 32)
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 
