@@ -136,7 +136,7 @@ if only == "all" {
     targets += [
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["MixPipeline", "MixModel", "ProgramSplicer", "TestSupport"],
+            dependencies: ["MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport"],
             swiftSettings: strict)
     ]
 }

@@ -47,13 +47,18 @@ struct ServiceClient: Sendable {
 
     let port: Int
 
-    func request(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {
+    func request(
+        _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw EndToEndError("bad path \(path)") }
         var request = URLRequest(url: url, timeoutInterval: 10)
         request.httpMethod = method
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         if let json {
             request.httpBody = Data(json.utf8)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            if headers["Content-Type"] == nil {
+                request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            }
         }
         let (body, response) = try await URLSession.shared.data(for: request)
         guard let http = response as? HTTPURLResponse else { throw EndToEndError("\(method) \(path): no HTTP answer") }
