@@ -12,11 +12,11 @@ import Testing
     @Test func theRelayOfAnotherTaskIsNotAdopted() async throws {
         try await withDirectory { directory in
             let stranger = ScriptedRelay(task: "auto-other", socket: directory + "/relays/auto-demo.sock", processID: 4711)
-            stranger.listen()
             defer { stranger.kill() }
-            try await eventually { FileManager.default.fileExists(atPath: stranger.socket) ? true : nil }
-            let store = MemoryTaskStore()
-            try await withOrchestrator(directory: directory + "/", store: store) { bench in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                // Not earlier: what is there at the start is drained.
+                stranger.listen()
+                try await eventually { FileManager.default.fileExists(atPath: stranger.socket) ? true : nil }
                 try await bench.publish("alice")
                 let error = try await eventually {
                     try await bench.call(.get, "/v1/tasks/auto-demo").value("lastError")
@@ -50,7 +50,6 @@ import Testing
                 (unwanted + [stale]).allSatisfy { FileManager.default.fileExists(atPath: $0.socket) } ? true : nil
             }
             stale.kill()
-            try Data().write(to: URL(fileURLWithPath: stale.socket))
             let log = LogRecorder()
             try await withRegistry(store, relays: relays, in: directory, hasOutputs: true, log: log) { registry in
                 try await eventually { unwanted.allSatisfy { $0.exitDescription() != nil } ? true : nil }

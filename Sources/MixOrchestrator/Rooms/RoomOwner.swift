@@ -131,7 +131,7 @@ actor RoomOwner {
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { [taskOwner] in await taskOwner.run() }
-            if task.version > 0 {
+            if room.version > 0 || task.version > 0 {
                 let now = MonotonicClock.now()
                 let context = context(for: room.document)
                 await transact { room, task in task.restored(room: room, context: context, now: now) }

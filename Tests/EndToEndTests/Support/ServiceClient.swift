@@ -53,6 +53,8 @@ struct ServiceClient: Sendable {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw EndToEndError("bad path \(path)") }
         var request = URLRequest(url: url, timeoutInterval: 10)
         request.httpMethod = method
+        // A connection to a service that was killed meanwhile must not be used again.
+        request.setValue("close", forHTTPHeaderField: "Connection")
         for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         if let json {
             request.httpBody = Data(json.utf8)
