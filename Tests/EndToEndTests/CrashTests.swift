@@ -65,6 +65,9 @@ import Testing
         let environment = point.map { ["MIXORCHESTRATOR_CRASH_AT": $0] } ?? [:]
         return try await ControlStage.run(environment: environment) { stage in
             var hasCrashed = false
+            let t0 = ContinuousClock.now
+            func lap(_ s: String) { print("LAP", point ?? "-", s, ContinuousClock.now - t0) }
+            defer { lap("end") }
             func startAgainIfNeeded() async throws {
                 while !stage.service.isRunning {
                     hasCrashed = true
@@ -86,17 +89,20 @@ import Testing
                 }
             }
             var outcome = Outcome()
+            lap("script")
             try await waitUntil("a's program is as it should be and b's has ended", within: 30, every: 20) {
                 try await startAgainIfNeeded()
-                guard let state = try? await stage.settled("auto-a") else { return false }
+                guard let state = try await stage.stateIfSettled("auto-a") else { return false }
                 return state["mixMode"] as? Int == 0 && (state["outputs"] as? [any Sendable])?.count == 1
                     && stage.relays["auto-b"] == nil
             }
             for path in ["/v1/rooms/a", "/v1/rooms/b", "/v1/tasks/auto-a", "/v1/layouts/stage"] {
                 outcome.answers[path] = try timeless(try await stage.client.request("GET", path))
             }
+            lap("settled")
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 12)
+            lap("stopped")
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
                 outcome.events = try await store.events(of: "a", limit: 100).map(\.id)
@@ -119,7 +125,7 @@ import Testing
             guard let object = value as? [String: Any] else { return value }
             let changing: Set = [
                 "revision", "appliedRevision", "relayProcess", "programTime", "switches", "at", "lastError", "error",
-                "onAir", "passthrough", "scene", "state", "rtmp", "hls", "recording", "reconnects", "version",
+                "onAir", "passthrough", "changedAt", "bytesSent", "connectedSince", "scene", "state", "rtmp", "hls", "recording", "reconnects", "version",
                 "versions", "events",
             ]
             return object.filter { !changing.contains($0.key) }.mapValues(timeless)

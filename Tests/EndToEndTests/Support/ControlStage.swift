@@ -127,14 +127,21 @@ final class ControlStage: Sendable {
     @discardableResult
     func settled(_ task: String) async throws -> [String: any Sendable] {
         var state: [String: any Sendable] = [:]
-        try await waitUntil("\(task) is settled, it is \(state)", within: 30, every: 20) {
-            guard let answer = try? await client.request("GET", "/v1/tasks/\(task)"), answer.status == 200,
-                let object = try JSONSerialization.jsonObject(with: answer.body) as? [String: any Sendable]
-            else { return false }
-            state = object
-            return state["state"] as? String == "running"
-                && state["appliedRevision"] as? Int == state["revision"] as? Int
+        try await waitUntil("\(task) is settled", within: 30, every: 20) {
+            guard let settled = try await stateIfSettled(task) else { return false }
+            state = settled
+            return true
         }
+        return state
+    }
+
+    /// The task as the API tells, if its relay has its newest plan.
+    func stateIfSettled(_ task: String) async throws -> [String: any Sendable]? {
+        guard let answer = try? await client.request("GET", "/v1/tasks/\(task)"), answer.status == 200,
+            let state = try JSONSerialization.jsonObject(with: answer.body) as? [String: any Sendable],
+            state["state"] as? String == "running", let applied = state["appliedRevision"] as? Int,
+            applied == state["revision"] as? Int
+        else { return nil }
         return state
     }
 
