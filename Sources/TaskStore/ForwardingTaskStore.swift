@@ -44,9 +44,10 @@ extension ForwardingTaskStore {
     public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
         try await base.rooms(after: id, limit: limit)
     }
-    public func tasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [Versioned<TaskMachine>] {
-        try await base.tasks(after: id, limit: limit)
+    public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        try await base.roomsWithTasks(after: id, limit: limit)
     }
+    public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] { try await base.roomsOfTasks() }
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) { try await base.counts() }
     public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
         try await base.roomsNamingLayouts()

@@ -87,8 +87,12 @@ public final class MemoryTaskStore: TaskStore {
     public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
         Array(try await rooms().drop { room in id.map { room.document.id <= $0 } ?? false }.prefix(limit))
     }
-    public func tasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [Versioned<TaskMachine>] {
-        Array(try await tasks().drop { task in id.map { task.document.id <= $0 } ?? false }.prefix(limit))
+    public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        let rooms = Set(try await tasks().map(\.document.room)).sorted()
+        return Array(rooms.drop { room in id.map { room <= $0 } ?? false }.prefix(limit))
+    }
+    public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
+        Dictionary(uniqueKeysWithValues: try await tasks().map { ($0.document.id, $0.document.room) })
     }
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
         try access { ($0.rooms.count, $0.tasks.count) }

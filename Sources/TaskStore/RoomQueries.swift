@@ -10,8 +10,10 @@ public protocol RoomQueries: Sendable {
     func liveRooms() async throws(StoreError) -> [RoomID]
     /// At most `limit` rooms that come after this one, ordered by id; `nil` = from the first.
     func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>]
-    /// At most `limit` tasks that come after this one, ordered by id; `nil` = from the first.
-    func tasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [Versioned<TaskMachine>]
+    /// At most `limit` rooms that have a task and come after this one, ordered by id; `nil` = from the first.
+    func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID]
+    /// The room of every task.
+    func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID]
     /// How many rooms and tasks are stored.
     func counts() async throws(StoreError) -> (rooms: Int, tasks: Int)
     /// The rooms that name a layout, by its name; ordered. Rooms that name none are left out.

@@ -11,8 +11,24 @@ extension SQLiteTaskStore {
     public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
         try await documents("rooms WHERE id > ? ORDER BY id LIMIT ?", [id?.rawValue ?? "", limit])
     }
-    public func tasks(after id: TaskID?, limit: Int) async throws(StoreError) -> [Versioned<TaskMachine>] {
-        try await documents("tasks WHERE id > ? ORDER BY id LIMIT ?", [id?.rawValue ?? "", limit])
+    public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        try await perform { pool in
+            try await pool.read { db in
+                try String.fetchAll(
+                    db, sql: "SELECT DISTINCT room FROM tasks WHERE room > ? ORDER BY room LIMIT ?",
+                    arguments: [id?.rawValue ?? "", limit]
+                ).map { RoomID($0) }
+            }
+        }
+    }
+    public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
+        try await perform { pool in
+            try await pool.read { db in
+                let rows = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks")
+                return Dictionary(
+                    uniqueKeysWithValues: rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) })
+            }
+        }
     }
 
     public func liveRooms() async throws(StoreError) -> [RoomID] {

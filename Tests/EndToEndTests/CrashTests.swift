@@ -65,9 +65,6 @@ import Testing
         let environment = point.map { ["MIXORCHESTRATOR_CRASH_AT": $0] } ?? [:]
         return try await ControlStage.run(environment: environment) { stage in
             var hasCrashed = false
-            let t0 = ContinuousClock.now
-            func lap(_ s: String) { print("LAP", point ?? "-", s, ContinuousClock.now - t0) }
-            defer { lap("end") }
             func startAgainIfNeeded() async throws {
                 while !stage.service.isRunning {
                     hasCrashed = true
@@ -89,7 +86,6 @@ import Testing
                 }
             }
             var outcome = Outcome()
-            lap("script")
             try await waitUntil("a's program is as it should be and b's has ended", within: 30, every: 20) {
                 try await startAgainIfNeeded()
                 guard let state = try await stage.stateIfSettled("auto-a") else { return false }
@@ -99,10 +95,8 @@ import Testing
             for path in ["/v1/rooms/a", "/v1/rooms/b", "/v1/tasks/auto-a", "/v1/layouts/stage"] {
                 outcome.answers[path] = try timeless(try await stage.client.request("GET", path))
             }
-            lap("settled")
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 12)
-            lap("stopped")
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
                 outcome.events = try await store.events(of: "a", limit: 100).map(\.id)

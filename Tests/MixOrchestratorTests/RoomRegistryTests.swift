@@ -41,7 +41,7 @@ import Testing
             try await withRegistry(MemoryTaskStore(), relays: relays, in: directory, hasOutputs: true) { registry in
                 _ = try await registry.owner("demo").receive(published("demo", "alice", "1"), at: MonotonicClock.now())
                 let owner = try await registry.owner("demo")
-                try await eventually { await owner.status?.onAir == .bypass ? true : nil }
+                try await eventually { await owner.status(of: "auto-demo")?.onAir == .bypass ? true : nil }
                 for _ in 0..<10 { registry.sweep() }
                 #expect(registry.ownerCount == 1)
                 let gone = RoomEvent(

@@ -55,9 +55,12 @@ final class RoomGate: Sendable {
         }
     }
 
+    /// Lets nobody in any more.
+    func close() { state.withLock { $0.isClosed = true } }
+
     /// Closes the gate if nothing is inside and the owner can be dropped. Afterwards an owner that stayed offers itself
     /// again when it next comes to rest.
-    func close() -> Bool {
+    func closeAtRest() -> Bool {
         state.withLock { state in
             state.isOffered = false
             guard state.inside == 0, state.isDispensable else { return false }

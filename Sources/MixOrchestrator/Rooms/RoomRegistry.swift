@@ -39,6 +39,9 @@ final class RoomRegistry: Service {
     /// Between two looks for owners to drop. One that was asked for since the last look but one stays.
     static let sweepInterval: Duration = .seconds(1)
 
+    /// Between two looks for ended tasks to forget.
+    static let tidyInterval: Duration = .seconds(60)
+
     /// - Parameter keepsRelays: Whether relays stay on air when the service is shut down.
     init(services: RoomServices, keepsRelays: Bool) {
         self.services = services
@@ -62,17 +65,24 @@ final class RoomRegistry: Service {
         try await find(id, makingNew: false)
     }
 
-    /// Like `existingOwner`, but only to be read: a room that is not in memory stays out of it.
+    /// The owner when it is in memory, otherwise one that shows what is stored. Requests to it reach the room's owner;
+    /// looking at it keeps nothing in memory. `nil` when nothing is known of the room.
     func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
         if let owner = state.withLock({ $0.owners[id]?.owner }) { return owner }
         do {
-            return try await load(id).map(makeOwner)
+            return try await load(id).map { makeOwner($0, isReader: true) }
         } catch {
             throw OrchestratorError(error)
         }
     }
 
-    /// At most `limit` rooms after this one, ordered by id, whether they are in memory or not; for reading alone.
+    /// The reader of the room that this task is of.
+    func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
+        guard let room = services.taskIndex.room(of: task) ?? task.roomOfAutomatic else { return nil }
+        return try await reader(room)
+    }
+
+    /// Those of at most `limit` rooms after this one, ordered by id.
     func readers(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomOwner] {
         do {
             var readers: [RoomOwner] = []
@@ -80,30 +90,13 @@ final class RoomRegistry: Service {
                 if let known = state.withLock({ $0.owners[room.document.id]?.owner }) {
                     readers.append(known)
                 } else {
-                    readers.append(makeOwner(try await load(room)))
+                    readers.append(makeOwner(try await load(room), isReader: true))
                 }
             }
             return readers
         } catch {
             throw OrchestratorError(error)
         }
-    }
-
-    /// At most `limit` tasks after this one, ordered by id, each with its room's owner; for reading alone.
-    func taskReaders(
-        after id: TaskID?, limit: Int
-    ) async throws(OrchestratorError) -> [(task: TaskID, owner: RoomOwner)] {
-        let tasks: [Versioned<TaskMachine>]
-        do {
-            tasks = try await services.store.tasks(after: id, limit: limit)
-        } catch {
-            throw OrchestratorError(error)
-        }
-        var readers: [(TaskID, RoomOwner)] = []
-        for task in tasks {
-            if let owner = try await reader(task.document.room) { readers.append((task.document.id, owner)) }
-        }
-        return readers
     }
 
     /// Those in memory, ordered by room.
@@ -133,7 +126,7 @@ final class RoomRegistry: Service {
                     throw OrchestratorError(error)
                 }
                 if makingNew { stored = stored ?? Stored(room: Versioned(Room(id: id), version: 0)) }
-                let owner = stored.map(makeOwner)
+                let owner = stored.map { makeOwner($0) }
                 finishLoading(id, owner)
                 return owner
             }
@@ -177,36 +170,31 @@ final class RoomRegistry: Service {
 
     private struct Stored {
         var room: Versioned<Room>
-        var task: Versioned<TaskMachine>?
-        var switches: [SwitchRecord] = []
+        var tasks: [Versioned<TaskMachine>] = []
     }
 
     /// `nil` when neither the room nor a task of it is stored. A task outlives its room until its relay has ended.
     private func load(_ id: RoomID) async throws(StoreError) -> Stored? {
         let room = try await services.store.room(id)
         let stored = try await load(room ?? Versioned(Room(id: id), version: 0))
-        return room == nil && stored.task == nil ? nil : stored
+        return room == nil && stored.tasks.isEmpty ? nil : stored
     }
 
     private func load(_ room: Versioned<Room>) async throws(StoreError) -> Stored {
-        var stored = Stored(room: room)
-        let automatic = TaskID.automatic(for: room.document.id)
-        stored.task = try await services.store.tasks(of: room.document.id).first { $0.document.id == automatic }
-        if stored.task != nil {
-            stored.switches = try await services.store.switches(of: automatic, limit: Retention.switches).reversed()
-        }
-        return stored
+        Stored(room: room, tasks: try await services.store.tasks(of: room.document.id))
     }
 
-    private func makeOwner(_ stored: Stored) -> RoomOwner {
-        RoomOwner(
-            room: stored.room, task: stored.task, switches: stored.switches, services: services, home: self)
+    private func makeOwner(_ stored: Stored, isReader: Bool = false) -> RoomOwner {
+        RoomOwner(room: stored.room, tasks: stored.tasks, services: services, home: self, isReader: isReader)
     }
 
     /// Makes owners for every room with a task that has a relay or wants one; `run` has them adopted. The rooms in which
     /// somebody publishes follow while the service already serves, all others when they are asked for. Call once, before
     /// `run`.
     func restore() async throws(StoreError) {
+        for (task, room) in try await services.store.roomsOfTasks() where task != .automatic(for: room) {
+            _ = services.taskIndex.claim(task, for: room)
+        }
         let active = try await services.store.activeTasks()
         for id in Set(active.map(\.document.room)).sorted() {
             guard let stored = try await load(id) else { continue }
@@ -218,12 +206,31 @@ final class RoomRegistry: Service {
         services.logger.info("tasks restored", metadata: ["count": "\(active.count)"])
     }
 
+    /// The rooms in which somebody publishes, and those with explicit tasks: these are kept until they are forgotten.
     private func restoreLiveRooms() async {
         do {
-            for id in try await services.store.liveRooms() { _ = try await owner(id) }
+            for id in try await services.store.liveRooms() { _ = try await existingOwner(id) }
+            for id in services.taskIndex.allRooms { _ = try await existingOwner(id) }
+            try await holdOutputsOfDormantRooms()
         } catch {
             // They are restored when they are asked for.
             services.logger.error("not all rooms are restored: \(error)")
+        }
+    }
+
+    /// Where rooms push that are not in memory is theirs, too.
+    private func holdOutputsOfDormantRooms() async throws {
+        var last: RoomID?
+        while case let page = try await services.store.rooms(after: last, limit: 100), !page.isEmpty {
+            for room in page.map(\.document) {
+                let outputs = services.outputs(of: room)
+                state.withLock { state in
+                    guard state.owners[room.id] == nil, state.loads[room.id] == nil else { return }
+                    services.outputs.hold(outputs, for: .automatic(for: room.id))
+                }
+            }
+            last = page.last?.document.id
+            try await Task.sleep(for: .milliseconds(1))
         }
     }
 
@@ -246,7 +253,7 @@ final class RoomRegistry: Service {
         var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
         for owner in owners {
             if await owner.layoutName != nil { rooms += 1 }
-            if let state = await owner.taskState { tasks[state.rawValue, default: 0] += 1 }
+            for state in await owner.taskStates { tasks[state.rawValue, default: 0] += 1 }
         }
         if let stored = try? await services.store.counts() {
             rooms = stored.rooms
@@ -260,7 +267,7 @@ final class RoomRegistry: Service {
     func layoutUse() async throws(StoreError) -> [String: [RoomID]] {
         var use = try await services.store.roomsNamingLayouts().mapValues { Set($0) }
         for owner in owners {
-            if let layout = await owner.layoutName { use[layout, default: []].insert(owner.id) }
+            for layout in await owner.layoutNames { use[layout, default: []].insert(owner.id) }
         }
         return use.mapValues { $0.sorted() }
     }
@@ -276,6 +283,11 @@ final class RoomRegistry: Service {
                 }
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.sweepInterval)) != nil { self.sweep() }
+                }
+                chores.addTask {
+                    while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
+                        for owner in self.owners { owner.tidy() }
+                    }
                 }
                 await withGracefulShutdownHandler {
                     for await owner in arrivals { group.addTask { await owner.run() } }

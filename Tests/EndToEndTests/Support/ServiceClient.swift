@@ -49,6 +49,13 @@ struct ServiceClient: Sendable {
 
     let port: Int
 
+    /// Says at once that nobody listens.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     func request(
         _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:]
     ) async throws -> Answer {
@@ -61,7 +68,7 @@ struct ServiceClient: Sendable {
             request.body = .bytes(ByteBuffer(string: json))
             if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(10))
+        let response = try await Self.http.execute(request, timeout: .seconds(10))
         let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
             status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",
