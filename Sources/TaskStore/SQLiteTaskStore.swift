@@ -76,7 +76,9 @@ public final class SQLiteTaskStore: TaskStore {
         let found: [Versioned<TaskMachine>] = try await documents("tasks WHERE id = ?", [id.rawValue])
         return found.first
     }
-    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await documents("tasks ORDER BY id") }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await documents("tasks ORDER BY id")
+    }
 
     public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
         try await list(
@@ -202,7 +204,8 @@ extension SQLiteTaskStore {
             } else {
                 let changes = names.map { "\($0) = ?, " }.joined()
                 try db.cachedStatement(
-                    sql: "UPDATE \(table) SET \(changes)version = version + 1, document = ? WHERE id = ? AND version = ?"
+                    sql:
+                        "UPDATE \(table) SET \(changes)version = version + 1, document = ? WHERE id = ? AND version = ?"
                 ).execute(arguments: values + [text, key, expected])
             }
         case .delete(let id, let expected):

@@ -93,7 +93,8 @@ final class ControlStage: Sendable {
     var relays: [String: [Int32]] {
         let sockets = data.appendingPathComponent("relays").path
         return ProcessTable.entries().reduce(into: [:]) { relays, entry in
-            guard entry.arguments.dropFirst().first == "relay", entry.arguments.contains(where: { $0.hasPrefix(sockets) }),
+            guard entry.arguments.dropFirst().first == "relay",
+                entry.arguments.contains(where: { $0.hasPrefix(sockets) }),
                 let flag = entry.arguments.firstIndex(of: "--task"), entry.arguments.indices.contains(flag + 1)
             else { return }
             relays[entry.arguments[flag + 1], default: []].append(entry.identifier)
