@@ -31,6 +31,8 @@ import Testing
                 group.addTask {
                     var sum = (crashes: 0, events: 0, faults: [String]())
                     for run in stride(from: worker, to: runs, by: workers) {
+                        // Other tests want to go on, too.
+                        await Task.yield()
                         // Each run by itself, so that one can be repeated.
                         let (crashes, events, faults) = Self.simulate(seed: seed &+ UInt64(run))
                         sum.crashes += crashes

@@ -33,8 +33,14 @@ struct TimelineController: Sendable {
                 cause = stamped.entry.cause
                 causes = stamped.entry.causes ?? []
                 event = stamped.entry.event.map {
-                    EventReference(source: Redaction.text($0.source), id: Redaction.text($0.id))
+                    EventReference(source: Self.redacted($0.source), id: Redaction.text($0.id))
                 }
+            }
+
+            /// A source is a URI reference: secrets are in its query, or it is a URL as others are.
+            private static func redacted(_ source: String) -> String {
+                guard let mark = source.firstIndex(of: "?") else { return Redaction.text(source) }
+                return Redaction.text(String(source[..<mark])) + "?***"
             }
         }
         var task: String

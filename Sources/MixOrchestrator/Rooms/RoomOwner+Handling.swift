@@ -5,6 +5,7 @@ import TaskStore
 /// What becomes of each message.
 extension RoomOwner {
     func handle(_ message: RoomMessage) async {
+        await settleDoubt()
         switch message {
         case .event(let event, let receivedAt, let reply):
             reply.answer(await handle(event, receivedAt))

@@ -27,6 +27,7 @@ extension RoomOwner {
             guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
         } catch {
             logger.error("not stored: \(error)")
+            doubtIfNeeded(error, draft)
             return .failure(OrchestratorError(error))
         }
         adopt(draft, change)
@@ -44,8 +45,13 @@ extension RoomOwner {
             adopt(draft, change)
         } catch {
             logger.error("not stored: \(error)")
+            doubtIfNeeded(error, draft)
             keepUnstored(draft, change)
         }
+    }
+
+    private func doubtIfNeeded(_ error: StoreError, _ draft: RoomDraft) {
+        if Self.leavesDoubt(error) { doubt = (doubt ?? []).union(draft.tasks.map(\.machine.id)) }
     }
 
     private func stamped(_ draft: RoomDraft) -> RoomDraft {
