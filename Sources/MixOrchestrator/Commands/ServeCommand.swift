@@ -59,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await Self.checkPort(configuration.listen)
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
-        let store = try SQLiteTaskStore(path: configuration.data + "/orchestrator.sqlite")
+        let store = try Self.openStore(configuration.data)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             logLevel: configuration.logLevel.rawValue)
@@ -78,6 +78,15 @@ struct ServeCommand: AsyncParsableCommand {
         }
         await store.close()
         logger.notice("stopped")
+    }
+
+    private static func openStore(_ data: String) throws -> any TaskStore {
+        let store = try SQLiteTaskStore(path: data + "/orchestrator.sqlite")
+        #if DEBUG
+            return try CrashingTaskStore.wrapping(store)
+        #else
+            return store
+        #endif
     }
 
     private static func checkPort(_ address: ListenAddress) async throws {

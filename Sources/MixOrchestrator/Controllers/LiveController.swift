@@ -17,42 +17,42 @@ struct LiveController: Sendable {
     }
 
     @Sendable private func flv(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let (room, task) = try await program(request, context)
-        let connection: RelayConnection
-        do {
-            connection = try await RelayConnection.open(path: sockets.path(of: task))
-        } catch {
-            throw Self.notOnAir(room)
+        let (room, tasks) = try await programs(request, context)
+        for task in tasks {
+            // One that is just ending may be on the list, and gone.
+            guard let connection = try? await RelayConnection.open(path: sockets.path(of: task)) else { continue }
+            return Response(
+                status: .ok, headers: Self.headers,
+                body: ResponseBody { writer in
+                    // A viewer who leaves makes `write` throw; a shutdown of the service ends the connection.
+                    try await connection.viewFLV { try await writer.write($0) }
+                    try await writer.finish(nil)
+                })
         }
-        return Response(
-            status: .ok, headers: Self.headers,
-            body: ResponseBody { writer in
-                // A viewer who leaves makes `write` throw; a shutdown of the service ends the connection to the relay.
-                try await connection.viewFLV { try await writer.write($0) }
-                try await writer.finish(nil)
-            })
+        throw Self.notOnAir(room)
     }
 
     /// Whether there is a program, without taking part in it.
     @Sendable private func head(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        _ = try await program(request, context)
+        _ = try await programs(request, context)
         return Response(status: .ok, headers: Self.headers)
     }
 
-    /// - Throws: When it is not on air.
-    private func program(
+    /// The task that is asked for, or those of the room that are on air: its own first.
+    ///
+    /// - Throws: When there is none.
+    private func programs(
         _ request: Request, _ context: some RequestContext
-    ) async throws -> (room: RoomID, task: TaskID) {
+    ) async throws -> (room: RoomID, tasks: [TaskID]) {
         let room = try context.roomID()
         let asked = try request.queryText("task").map { name in
             TaskID(app: context.app, name: try EventParser.identifier(name, field: "task"))
         }
-        guard let owner = await registry.existingOwner(room), let onAir = await owner.taskOnAir else {
-            throw Self.notOnAir(room)
-        }
-        let task = asked ?? onAir
-        guard await owner.status(of: task) != nil else { throw Self.notOnAir(room, task) }
-        return (room, task)
+        let onAir = await registry.existingOwner(room)?.tasksOnAir ?? []
+        guard !onAir.isEmpty else { throw Self.notOnAir(room) }
+        guard let asked else { return (room, onAir) }
+        guard onAir.contains(asked) else { throw Self.notOnAir(room, asked) }
+        return (room, [asked])
     }
 
     private static var headers: HTTPFields {

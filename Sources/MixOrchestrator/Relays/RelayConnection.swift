@@ -45,9 +45,13 @@ struct RelayConnection: Sendable {
         }.get()
     }
 
+    /// Nothing was asked.
+    func close() async { try? await socket.channel.close() }
+
     /// Says hello, sends `commands` as they come and hands over the relay's reports, until the relay closes the
-    /// connection (returns), stays silent too long or the task is cancelled (throws). `onSent` is told of each command
-    /// that was written.
+    /// connection (returns), stays silent too long, `onReport` throws or the task is cancelled (throws). The first command
+    /// is sent when the relay has said who it is and `onReport` had nothing against it. `onSent` is told of each command that was
+    /// written.
     func control(
         commands: AsyncStream<RelayCommand>, onSent: @escaping @Sendable (RelayCommand) -> Void = { _ in },
         onReport: @escaping @Sendable (RelayReport) throws -> Void
@@ -55,8 +59,11 @@ struct RelayConnection: Sendable {
         try await asyncChannel().executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.hello(version: RelayCommand.version)))
             let silence = Silence()
+            let (acceptance, accept) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
+                    for await _ in acceptance {}
+                    try Task.checkCancellation()
                     for await command in commands {
                         try await outbound.write(Self.line(command))
                         onSent(command)
@@ -69,7 +76,9 @@ struct RelayConnection: Sendable {
                     for try await buffer in inbound {
                         silence.end()
                         for line in try lines.append(buffer.readableBytesView) {
-                            try onReport(try Self.report(line))
+                            let report = try Self.report(line)
+                            try onReport(report)
+                            if case .status = report { accept.finish() }
                         }
                     }
                 }

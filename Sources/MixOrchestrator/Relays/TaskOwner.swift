@@ -21,6 +21,7 @@ actor TaskOwner {
     private let task: TaskID
     private let socket: String
     private let starter: any RelayStarting
+    private let starts: Turnstile
     private let logger: Logger
     private let report: @Sendable (Report) -> Void
     private let onTold: @Sendable (ProgramPlan) -> Void
@@ -46,15 +47,18 @@ actor TaskOwner {
     static let drainLimit: Duration = .seconds(6)
     static let terminateLimit: Duration = .seconds(2)
 
-    /// - Parameter onTold: Called when a plan was handed to the relay.
+    /// - Parameters:
+    ///   - starts: Bounds how many relays are connected or started at once.
+    ///   - onTold: Called when a plan was handed to the relay.
     init(
-        task: TaskID, socket: String, starter: any RelayStarting, logger: Logger,
+        task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile, logger: Logger,
         onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.task = task
         self.socket = socket
         self.starter = starter
+        self.starts = starts
         self.logger = logger
         self.report = report
         self.onTold = onTold
@@ -113,7 +117,7 @@ actor TaskOwner {
     private func runSession(_ number: Int, _ commands: AsyncStream<RelayCommand>, mayStart: Bool) async {
         var reason = "the relay closed its connection"
         do {
-            guard let connection = try await connect(mayStart: mayStart) else {
+            guard let connection = try await starts.pass({ try await connect(mayStart: mayStart) }) else {
                 endSession(number, reason: "no relay is there")
                 return
             }

@@ -19,6 +19,10 @@ extension RoomOwner {
         } else if room.version == 0 ? draft.makesRoom : draft.room != room.document {
             change.room = .put(draft.room, expected: room.version)
         }
+        guard change.event != nil || change.room != nil || !change.tasks.isEmpty else {
+            adopt(draft, change)
+            return .success(.committed)
+        }
         let start = MonotonicClock.now()
         do {
             let result = try await services.store.commit(change)
@@ -121,7 +125,9 @@ extension RoomOwner {
             tasks[index].machine.document = new.machine
             switch written?.write {
             case .put: tasks[index].machine.version += 1
-            case .delete: tasks[index].machine.version = 0
+            case .delete:
+                tasks[index].machine.version = 0
+                if new.machine.isFinished { services.taskIndex.release(new.machine.id) }
             case nil: break
             }
             if written != nil {
@@ -162,8 +168,8 @@ extension RoomOwner {
         var logger = logger
         logger[metadataKey: "task"] = "\(task)"
         let owner = TaskOwner(
-            task: task, socket: services.sockets.path(of: task), starter: services.starter, logger: logger,
-            onTold: { [meter] in meter.told($0, of: task) }
+            task: task, socket: services.sockets.path(of: task), starter: services.starter,
+            starts: services.relayStarts, logger: logger, onTold: { [meter] in meter.told($0, of: task) }
         ) { [inbox] in inbox.yield(.relay(task, $0)) }
         newTaskOwners.append(owner)
         return owner

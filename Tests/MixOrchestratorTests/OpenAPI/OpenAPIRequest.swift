@@ -57,14 +57,12 @@ struct OpenAPIRequest: Sendable {
     }
 
     /// What the examples take for granted: the room `demo` on air with alice, the layout `mine` at its second version.
-    static func prepare(_ bench: Bench, for operation: String) async throws {
-        if operation != "putRoom" {
-            let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/demo"}]}"#
-            #expect(try await bench.call(.put, "/v1/rooms/demo", outputs).status == 201)
-            try await bench.publish("alice")
-            try await eventually {
-                try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass" ? true : nil
-            }
+    static func prepare(_ bench: Bench) async throws {
+        let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/demo"}]}"#
+        #expect(try await bench.call(.put, "/v1/rooms/demo", outputs).status == 201)
+        try await bench.publish("alice")
+        try await eventually {
+            try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass" ? true : nil
         }
         for algorithm in ["grid", "solo"] {
             let template = #"{"arrangements":[{"algorithm":"\#(algorithm)"}]}"#

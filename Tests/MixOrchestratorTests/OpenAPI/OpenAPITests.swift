@@ -135,7 +135,7 @@ import Yams
         let name: Comment = "\(operation.testDescription) \(request.name)"
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
-                try await OpenAPIRequest.prepare(bench, for: operation.id)
+                try await OpenAPIRequest.prepare(bench)
                 async let watching: Void = OpenAPIRequest.endProgram(of: bench, if: operation.id == "watch")
                 let answer = try await bench.call(
                     .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)

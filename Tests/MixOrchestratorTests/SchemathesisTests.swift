@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+/// schemathesis (schemathesis.io) makes requests of all kinds up from openapi.yaml and judges the answers.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SchemathesisTests {
+    /// The real service, on a port of its own; scripts/schemathesis.sh can be run by hand, too.
+    @Test func theRealServiceAnswersEverythingAsDocumented() async throws {
+        let root = OpenAPIDocument.root
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let service = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("mixorchestrator")
+        let output = FileManager.default.temporaryDirectory.appendingPathComponent("mix-st-\(UUID().uuidString).log")
+        defer { try? FileManager.default.removeItem(at: output) }
+        #expect(FileManager.default.createFile(atPath: output.path, contents: nil))
+        let process = Process()
+        process.executableURL = root.appendingPathComponent("scripts/schemathesis.sh")
+        process.arguments = ["open", service.path]
+        process.standardInput = FileHandle.nullDevice
+        let file = try FileHandle(forWritingTo: output)
+        process.standardOutput = file
+        process.standardError = file
+        let status = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Int32, any Error>) in
+            process.terminationHandler = { done.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                done.resume(throwing: error)
+            }
+        }
+        let text = try String(contentsOf: output, encoding: .utf8)
+        print(text.split(separator: "\n").suffix(12).joined(separator: "\n"))
+        #expect(status == 0, "\(text.suffix(20_000))")
+    }
+}
