@@ -48,7 +48,7 @@ struct LiveController: Sendable {
         let asked = try request.queryText("task").map { name in
             TaskID(app: context.app, name: try EventParser.identifier(name, field: "task"))
         }
-        let onAir = await registry.existingOwner(room)?.tasksOnAir ?? []
+        let onAir = try await registry.existingOwner(room)?.tasksOnAir ?? []
         guard !onAir.isEmpty else { throw Self.notOnAir(room) }
         guard let asked else { return (room, onAir) }
         guard onAir.contains(asked) else { throw Self.notOnAir(room, asked) }

@@ -60,7 +60,7 @@ extension RoomOwner {
     /// What the relay of a task told last.
     func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
 
-    /// The task that viewers of the room get: the automatic one, otherwise the first of the others that is on air.
+    /// The tasks that viewers of the room can get: the automatic one first, then in the order in which they were made.
     var tasksOnAir: [TaskID] { tasks.filter { $0.status != nil && $0.machine.document.plan != nil }.map(\.id) }
 
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
