@@ -106,7 +106,8 @@ if wantsControl {
             // A link to the document in the package's root. In the code, so that a binary that was copied has it.
             resources: [.embedInCode("Resources/openapi.yaml")],
             swiftSettings: strict),
-        .testTarget(name: "EventSubscriptionTests", dependencies: ["EventSubscription"], swiftSettings: strict),
+        .testTarget(
+            name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "TaskStoreTests",
             dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
