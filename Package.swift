@@ -6,11 +6,11 @@ import PackageDescription
 //   pure   – the modules without C or network (proves that they need neither)
 //   media  – pure + everything that links GStreamer
 //   control – pure + everything that must not
-//   bench  – pure + Benchmarks
+//   bench  – control + Benchmarks
 // Unset, the whole package is described. CI builds everything.
 let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
 let wantsMedia = only == "all" || only == "media"
-let wantsControl = only == "all" || only == "control"
+let wantsControl = only == "all" || only == "control" || only == "bench"
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -129,7 +129,14 @@ if only == "bench" {
     targets += [
         .executableTarget(
             name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer", "TestSupport"],
-            path: "Benchmarks/Sources", swiftSettings: strict)
+            path: "Benchmarks/Sources", swiftSettings: strict),
+        .executableTarget(
+            name: "ServiceBenchmarks",
+            dependencies: [
+                "MixModel", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Benchmarks/Service", swiftSettings: strict),
     ]
 }
 
@@ -137,7 +144,12 @@ if only == "all" {
     targets += [
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["MixPipeline", "MixModel", "ProgramSplicer", "TestSupport"],
+            dependencies: [
+                "MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: strict)
     ]
 }

@@ -13,7 +13,7 @@ struct PreparedChange: Sendable {
     }
 
     private enum Document: Sendable {
-        case put(id: String, text: String, expected: Int, room: String?)
+        case put(id: String, text: String, expected: Int, columns: Columns)
         case delete(id: String, expected: Int)
 
         var id: String {
@@ -26,6 +26,12 @@ struct PreparedChange: Sendable {
             case .put(_, _, let expected, _), .delete(_, let expected): expected
             }
         }
+    }
+
+    /// What can be searched for without reading documents.
+    private enum Columns: Sendable {
+        case room(isLive: Bool, layout: String?)
+        case task(room: String, isActive: Bool)
     }
 
     private struct Task: Sendable {
@@ -51,11 +57,15 @@ struct PreparedChange: Sendable {
                 source: event.source, id: event.id, room: event.room.rawValue, type: event.type,
                 text: try DocumentEncoder.json(event))
         }
-        room = try change.room.map { try Self.document($0, id: \.id.rawValue) }
+        room = try change.room.map {
+            try Self.document($0, id: \.id.rawValue) { .room(isLive: $0.isLive, layout: $0.settings.layout) }
+        }
         tasks = try change.tasks.map { task in
             Task(
                 id: task.id.rawValue,
-                document: try task.write.map { try Self.document($0, id: \.id.rawValue, room: \.room.rawValue) },
+                document: try task.write.map { write in
+                    try Self.document(write, id: \.id.rawValue) { .task(room: $0.room.rawValue, isActive: $0.isActive) }
+                },
                 timeline: try task.timeline.map { try DocumentEncoder.json($0) },
                 switches: try task.switches.map { try DocumentEncoder.json($0) })
         }
@@ -66,13 +76,13 @@ struct PreparedChange: Sendable {
     }
 
     private static func document<Value: Encodable>(
-        _ write: StoreChange.Write<Value>, id: KeyPath<Value, String>, room: KeyPath<Value, String>? = nil
+        _ write: StoreChange.Write<Value>, id: KeyPath<Value, String>, columns: (Value) -> Columns
     ) throws -> Document {
         switch write {
         case .put(let value, let expected):
             .put(
                 id: value[keyPath: id], text: try DocumentEncoder.json(value), expected: expected,
-                room: room.map { value[keyPath: $0] })
+                columns: columns(value))
         case .delete(let id, let expected): .delete(id: id, expected: expected)
         }
     }
@@ -142,15 +152,33 @@ struct PreparedChange: Sendable {
 
     private func write(_ document: Document, to table: String, _ db: Database, _ time: Double = 0) throws {
         switch document {
-        case .put(let id, let text, 0, nil):
-            try db.cachedStatement(sql: "INSERT INTO \(table) (id, version, document) VALUES (?, 1, ?)")
-                .execute(arguments: [id, text])
-        case .put(let id, let text, 0, let room?):
-            try db.cachedStatement(sql: "INSERT INTO \(table) (id, version, document, room) VALUES (?, 1, ?, ?)")
-                .execute(arguments: [id, text, room])
-        case .put(let id, let text, _, _):
-            try db.cachedStatement(sql: "UPDATE \(table) SET version = version + 1, document = ? WHERE id = ?")
-                .execute(arguments: [text, id])
+        case .put(let id, let text, 0, .room(let isLive, let layout)):
+            try db.cachedStatement(
+                sql: "INSERT INTO rooms (id, version, document, live, layout) VALUES (?, 1, ?, ?, ?)"
+            ).execute(arguments: [id, text, isLive, layout])
+        case .put(let id, let text, 0, .task(let room, let isActive)):
+            try db.cachedStatement(
+                sql: "INSERT INTO tasks (id, version, document, room, active) VALUES (?, 1, ?, ?, ?)"
+            ).execute(arguments: [id, text, room, isActive])
+        case .put(let id, let text, _, .room(let isLive, let layout)):
+            // Most changes leave the indexed columns as they are, and so the indices.
+            try db.cachedStatement(
+                sql: """
+                    UPDATE rooms SET version = version + 1, document = ?2 WHERE id = ?1 AND live = ?3 AND layout IS ?4
+                    """
+            ).execute(arguments: [id, text, isLive, layout])
+            guard db.changesCount == 0 else { return }
+            try db.cachedStatement(
+                sql: "UPDATE rooms SET version = version + 1, document = ?2, live = ?3, layout = ?4 WHERE id = ?1"
+            ).execute(arguments: [id, text, isLive, layout])
+        case .put(let id, let text, _, .task(_, let isActive)):
+            try db.cachedStatement(
+                sql: "UPDATE tasks SET version = version + 1, document = ?2 WHERE id = ?1 AND active = ?3"
+            ).execute(arguments: [id, text, isActive])
+            guard db.changesCount == 0 else { return }
+            try db.cachedStatement(
+                sql: "UPDATE tasks SET version = version + 1, document = ?2, active = ?3 WHERE id = ?1"
+            ).execute(arguments: [id, text, isActive])
         case .delete(let id, _):
             try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
             if table == "tasks" {

@@ -43,7 +43,7 @@ extension SQLiteTaskStore {
     public func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>] {
         guard let number = SQLiteLeases.number(of: node) else { return [] }
         return try await documents(
-            "tasks", where: "id IN (SELECT task FROM leases WHERE owner = ?)", [number])
+            "tasks WHERE id IN (SELECT task FROM leases WHERE owner = ?) ORDER BY id", [number])
     }
 
     public func expel(_ node: NodeID) async throws(StoreError) {

@@ -134,15 +134,17 @@ public final class SQLiteTaskStore: TaskStore {
 
 extension SQLiteTaskStore {
     public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
-        let found: [Versioned<Room>] = try await documents("rooms", where: "id = ?", [id.rawValue])
+        let found: [Versioned<Room>] = try await documents("rooms WHERE id = ?", [id.rawValue])
         return found.first
     }
-    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await documents("rooms") }
+    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await documents("rooms ORDER BY id") }
     public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? {
-        let found: [Versioned<TaskMachine>] = try await documents("tasks", where: "id = ?", [id.rawValue])
+        let found: [Versioned<TaskMachine>] = try await documents("tasks WHERE id = ?", [id.rawValue])
         return found.first
     }
-    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await documents("tasks") }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await documents("tasks ORDER BY id")
+    }
 
     public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
         try await list(
@@ -181,13 +183,12 @@ extension SQLiteTaskStore {
             "SELECT document FROM layout_events WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
     }
 
+    /// - Parameter selection: What follows FROM.
     func documents<Document: Decodable & Hashable & Sendable>(
-        _ table: String, where condition: String = "1", _ arguments: [any DatabaseValueConvertible & Sendable] = []
+        _ selection: String, _ arguments: StatementArguments = []
     ) async throws(StoreError) -> [Versioned<Document>] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db, sql: "SELECT version, document FROM \(table) WHERE \(condition) ORDER BY id",
-                arguments: StatementArguments(arguments))
+            let rows = try Row.fetchAll(db, sql: "SELECT version, document FROM \(selection)", arguments: arguments)
             return try rows.map { row in
                 Versioned(try Self.value(Document.self, row["document"]), version: row["version"])
             }

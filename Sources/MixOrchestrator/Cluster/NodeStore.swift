@@ -6,8 +6,8 @@ import TaskStore
 
 /// The store as this life of the service may use it: holds the leases of its tasks, and has every write of a task carry
 /// the lease's fence. Should another life or another machine take a task over, what is still written here is refused.
-final class NodeStore: TaskStore, Service {
-    private let store: any TaskStore
+final class NodeStore: ForwardingTaskStore, Service {
+    let base: any TaskStore
     private let node: NodeID
     private let logger: Logger
     private let fences = Mutex<[TaskID: Fence]>([:])
@@ -19,7 +19,7 @@ final class NodeStore: TaskStore, Service {
     private static let claimSize = 1000
 
     private init(_ store: any TaskStore, node: NodeID, logger: Logger) {
-        self.store = store
+        base = store
         self.node = node
         self.logger = logger
     }
@@ -37,7 +37,7 @@ final class NodeStore: TaskStore, Service {
 
     private func claimStored() async throws(StoreError) {
         while true {
-            let leases = try await store.claimAvailable(by: node, limit: Self.claimSize, for: Self.lease)
+            let leases = try await base.claimAvailable(by: node, limit: Self.claimSize, for: Self.lease)
             take(leases)
             if leases.count < Self.claimSize { return }
         }
@@ -56,8 +56,8 @@ final class NodeStore: TaskStore, Service {
 
     private func renew() async {
         do throws(StoreError) {
-            guard try await store.renew(node, for: Self.lease) == .lapsed else { return }
-            let held = try await store.leases(of: node)
+            guard try await base.renew(node, for: Self.lease) == .lapsed else { return }
+            let held = try await base.leases(of: node)
             let lost = fences.withLock { fences in
                 let lost = Set(fences.keys).subtracting(held.map(\.task))
                 for task in lost { fences[task] = nil }
@@ -73,17 +73,17 @@ final class NodeStore: TaskStore, Service {
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         // Most events are of rooms without a task.
-        guard change.tasks.contains(where: { $0.write != nil }) else { return try await store.commit(change) }
+        guard change.tasks.contains(where: { $0.write != nil }) else { return try await base.commit(change) }
         let tasks = change.tasks.filter { $0.write != nil }.map(\.id)
         let unclaimed = fences.withLock { fences in tasks.filter { fences[$0] == nil } }
-        if !unclaimed.isEmpty { take(try await store.claim(unclaimed, by: node, for: Self.lease)) }
+        if !unclaimed.isEmpty { take(try await base.claim(unclaimed, by: node, for: Self.lease)) }
         var guarded = change
         for task in tasks {
             guard let fence = fences.withLock({ $0[task] }) else { throw .fenced("task \(task)") }
             guarded.require.append(.init(task: task, fence: fence))
         }
         do {
-            let result = try await store.commit(guarded)
+            let result = try await base.commit(guarded)
             forgetDeleted(change)
             return result
         } catch {
@@ -94,62 +94,5 @@ final class NodeStore: TaskStore, Service {
 
     private func forgetDeleted(_ change: StoreChange) {
         for case .delete(let id, _)? in change.tasks.map(\.write) { fences.withLock { $0[TaskID(id)] = nil } }
-    }
-
-    func check() async throws(StoreError) { try await store.check() }
-    func removeExpired() async throws(StoreError) -> Int { try await store.removeExpired() }
-    func close() async { await store.close() }
-}
-
-// MARK: - Passed on
-
-extension NodeStore {
-    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try await store.room(id) }
-    func rooms() async throws(StoreError) -> [Versioned<Room>] { try await store.rooms() }
-    func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try await store.task(id) }
-    func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await store.tasks() }
-    func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
-        try await store.events(of: room, limit: limit)
-    }
-    func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
-        try await store.timeline(of: task, limit: limit)
-    }
-    func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
-        try await store.switches(of: task, limit: limit)
-    }
-    func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] { try await store.newestLayoutVersions() }
-    func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
-        try await store.layoutVersions(of: layout, limit: limit)
-    }
-    func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
-        try await store.layoutContent(of: layout, version: version)
-    }
-    func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
-        try await store.layoutEvents(of: layout, limit: limit)
-    }
-    func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
-        try await store.register(name, for: duration)
-    }
-    func nodes() async throws(StoreError) -> [Node] { try await store.nodes() }
-    func claim(_ tasks: [TaskID], by node: NodeID, for duration: Duration) async throws(StoreError) -> [Lease] {
-        try await store.claim(tasks, by: node, for: duration)
-    }
-    func claimAvailable(by node: NodeID, limit: Int, for duration: Duration) async throws(StoreError) -> [Lease] {
-        try await store.claimAvailable(by: node, limit: limit, for: duration)
-    }
-    func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal {
-        try await store.renew(node, for: duration)
-    }
-    func release(_ lease: Lease) async throws(StoreError) { try await store.release(lease) }
-    func leases(of node: NodeID) async throws(StoreError) -> [Lease] { try await store.leases(of: node) }
-    func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>] {
-        try await store.owned(by: node)
-    }
-    func expel(_ node: NodeID) async throws(StoreError) { try await store.expel(node) }
-    func takeMessages(limit: Int, lease: Duration) async throws(StoreError) -> [OutboxItem] {
-        try await store.takeMessages(limit: limit, lease: lease)
-    }
-    func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome) async throws(StoreError) {
-        try await store.settle(item, outcome)
     }
 }

@@ -54,7 +54,8 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         let body = Body(
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
-        var headers: HTTPFields = [.contentType: "application/problem+json"]
+        var headers = problem.headers
+        headers[.contentType] = "application/problem+json"
         if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
