@@ -6,11 +6,11 @@ import PackageDescription
 //   pure   – the modules without C or network (proves that they need neither)
 //   media  – pure + everything that links GStreamer
 //   control – pure + everything that must not
-//   bench  – pure + Benchmarks
+//   bench  – control + Benchmarks
 // Unset, the whole package is described. CI builds everything.
 let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
 let wantsMedia = only == "all" || only == "media"
-let wantsControl = only == "all" || only == "control"
+let wantsControl = only == "all" || only == "control" || only == "bench"
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -106,7 +106,8 @@ if wantsControl {
             // A link to the document in the package's root. In the code, so that a binary that was copied has it.
             resources: [.embedInCode("Resources/openapi.yaml")],
             swiftSettings: strict),
-        .testTarget(name: "EventSubscriptionTests", dependencies: ["EventSubscription"], swiftSettings: strict),
+        .testTarget(
+            name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "TaskStoreTests",
             dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
@@ -128,7 +129,14 @@ if only == "bench" {
     targets += [
         .executableTarget(
             name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer", "TestSupport"],
-            path: "Benchmarks/Sources", swiftSettings: strict)
+            path: "Benchmarks/Sources", swiftSettings: strict),
+        .executableTarget(
+            name: "ServiceBenchmarks",
+            dependencies: [
+                "MixModel", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Benchmarks/Service", swiftSettings: strict),
     ]
 }
 

@@ -9,12 +9,13 @@ import TaskStore
 /// Puts the service together: used by `serve` and by the tests.
 ///
 /// - Parameters:
-///   - store: Closed by the caller after the application has run.
+///   - store: Closed by the caller after the application has run. No other service uses it meanwhile.
 ///   - starter: Starts relays.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger
 ) async throws -> some ApplicationProtocol {
+    let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
@@ -69,6 +70,6 @@ func buildOrchestrator(
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator"),
-        services: [registry, directory],
+        services: [store, registry, directory],
         logger: logger)
 }
