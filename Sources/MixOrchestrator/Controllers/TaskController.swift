@@ -127,9 +127,11 @@ struct TaskController: Sendable {
     }
 
     private func answer(_ id: TaskID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        // Read first: the state that is shown with a switch must not be the one before it.
+        let switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
         let shown = try await registry.task(id)
         var view = shown.view
-        view.switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
+        view.switches = switches
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response
