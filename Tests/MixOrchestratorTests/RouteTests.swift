@@ -307,8 +307,8 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
 }
 
 /// A store that can be made to refuse every change, as with a full disk.
-final class BreakableStore: TaskStore {
-    private let store = MemoryTaskStore()
+final class BreakableStore: ForwardingTaskStore {
+    let base: any TaskStore = MemoryTaskStore()
     private let isBroken = LockedFlag()
     private let losesAnswers = LockedFlag()
 
@@ -318,32 +318,8 @@ final class BreakableStore: TaskStore {
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard !isBroken.value else { throw .full(path: "/data") }
-        let result = try await store.commit(change)
+        let result = try await base.commit(change)
         if losesAnswers.value { throw .engine("disk I/O error") }
         return result
     }
-    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try await store.room(id) }
-    func rooms() async throws(StoreError) -> [Versioned<Room>] { try await store.rooms() }
-    func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try await store.task(id) }
-    func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await store.tasks() }
-    func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
-        try await store.timeline(of: task, limit: limit)
-    }
-    func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
-        try await store.switches(of: task, limit: limit)
-    }
-    func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
-        try await store.events(of: room, limit: limit)
-    }
-    func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] { try await store.newestLayoutVersions() }
-    func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
-        try await store.layoutVersions(of: layout, limit: limit)
-    }
-    func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
-        try await store.layoutContent(of: layout, version: version)
-    }
-    func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
-        try await store.layoutEvents(of: layout, limit: limit)
-    }
-    func close() async { await store.close() }
 }

@@ -41,6 +41,9 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
+    /// Looks for what is kept no longer.
+    nonisolated func tidy() { inbox.yield(.tidy) }
+
     /// Of the room, if it was made or told of, and of its explicit tasks.
     var layoutNames: Set<String> {
         var names = Set(
