@@ -1,6 +1,7 @@
 import EventSubscription
 import HTTPTypes
 import LayoutEngine
+import MixModel
 import TaskStore
 
 /// What an API call answers when it cannot be done: RFC 9457 problem details.
@@ -65,13 +66,15 @@ struct OrchestratorError: Error, Hashable, Sendable {
         OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
     }
 
-    static func outputTaken(_ conflict: OutputLedger.Conflict) -> OrchestratorError {
-        OrchestratorError(
+    /// - Parameter app: The caller's: of others nothing is told but that they are there.
+    static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {
+        let isOwn = conflict.holder.app == app
+        let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"
+        let cure = isOwn ? "end that task, remove its output, or name another URL" : "name another URL"
+        return OrchestratorError(
             .conflict, "output-in-use", "Another task pushes there",
-            detail:
-                "output \(conflict.output) has the destination of task \(conflict.holder.name): end that task, remove its "
-                + "output, or name another URL. While a task ends, its destinations are still its own",
-            field: "outputs")
+            detail: "output \(conflict.output) has the destination of \(holder): \(cure). While a task ends, its "
+                + "destinations are still its own", field: "outputs")
     }
 
     static let overloaded = OrchestratorError(

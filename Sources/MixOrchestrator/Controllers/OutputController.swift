@@ -28,7 +28,7 @@ struct OutputController: Sendable {
                 return current
             }
             if let same = outputs.first(where: { RoomSettingsReader.isSame($0, output) }) {
-                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id))
+                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id), app: id.app)
             }
             guard outputs.count < RoomSettingsReader.mostOutputs else { throw Self.tooMany(id) }
             var changed = current

@@ -57,9 +57,10 @@ struct RoomController: Sendable {
     }
 
     private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let switches = try await history.switches(of: .automatic(for: room), limit: 20)
         guard let shown = try await registry.reader(room)?.roomView() else { throw Self.noRoom(room) }
         var view = shown.view
-        view.task?.switches = try await history.switches(of: .automatic(for: room), limit: 20)
+        view.task?.switches = switches
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response

@@ -127,7 +127,7 @@ struct TaskController: Sendable {
     }
 
     private func answer(_ id: TaskID, status: HTTPResponse.Status = .ok) async throws -> Response {
-        // Before the rest: what is shown on air is then no older than the switches.
+        // Read first: the state that is shown with a switch must not be the one before it.
         let switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
         let shown = try await registry.task(id)
         var view = shown.view
