@@ -267,13 +267,14 @@ extension TaskMachine {
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
-        if plan.map({ program.differs(from: $0) }) ?? true {
+        if plan.map({ program.differs(from: $0) || context.differs(from: $0) }) ?? true {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
-                scene: program.scene, outputs: program.outputs,
+                scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
+                outputReach: context.outputReach,
                 causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary)
             self.plan = plan
             let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary)
@@ -325,6 +326,13 @@ extension TaskMachine {
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+    }
+}
+
+extension PlanningContext {
+    /// Whether the plan was made for other limits.
+    fileprivate func differs(from plan: ProgramPlan) -> Bool {
+        plan.sourceReach != sourceReach || plan.outputReach != outputReach
     }
 }
 

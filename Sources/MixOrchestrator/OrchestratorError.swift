@@ -15,10 +15,12 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var expected: String?
     /// All errors of a layout.
     var issues: [LayoutIssue]?
+    /// Whole seconds after which another attempt makes sense.
+    var retryAfter: Int?
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
-        expected: String? = nil, issues: [LayoutIssue]? = nil
+        expected: String? = nil, issues: [LayoutIssue]? = nil, retryAfter: Int? = nil
     ) {
         self.status = status
         self.code = code
@@ -27,10 +29,16 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.field = field
         self.expected = expected
         self.issues = issues
+        self.retryAfter = retryAfter
     }
 
     init(_ error: InputError) {
-        let status: HTTPResponse.Status = error.code == .malformedJSON ? .badRequest : .unprocessableContent
+        let status: HTTPResponse.Status =
+            switch error.code {
+            case .malformedJSON: .badRequest
+            case .foreignApp: .forbidden
+            default: .unprocessableContent
+            }
         let title =
             switch error.code {
             case .malformedJSON: "The body is not JSON"
@@ -39,6 +47,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
             case .unknownField: "A field is not known"
             case .unknownEventType: "The event's type is not known"
             case .refusedURL: "The URL is not allowed"
+            case .foreignApp: "The event belongs to another app"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,

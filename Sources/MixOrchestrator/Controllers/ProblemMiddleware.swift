@@ -55,7 +55,11 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
         var headers: HTTPFields = [.contentType: "application/problem+json"]
-        if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        if let seconds = problem.retryAfter ?? (problem.status == .serviceUnavailable ? 1 : nil) {
+            headers[.retryAfter] = "\(seconds)"
+        }
+        // RFC 6750, section 3.
+        if problem.status == .unauthorized { headers[.wwwAuthenticate] = "Bearer realm=\"mixorchestrator\"" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
 }

@@ -8,7 +8,7 @@ struct RoomController: Sendable {
     let services: RoomServices
     let settings: RoomSettingsReader
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/rooms", use: list)
         router.get("v1/rooms/{room}", use: get)
         router.put("v1/rooms/{room}", use: put)
@@ -19,23 +19,23 @@ struct RoomController: Sendable {
         var rooms: [RoomView]
     }
 
-    @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         var rooms: [RoomView] = []
-        for owner in await registry.allOwners() {
+        for owner in await registry.allOwners() where owner.id.app == context.caller.app {
             if let view = await owner.roomView(services) { rooms.append(view) }
         }
         return jsonResponse(List(rooms: rooms))
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let room = RoomID(try context.identifier("room"))
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try context.roomID()
         guard let view = await registry.existingOwner(room)?.roomView(services) else { throw Self.noRoom(room) }
         return jsonResponse(view)
     }
 
-    @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         let settings = try settings.settings(try await request.json(), room: room)
         let existed = await registry.existingOwner(room)?.roomView(services) != nil
         let owner = await registry.owner(room)
@@ -44,9 +44,9 @@ struct RoomController: Sendable {
         return jsonResponse(view, status: existed ? .ok : .created)
     }
 
-    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         guard let owner = await registry.existingOwner(room), await owner.roomView(services) != nil else {
             throw Self.noRoom(room)
         }
@@ -55,6 +55,6 @@ struct RoomController: Sendable {
     }
 
     private static func noRoom(_ room: RoomID) -> OrchestratorError {
-        .notFound("room", room.rawValue, cure: "make it with PUT /v1/rooms/\(room), or send an event of it")
+        .notFound("room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
     }
 }

@@ -54,7 +54,8 @@ struct RoomSettingsReader: Sendable {
         let text = try reader.requiredString("url", expected: "where to push, as rtmp://host/app/key")
         try reader.finish()
         let url = try outputs.check(
-            EventParser.substitute(text, ["room": room.rawValue]), schemes: OrchestratorConfiguration.pushSchemes,
+            EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
+            schemes: OrchestratorConfiguration.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
         return PlannedOutput(id: OutputID(id), url: url.text)
     }

@@ -41,8 +41,8 @@ struct TaskView: Encodable {
         var audioGapMs: Double?
     }
 
-    var id: TaskID
-    var room: RoomID
+    @TenantName var id: TaskID
+    @TenantName var room: RoomID
     var state: State
     var endReason: EndReason?
     var lastError: String?
@@ -105,7 +105,7 @@ struct RoomView: Encodable {
         var url: String
     }
 
-    var id: RoomID
+    @TenantName var id: RoomID
     var open: Bool
     var host: UserID?
     var layout: String

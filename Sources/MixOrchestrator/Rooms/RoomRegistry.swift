@@ -83,10 +83,10 @@ actor RoomRegistry: Service {
         return (rooms, tasks)
     }
 
-    /// The rooms that use each layout, ordered by id.
-    func layoutUse() async -> [String: [RoomID]] {
+    /// The rooms of one app, or of all, that use each layout, ordered by id.
+    func layoutUse(by app: AppID? = nil) async -> [String: [RoomID]] {
         var use: [String: [RoomID]] = [:]
-        for owner in allOwners() {
+        for owner in allOwners() where app == nil || owner.id.app == app {
             if let layout = await owner.layoutName { use[layout, default: []].append(owner.id) }
         }
         return use

@@ -12,10 +12,13 @@ struct RoomServices: Sendable {
     var layouts: Layouts
     var metrics: Metrics
     var logger: Logger
-    /// For rooms without outputs of their own; `{room}` is replaced in the URLs.
+    /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
     var defaultOutputs: [PlannedOutput]
     var defaultLayout: String
     var defaultCanvas: Canvas
+    /// Which addresses relays may connect to.
+    var sourceReach: Reach?
+    var outputReach: Reach?
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 
@@ -24,8 +27,9 @@ struct RoomServices: Sendable {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: defaultOutputs.map { output in
                 PlannedOutput(
-                    id: output.id, url: EventParser.substitute(output.url, ["room": room.id.rawValue]))
+                    id: output.id,
+                    url: EventParser.substitute(output.url, ["app": room.id.app.rawValue, "room": room.id.name]))
             },
-            defaultCanvas: defaultCanvas)
+            defaultCanvas: defaultCanvas, sourceReach: sourceReach, outputReach: outputReach)
     }
 }
