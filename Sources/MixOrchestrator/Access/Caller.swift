@@ -30,6 +30,9 @@ struct OrchestratorContext: RequestContext {
     /// The address of the other side of the connection; of a proxy, where one stands in between.
     var peer: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 
+    /// Whose rooms and tasks are meant.
+    var app: AppID { caller.app }
+
     /// The caller's room of that name, which may not exist.
     func roomID(_ parameter: String = "room") throws -> RoomID {
         RoomID(app: caller.app, name: try identifier(parameter))

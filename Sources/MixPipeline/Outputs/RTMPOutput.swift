@@ -40,7 +40,7 @@ public final class RTMPOutput: Sendable {
         ) throws -> any OutputConnection
 
     private let url: String
-    private let limits: Destination.Limits?
+    private let placeLimits: Destination.Limits?
     private let makeConnection: Connect
     private let redaction: URLRedaction
     private let state: Mutex<State>
@@ -59,7 +59,7 @@ public final class RTMPOutput: Sendable {
     ) {
         id = planned.id
         url = planned.url
-        limits = reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
+        placeLimits = reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
         makeConnection = connect
         redaction = URLRedaction(planned.url)
         let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
@@ -160,7 +160,7 @@ public final class RTMPOutput: Sendable {
 
     private func connect() async {
         do {
-            let connection = try makeConnection(url, limits, "output-\(id)")
+            let connection = try makeConnection(url, placeLimits, "output-\(id)")
             await connection.open()
             state.withLock { state in
                 state.connection = connection

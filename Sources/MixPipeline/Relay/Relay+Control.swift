@@ -42,8 +42,8 @@ extension Relay {
             do {
                 try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
             } catch {
-                logger.error("unreadable command: \(error)")
-                reply(.refused(reason: "unreadable command: \(error)"), on: id)
+                logger.error("unreadable command: \(URLRedaction.redact("\(error)"))")
+                reply(.refused(reason: "unreadable command: \(URLRedaction.redact("\(error)"))"), on: id)
             }
         }
     }
