@@ -13,7 +13,7 @@ import Testing
 
     /// `answers`: what the name gives, look-up by look-up; the last one for ever.
     private static func destination(
-        _ host: String = "media.example", port: UInt16 = 1935, _ reach: Reach?, answers: [[String]]
+        _ reach: Reach?, host: String = "media.example", port: UInt16 = 1935, answers: [[String]]
     ) -> Destination {
         let count = Mutex(0)
         return Destination(
@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: ["127.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1"])
     func norDoesAnAddress(_ address: String) {
-        let destination = Self.destination(address, Self.publicOnly, answers: [[]])
+        let destination = Self.destination(Self.publicOnly, host: address, answers: [[]])
         #expect(throws: Destination.Unreachable.self) { try destination.numericAddresses() }
     }
 
@@ -68,11 +68,11 @@ import Testing
         defer { server.stop() }
         let port = UInt16(server.port)
         #expect(
-            await Self.firstEvent(Self.destination(port: port, .loopback, answers: [["127.0.0.1"]])) == "received [7]")
-        let refused = await Self.firstEvent(Self.destination(port: port, Self.publicOnly, answers: [["127.0.0.1"]]))
+            await Self.firstEvent(Self.destination(.loopback, port: port, answers: [["127.0.0.1"]])) == "received [7]")
+        let refused = await Self.firstEvent(Self.destination(Self.publicOnly, port: port, answers: [["127.0.0.1"]]))
         #expect(refused.hasPrefix("ended may not connect: media.example is at 127.0.0.1"), "\(refused)")
         // By its number, without a look-up.
-        let byNumber = await Self.firstEvent(Self.destination("127.0.0.1", port: port, Self.publicOnly, answers: [[]]))
+        let byNumber = await Self.firstEvent(Self.destination(Self.publicOnly, host: "127.0.0.1", port: port, answers: [[]]))
         #expect(byNumber.hasPrefix("ended may not connect: 127.0.0.1 is in a local network"), "\(byNumber)")
         #expect(server.accepted == 1)
     }
