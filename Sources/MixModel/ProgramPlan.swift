@@ -19,6 +19,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var causedAt: Int64
     /// The event in words, for the timeline: `stream.published bob/camera`.
     public var cause: String
+    /// For the timeline: every cause that is in this plan.
+    public var causes: [CauseID]?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -32,7 +34,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
 
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
-        outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String
+        outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
+        causes: [CauseID]? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -45,6 +48,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.outputReach = outputReach
         self.causedAt = causedAt
         self.cause = cause
+        self.causes = causes
     }
 }
 
@@ -81,4 +85,16 @@ public struct PlannedOutput: Hashable, Codable, Sendable {
 /// What viewers get right now.
 public enum OnAir: String, Hashable, Codable, Sendable {
     case bypass, mix, slate
+}
+
+extension ProgramPlan {
+    /// For timelines and logs; holds no URL.
+    public var summary: String {
+        let people = sources.count
+        return switch mode {
+        case .bypass(let source): "plan \(revision): bypass \(source)"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
+        case .slate: "plan \(revision): slate"
+        }
+    }
 }

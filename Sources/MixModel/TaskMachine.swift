@@ -5,11 +5,21 @@
 public struct TaskMachine: Hashable, Codable, Sendable {
     public let id: TaskID
     public let room: RoomID
-    public private(set) var phase: Phase
+    /// What an explicit task was made with, in place of its room's; `nil` = automatic.
+    public internal(set) var settings: RoomSettings?
+    /// Names these settings, as `Room.settingsVersion`.
+    public internal(set) var settingsVersion: Int64?
+    /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
+    var firstSettings: RoomSettings?
+    /// When an explicit task was made, in seconds since 1970; set by the owner.
+    public var madeAt: Double?
+    /// When the task was found to have ended for good, in seconds since 1970; set by the owner.
+    public var finishedAt: Double?
+    public internal(set) var phase: Phase
     /// The plan in force; `nil` before the first and after the end.
-    public private(set) var plan: ProgramPlan?
+    public internal(set) var plan: ProgramPlan?
     /// Of the last plan ever made; never goes back, not even when the task ends and starts again.
-    public private(set) var revision: Int
+    public internal(set) var revision: Int
     /// The host of the program so far.
     public private(set) var host: UserID?
     /// What the plan in force was made of, so that a restart of the service makes the same; `nil` before the first.
@@ -30,6 +40,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     private var failedLaunches: Int
     /// When the relay was connected last.
     private var connectedAt: Int64?
+    /// What the relay was launched, or told to end, for.
+    private var relayCauses: [CauseID]?
 
     /// Where the task is between two events.
     public enum Phase: Hashable, Codable, Sendable {
@@ -44,6 +56,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         case recovering
         /// The relay is being drained.
         case ending(EndReason)
+        /// An explicit task that was deleted, or whose room was: never starts again.
+        case finished(EndReason)
     }
 
     /// Changes within this time after one that acted are merged into one, in ns.
@@ -64,7 +78,7 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     /// Whether a relay process belongs to the task now.
     public var isActive: Bool {
         switch phase {
-        case .waiting, .held: false
+        case .waiting, .held, .finished: false
         case .starting, .running, .recovering, .ending: true
         }
     }
@@ -88,6 +102,7 @@ extension TaskMachine {
     public mutating func roomChanged(
         _ room: Room, context: PlanningContext, cause: Cause, urgency: Urgency, now: Int64
     ) -> [TaskAction] {
+        let room = seen(room)
         if case .held(let user) = phase,
             room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
         {
@@ -97,7 +112,7 @@ extension TaskMachine {
         case .waiting:
             guard wantsTask(room, context) else { return [] }
             return start(room, context, cause)
-        case .held, .ending:
+        case .held, .ending, .finished:
             return []
         case .starting, .running, .recovering:
             if !room.isOpen { return end(.roomClosed, cause) }
@@ -108,9 +123,12 @@ extension TaskMachine {
     }
 
     /// Acts on a deadline that came due; one that is no longer current changes nothing. `now` in ns.
+    ///
+    /// - Parameter origin: Names what follows of it, where it is a cause of its own.
     public mutating func deadlinePassed(
-        _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64
+        _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {
+        let room = seen(room)
         switch token.kind {
         case .replan:
             guard token.number == replanDeadline else { return [] }
@@ -122,12 +140,14 @@ extension TaskMachine {
             guard token.number == idleDeadline else { return [] }
             idleDeadline = nil
             guard isOnAir else { return [] }
-            return end(.idle, Cause(receivedAt: now, summary: "nobody was on air for \(idleSeconds(room)) s"))
+            let summary = "nobody was on air for \(idleSeconds(room)) s"
+            return end(.idle, Cause(receivedAt: now, summary: summary, id: origin))
         case .relaunch:
             guard token.number == relaunchDeadline, isOnAir else { return [] }
             relaunchDeadline = nil
             plan?.causedAt = now
             plan?.cause = "relay started again"
+            plan?.causes = relayCauses
             return launch()
         }
     }
@@ -142,7 +162,7 @@ extension TaskMachine {
         var actions: [TaskAction] = []
         if !wasRunning {
             let message = "relay \(status.processID) is connected, its plan is \(status.revision)"
-            actions.append(.record(TimelineEntry(kind: .relay, message: message)))
+            actions.append(.record(TimelineEntry(kind: .relay, message: message, causes: relayCauses)))
         }
         // A relay that has a newer plan than the store (which was restored from a backup, say) would ignore ours.
         if var plan, status.revision > plan.revision {
@@ -155,9 +175,11 @@ extension TaskMachine {
     }
 
     /// The relay's process or its socket is gone, could not be started, or does not answer.
-    public mutating func relayLost(_ reason: String, now: Int64) -> [TaskAction] {
+    ///
+    /// - Parameter origin: Names what follows of it.
+    public mutating func relayLost(_ reason: String, now: Int64, origin: CauseID? = nil) -> [TaskAction] {
         switch phase {
-        case .waiting, .held:
+        case .waiting, .held, .finished:
             return []
         case .ending(let end):
             return ended(end)
@@ -169,11 +191,13 @@ extension TaskMachine {
             // The same reason again and again (no binary, no rights) is told once; `lastError` keeps it.
             let isNews = reason != lastError
             lastError = reason
+            if isNews { relayCauses = origin.map { [$0] } }
             if phase != .starting { phase = .recovering }
             let (number, action) = deadline(.relaunch, at: now + delay)
             relaunchDeadline = number
             let message = "relay lost: \(reason); started again in \(delay / 1_000_000) ms"
-            return (isNews ? [.record(TimelineEntry(kind: .relay, message: message))] : []) + [action]
+            let entry = TimelineEntry(kind: .relay, message: message, causes: relayCauses)
+            return (isNews ? [.record(entry)] : []) + [action]
         }
     }
 
@@ -185,12 +209,17 @@ extension TaskMachine {
 
     /// `DELETE /v1/tasks/{id}`.
     public mutating func stopRequested(cause: Cause) -> [TaskAction] {
-        isOnAir ? end(.requested, cause) : []
+        if settings != nil { return finish(.requested, cause) }
+        return isOnAir ? end(.requested, cause) : []
     }
 
     /// After a restart of the orchestrator, with the document as it was stored.
-    public mutating func restored(room: Room, context: PlanningContext, now: Int64) -> [TaskAction] {
-        let cause = Cause(receivedAt: now, summary: "orchestrator restarted")
+    ///
+    /// - Parameter origin: Names what follows of it.
+    public mutating func restored(
+        room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
+    ) -> [TaskAction] {
+        let cause = Cause(receivedAt: now, summary: "orchestrator restarted", id: origin)
         quietUntil = nil
         pending = []
         replanDeadline = nil
@@ -203,25 +232,23 @@ extension TaskMachine {
             return roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
         case .ending:
             return [.drainRelay]
+        case .finished:
+            return []
         case .starting, .running, .recovering:
             phase = .recovering
+            relayCauses = origin.map { [$0] }
             return launch() + roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
         }
-    }
-
-    /// How long to wait before start number `failures + 1`, in ns: at once, then 0.5 s doubling to 30 s.
-    static func backOff(after failures: Int) -> Int64 {
-        failures == 0 ? 50_000_000 : min(500_000_000 << Int64(min(failures - 1, 6)), 30_000_000_000)
     }
 }
 
 // MARK: - Steps
 
 extension TaskMachine {
-    private var isOnAir: Bool {
+    var isOnAir: Bool {
         switch phase {
         case .starting, .running, .recovering: true
-        case .waiting, .held, .ending: false
+        case .waiting, .held, .ending, .finished: false
         }
     }
 
@@ -236,7 +263,9 @@ extension TaskMachine {
         host = nil
         failedLaunches = 0
         lastError = nil
-        let started = TimelineEntry(kind: .decision, message: "task starts", cause: cause.summary)
+        relayCauses = cause.chain
+        let started = TimelineEntry(
+            kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
         // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
         return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
     }
@@ -271,13 +300,14 @@ extension TaskMachine {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
+            let chain = causes.flatMap { $0.chain ?? [] }
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
                 scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
-                outputReach: context.outputReach,
-                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary)
+                outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
+                cause: summary, causes: chain)
             self.plan = plan
-            let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary)
+            let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]
         }
         return actions + watchIdleness(room, now)
@@ -294,33 +324,42 @@ extension TaskMachine {
         return [action]
     }
 
-    private mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
+    mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
         phase = .ending(reason)
+        relayCauses = cause.chain
         plan = nil
         pending = []
         quietUntil = nil
         replanDeadline = nil
         idleDeadline = nil
         relaunchDeadline = nil
-        let entry = TimelineEntry(kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary)
+        let entry = TimelineEntry(
+            kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary, causes: cause.chain)
         return [.record(entry), .drainRelay]
     }
 
     private mutating func ended(_ reason: EndReason) -> [TaskAction] {
         switch reason {
-        case .requested: phase = .held(until: nil)
+        case .roomDeleted: phase = .finished(reason)
+        case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
         case .hostLeft: phase = .held(until: host)
         case .idle, .roomClosed, .noOutputs: phase = .waiting(after: reason)
         }
         host = nil
         lastError = nil
-        return [.record(TimelineEntry(kind: .relay, message: "relay ended", cause: reason.rawValue))]
+        let entry = TimelineEntry(
+            kind: .relay, message: "relay ended", cause: reason.rawValue, causes: relayCauses)
+        return [.record(entry)]
     }
 
     private mutating func deadline(_ kind: DeadlineToken.Kind, at time: Int64) -> (Int, TaskAction) {
         deadlines += 1
         return (deadlines, .scheduleDeadline(DeadlineToken(kind: kind, number: deadlines), at: time))
     }
+}
+
+extension Cause {
+    fileprivate var chain: [CauseID]? { id.map { [$0] } }
 }
 
 extension ProgramPlanner.Program {
@@ -333,17 +372,5 @@ extension PlanningContext {
     /// Whether the plan was made for other limits.
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.sourceReach != sourceReach || plan.outputReach != outputReach
-    }
-}
-
-extension ProgramPlan {
-    /// For timelines and logs; holds no URL.
-    public var summary: String {
-        let people = sources.count
-        return switch mode {
-        case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
-        case .slate: "plan \(revision): slate"
-        }
     }
 }

@@ -32,8 +32,17 @@ public struct URLRedaction: Sendable {
             })
     }
 
-    /// The URL without its secrets; `***` for text that is none.
-    public static func shown(_ url: String) -> String { url.contains("://") ? Parts(url).shown : "***" }
+    /// The URL without its secrets, and without all that follows it; `***` for text that is none.
+    public static func shown(_ url: String) -> String {
+        guard let separator = url.firstRange(of: "://"), url[..<separator.lowerBound].allSatisfy(isInScheme) else {
+            return "***"
+        }
+        return Parts(url).shown
+    }
+
+    private static func isInScheme(_ character: Character) -> Bool {
+        character.isLetter || character.isNumber || "+-.".contains(character)
+    }
 
     /// Text that somebody else wrote, with every URL in it as it is shown; what stands around them stays.
     public static func redact(_ text: String) -> String {
@@ -105,7 +114,10 @@ public struct URLRedaction: Sendable {
                 default: ".-_:[]*{}".utf8.contains(byte)
                 }
             }
-            shown = scheme + (isHost ? String(host) : "***")
+            // A port that is no number may be anything.
+            let port = host.lastIndex(of: ":").map { host[$0...].dropFirst() } ?? ""
+            let isPort = host.hasSuffix("]") || port.allSatisfy(\.isNumber)
+            shown = scheme + (isHost && isPort ? String(host) : "***")
             if !isOnlyPart { shown += "/\(application)" }
             if !hidden.isEmpty { shown += "/***" }
         }

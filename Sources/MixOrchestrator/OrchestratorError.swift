@@ -15,12 +15,12 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var expected: String?
     /// All errors of a layout.
     var issues: [LayoutIssue]?
-    /// Whole seconds after which another attempt makes sense.
-    var retryAfter: Int?
+    /// Go with the answer.
+    var headers: HTTPFields
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
-        expected: String? = nil, issues: [LayoutIssue]? = nil, retryAfter: Int? = nil
+        expected: String? = nil, issues: [LayoutIssue]? = nil, headers: HTTPFields = [:]
     ) {
         self.status = status
         self.code = code
@@ -29,7 +29,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.field = field
         self.expected = expected
         self.issues = issues
-        self.retryAfter = retryAfter
+        self.headers = headers
     }
 
     init(_ error: InputError) {
@@ -69,6 +69,15 @@ struct OrchestratorError: Error, Hashable, Sendable {
 
     static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
         OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
+    }
+
+    static func outputTaken(_ conflict: OutputLedger.Conflict) -> OrchestratorError {
+        OrchestratorError(
+            .conflict, "output-in-use", "Another task pushes there",
+            detail:
+                "output \(conflict.output) has the destination of task \(conflict.holder.name): end that task, remove its "
+                + "output, or name another URL. While a task ends, its destinations are still its own",
+            field: "outputs")
     }
 
     static let overloaded = OrchestratorError(

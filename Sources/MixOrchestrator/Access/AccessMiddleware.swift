@@ -63,7 +63,9 @@ extension OrchestratorError {
     static let unauthorized = OrchestratorError(
         .unauthorized, "unauthorized", "A token is needed",
         detail: "the request has no Authorization header with a token that is known here",
-        field: "Authorization", expected: "Bearer and one of the tokens that the configuration lists under apps")
+        field: "Authorization", expected: "Bearer and one of the tokens that the configuration lists under apps",
+        // RFC 6750, section 3.
+        headers: [.wwwAuthenticate: "Bearer realm=\"mixorchestrator\""])
 
     static func missingScope(_ access: RouteAccess?) -> OrchestratorError {
         guard case .scope(let scope) = access else {
@@ -80,6 +82,6 @@ extension OrchestratorError {
         OrchestratorError(
             .tooManyRequests, "rate-limited", "Too many \(what)",
             detail: "send it again in \(seconds) s" + (setting.map { "; \($0) is the limit" } ?? ""),
-            retryAfter: seconds)
+            headers: [.retryAfter: "\(seconds)"])
     }
 }

@@ -83,10 +83,7 @@ struct EventController: Sendable {
     @Sendable private func shortForm(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? UUID().uuidString
-        guard 1...256 ~= key.utf8.count else {
-            throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 bytes")
-        }
+        let key = try request.idempotencyKey() ?? UUID().uuidString
         return try await take(
             [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
     }

@@ -54,12 +54,9 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         let body = Body(
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
-        var headers: HTTPFields = [.contentType: "application/problem+json"]
-        if let seconds = problem.retryAfter ?? (problem.status == .serviceUnavailable ? 1 : nil) {
-            headers[.retryAfter] = "\(seconds)"
-        }
-        // RFC 6750, section 3.
-        if problem.status == .unauthorized { headers[.wwwAuthenticate] = "Bearer realm=\"mixorchestrator\"" }
+        var headers = problem.headers
+        headers[.contentType] = "application/problem+json"
+        if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
 }

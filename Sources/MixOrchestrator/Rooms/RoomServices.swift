@@ -19,17 +19,27 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    let numbers = NumberSource()
+    let taskIndex = TaskIndex()
+    let outputs = OutputLedger()
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 
     func context(for room: Room) -> PlanningContext {
         PlanningContext(
             template: layouts.template(layoutName(of: room)),
-            defaultOutputs: defaultOutputs.map { output in
-                PlannedOutput(
-                    id: output.id,
-                    url: EventParser.substitute(output.url, ["app": room.id.app.rawValue, "room": room.id.name]))
-            },
-            defaultCanvas: defaultCanvas, sourceReach: sourceReach, outputReach: outputReach)
+            defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
+            sourceReach: sourceReach, outputReach: outputReach)
+    }
+
+    /// Where the room's program goes: its own outputs, otherwise the configured ones.
+    func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+
+    private func configuredOutputs(of room: Room) -> [PlannedOutput] {
+        defaultOutputs.map { output in
+            PlannedOutput(
+                id: output.id,
+                url: EventParser.substitute(output.url, ["app": room.id.app.rawValue, "room": room.id.name]))
+        }
     }
 }
