@@ -83,7 +83,12 @@ extension LayoutDirectory {
         let before = layouts.entry(name)
         try precondition.check(name, before)
         guard before != nil else { throw .layoutNotFound(name) }
-        let rooms = await registry.layoutUse()[name] ?? []
+        let rooms: [RoomID]
+        do {
+            rooms = try await registry.layoutUse()[name] ?? []
+        } catch {
+            throw OrchestratorError(error)
+        }
         guard rooms.isEmpty else {
             let own = rooms.filter { $0.app == app }.prefix(20).map(\.name)
             let others = rooms.count - own.count
