@@ -34,7 +34,12 @@ struct OrchestratorError: Error, Hashable, Sendable {
     }
 
     init(_ error: InputError) {
-        let status: HTTPResponse.Status = error.code == .malformedJSON ? .badRequest : .unprocessableContent
+        let status: HTTPResponse.Status =
+            switch error.code {
+            case .malformedJSON: .badRequest
+            case .foreignApp: .forbidden
+            default: .unprocessableContent
+            }
         let title =
             switch error.code {
             case .malformedJSON: "The body is not JSON"
@@ -43,6 +48,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
             case .unknownField: "A field is not known"
             case .unknownEventType: "The event's type is not known"
             case .refusedURL: "The URL is not allowed"
+            case .foreignApp: "The event belongs to another app"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,

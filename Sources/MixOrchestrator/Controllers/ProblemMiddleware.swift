@@ -56,7 +56,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
-        if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
 }
