@@ -16,6 +16,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var causedAt: Int64
     /// The event in words, for the timeline: `stream.published bob/camera`.
     public var cause: String
+    /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
+    public var degradation: Degradation?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -29,7 +31,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
 
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
-        outputs: [PlannedOutput], causedAt: Int64, cause: String
+        outputs: [PlannedOutput], causedAt: Int64, cause: String, degradation: Degradation? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -40,6 +42,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.outputs = outputs
         self.causedAt = causedAt
         self.cause = cause
+        self.degradation = degradation
     }
 }
 

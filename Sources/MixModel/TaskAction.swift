@@ -83,4 +83,6 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     case hostLeft
     /// The room has no outputs any more.
     case noOutputs
+    /// Not started: the machine cannot carry it. It starts by itself when there is room.
+    case noCapacity
 }

@@ -69,6 +69,9 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         }
     }
 
+    /// Whether the task would run if the machine could carry it.
+    public var awaitsCapacity: Bool { phase == .waiting(after: .noCapacity) }
+
     /// Launches that failed one after another; 0 while the relay is there.
     public var launchesFailed: Int { failedLaunches }
 }
@@ -95,7 +98,10 @@ extension TaskMachine {
         }
         switch phase {
         case .waiting:
-            guard wantsTask(room, context) else { return [] }
+            guard wantsTask(room, context) else {
+                forgetRefusal()
+                return []
+            }
             return start(room, context, cause)
         case .held, .ending:
             return []
@@ -232,6 +238,8 @@ extension TaskMachine {
     private func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
 
     private mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
+        let program = ProgramPlanner.program(for: room, context: context, lastHost: nil)
+        if let refusal = context.admission?.refusal(of: program) { return refuse(refusal, cause) }
         phase = .starting
         host = nil
         failedLaunches = 0
@@ -239,6 +247,22 @@ extension TaskMachine {
         let started = TimelineEntry(kind: .decision, message: "task starts", cause: cause.summary)
         // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
         return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
+    }
+
+    /// The owner calls `roomChanged` when there is room. A refusal is told once; `lastError` has its newest figures.
+    private mutating func refuse(_ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
+        lastError = "\(refusal); the task starts by itself when there is room"
+        guard !awaitsCapacity else { return [] }
+        phase = .waiting(after: .noCapacity)
+        return [
+            .record(TimelineEntry(kind: .decision, message: "task does not start: \(refusal)", cause: cause.summary))
+        ]
+    }
+
+    private mutating func forgetRefusal() {
+        guard awaitsCapacity else { return }
+        phase = .waiting(after: nil)
+        lastError = nil
     }
 
     /// Connects to (or starts) the relay and gives it the plan in force.
@@ -262,24 +286,39 @@ extension TaskMachine {
         let causes = pending + (pending.contains(cause) ? [] : [cause])
         pending = []
         replanDeadline = nil
-        let program = ProgramPlanner.program(for: room, context: context, lastHost: host)
+        var program = ProgramPlanner.program(for: room, context: context, lastHost: host)
         if program.hostLeft { return end(.hostLeft, cause) }
+        let isHeld = keepBypass(&program, context)
+        let degradation = context.load.degradation
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
-        if plan.map({ program.differs(from: $0) }) ?? true {
+        if plan.map({ program.differs(from: $0) || $0.degradation?.level != degradation?.level }) ?? true {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
                 scene: program.scene, outputs: program.outputs,
-                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary)
+                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary,
+                degradation: degradation)
             self.plan = plan
-            let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary)
+            let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
+            let entry = TimelineEntry(kind: .decision, message: plan.summary + (held ?? ""), cause: summary)
             actions += [.apply(plan), .record(entry)]
         }
         return actions + watchIdleness(room, now)
+    }
+
+    /// On a machine that carries too much a bypass stays as long as its person is there.
+    ///
+    /// - Returns: Whether a mix was asked for and is not made.
+    private func keepBypass(_ program: inout ProgramPlanner.Program, _ context: PlanningContext) -> Bool {
+        guard context.load.holdsBypass != nil, case .mix = program.mode, case .bypass(let source) = plan?.mode,
+            !context.absent.contains(source), program.sources.contains(where: { $0.id == source && $0.video })
+        else { return false }
+        program.mode = .bypass(source)
+        return true
     }
 
     private mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
@@ -309,7 +348,7 @@ extension TaskMachine {
         switch reason {
         case .requested: phase = .held(until: nil)
         case .hostLeft: phase = .held(until: host)
-        case .idle, .roomClosed, .noOutputs: phase = .waiting(after: reason)
+        case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
         }
         host = nil
         lastError = nil
@@ -334,8 +373,13 @@ extension ProgramPlan {
         let people = sources.count
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
-        case .slate: "plan \(revision): slate"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
+        case .slate: "plan \(revision): slate\(rate)"
         }
+    }
+
+    private var rate: String {
+        guard let degradation else { return "" }
+        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
     }
 }
