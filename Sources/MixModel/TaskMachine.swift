@@ -16,6 +16,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public private(set) var sourceFacts: SourceFacts?
     /// What went wrong with the relay last; cleared when it is back.
     public private(set) var lastError: String?
+    /// Why it does not run, while it waits for room on the machine.
+    public private(set) var refusal: AdmissionRefusal?
 
     /// Until when changes are held back; `nil` = the next change acts at once.
     private var quietUntil: Int64?
@@ -244,6 +246,7 @@ extension TaskMachine {
         host = nil
         failedLaunches = 0
         lastError = nil
+        refusal = nil
         let started = TimelineEntry(kind: .decision, message: "task starts", cause: cause.summary)
         // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
         return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
@@ -251,6 +254,7 @@ extension TaskMachine {
 
     /// The owner calls `roomChanged` when there is room. A refusal is told once; `lastError` has its newest figures.
     private mutating func refuse(_ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
+        self.refusal = refusal
         lastError = "\(refusal); the task starts by itself when there is room"
         guard !awaitsCapacity else { return [] }
         phase = .waiting(after: .noCapacity)
@@ -263,6 +267,7 @@ extension TaskMachine {
         guard awaitsCapacity else { return }
         phase = .waiting(after: nil)
         lastError = nil
+        refusal = nil
     }
 
     /// Connects to (or starts) the relay and gives it the plan in force.
@@ -289,7 +294,9 @@ extension TaskMachine {
         var program = ProgramPlanner.program(for: room, context: context, lastHost: host)
         if program.hostLeft { return end(.hostLeft, cause) }
         let isHeld = keepBypass(&program, context)
-        let degradation = context.load.degradation
+        var degradation = context.load.degradation
+        // A bypass is made of nothing that could be left out.
+        if case .bypass = program.mode { degradation = nil }
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []

@@ -18,10 +18,12 @@ func buildOrchestrator(
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
+    let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
         store: store, sockets: sockets, starter: starter, layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
-        defaultCanvas: configuration.roomCanvas)
+        defaultCanvas: configuration.roomCanvas,
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)))
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: ImageFetch(allowed: configuration.sources),
@@ -62,6 +64,9 @@ func buildOrchestrator(
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator"),
-        services: [registry, directory],
+        services: [
+            registry, directory,
+            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
+        ],
         logger: logger)
 }

@@ -32,7 +32,8 @@ public struct Admission: Hashable, Sendable {
         let needed = neededCores(program)
         guard needed > availableCores else { return nil }
         return AdmissionRefusal(
-            neededCores: needed, availableCores: max(0, availableCores), retryAfter: retryAfter)
+            neededCores: needed, availableCores: max(0, availableCores), bookedCores: bookedCores(program),
+            retryAfter: retryAfter)
     }
 }
 
@@ -40,12 +41,15 @@ public struct Admission: Hashable, Sendable {
 public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomStringConvertible {
     public var neededCores: Double
     public var availableCores: Double
+    /// What the program would use up, in cores: it is less than what it needs while it is a bypass.
+    public var bookedCores: Double
     /// In seconds.
     public var retryAfter: Int
 
-    public init(neededCores: Double, availableCores: Double, retryAfter: Int) {
+    public init(neededCores: Double, availableCores: Double, bookedCores: Double, retryAfter: Int) {
         self.neededCores = neededCores
         self.availableCores = availableCores
+        self.bookedCores = bookedCores
         self.retryAfter = retryAfter
     }
 

@@ -89,6 +89,7 @@ struct RoomSettingsReader: Sendable {
             policy.whenHostLeaves = leaving
         }
         if let seconds = try reader.integer("maxIdleSeconds", in: 0...86_400) { policy.maxIdleSeconds = seconds }
+        if let priority = try reader.integer("priority", in: 0...9) { policy.priority = priority }
         try reader.finish()
         return policy
     }

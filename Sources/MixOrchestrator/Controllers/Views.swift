@@ -41,6 +41,15 @@ struct TaskView: Encodable {
         var audioGapMs: Double?
     }
 
+    /// How a mix is made cheaper while the machine carries too much.
+    struct Thrift: Encodable {
+        /// 1…4.
+        var level: Int
+        /// Frames of the canvas made in a second.
+        var fps: Double
+        var reason: String
+    }
+
     var id: TaskID
     var room: RoomID
     var state: State
@@ -64,6 +73,19 @@ struct TaskView: Encodable {
     var relayProcess: Int32?
     /// In seconds.
     var programTime: Double?
+    /// 0…9.
+    var priority: Int
+    /// Absent while the program is whole.
+    var degradation: Thrift?
+}
+
+extension TaskView.Thrift {
+    init?(_ plan: ProgramPlan) {
+        guard let degradation = plan.degradation else { return nil }
+        self.init(
+            level: degradation.level, fps: Double(plan.scene.canvas.fps) / Double(degradation.frameDivisor),
+            reason: degradation.reason)
+    }
 }
 
 /// A room as the API shows it. URLs are redacted.
@@ -160,12 +182,14 @@ extension RoomOwner {
     }
 
     /// `nil` when the room never had a task.
-    var taskState: TaskView.State? { task.document.revision > 0 ? Self.state(of: task.document).0 : nil }
+    var taskState: TaskView.State? { hasTask ? Self.state(of: task.document).0 : nil }
+
+    private var hasTask: Bool { task.document.revision > 0 || task.document.awaitsCapacity }
 
     /// `nil` when the room never had a task.
     func taskView() -> TaskView? {
         let machine = task.document
-        guard machine.revision > 0 else { return nil }
+        guard hasTask else { return nil }
         let (state, endReason) = Self.state(of: machine)
         let plan = machine.plan
         var mixMode = 0
@@ -196,7 +220,8 @@ extension RoomOwner {
                     audioGapMs: $0.audioGapMs)
             },
             revision: machine.revision, appliedRevision: status?.revision, relayProcess: status?.processID,
-            programTime: status?.programTime.inSeconds)
+            programTime: status?.programTime.inSeconds, priority: room.document.settings.policy.priority,
+            degradation: plan.flatMap(TaskView.Thrift.init))
     }
 
     private func passthrough(_ plan: ProgramPlan?) -> TaskView.Passthrough {

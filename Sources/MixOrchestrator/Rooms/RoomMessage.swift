@@ -16,6 +16,8 @@ enum RoomMessage: Sendable {
     /// Something to be told in the timelines of the rooms that use a layout.
     case layoutNote(String, TimelineEntry)
     case relay(TaskOwner.Report)
+    /// The machine's load asks something else of the task, or lets it start; why, in words.
+    case loadChanged(String)
 }
 
 /// Where the answer to a message goes; answered exactly once.

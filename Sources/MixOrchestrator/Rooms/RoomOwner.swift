@@ -96,6 +96,9 @@ actor RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
+    /// The machine's load asks something else of the task, or lets it start.
+    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
+
     /// `nil` when the room was neither made nor told of.
     var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
 
@@ -175,6 +178,9 @@ actor RoomOwner {
         case .layoutNote(let name, let entry):
             guard task.document.isActive, services.layoutName(of: room.document) == name else { return }
             await transact { _, _ in [.record(entry)] }
+        case .loadChanged(let reason):
+            let now = MonotonicClock.now()
+            await replan(Cause(receivedAt: now, summary: reason), now: now)
         case .relay(let report):
             await handle(report)
         }
@@ -215,10 +221,12 @@ actor RoomOwner {
             await transact { room, task in task.deadlinePassed(token, room: room, context: context, now: now) }
         case .connected(let status):
             self.status = status
+            services.load.take(status, of: task.document.id)
             await transact { _, task in task.relayConnected(status, now: now) }
             await takeSources(status, now)
         case .status(let status):
             self.status = status
+            services.load.take(status, of: task.document.id)
             await takeSources(status, now)
         case .switched(let record):
             switches = (switches + [record]).suffix(Retention.switches)
@@ -252,6 +260,7 @@ actor RoomOwner {
         var context = services.context(for: room)
         context.absent = sourceFacts.absent
         context.pictureSizes = sourceFacts.pictureSizes
+        services.load.advise(&context, on: task.document, priority: room.settings.policy.priority)
         return context
     }
 
@@ -279,6 +288,7 @@ actor RoomOwner {
         var newRoom = room.document
         var newTask = task.document
         let actions = decide(&newRoom, &newTask)
+        services.load.settle(newTask, priority: newRoom.settings.policy.priority)
         var change = change(to: newRoom, newTask, event: event, actions: actions)
         if deletesRoom {
             change.room = room.version > 0 ? .delete(id: id.rawValue, expected: room.version) : nil
@@ -286,9 +296,13 @@ actor RoomOwner {
             change.room = .put(newRoom, expected: 0)
         }
         do {
-            guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
+            guard try await services.store.commit(change) == .committed else {
+                services.load.settle(task.document, priority: room.document.settings.policy.priority)
+                return .success(.duplicate)
+            }
         } catch {
             logger.error("not stored: \(error)")
+            services.load.settle(task.document, priority: room.document.settings.policy.priority)
             return .failure(OrchestratorError(error))
         }
         adopt(newRoom, newTask, change)
@@ -302,6 +316,7 @@ actor RoomOwner {
         var newRoom = room.document
         var newTask = task.document
         let actions = decide(&newRoom, &newTask)
+        services.load.settle(newTask, priority: newRoom.settings.policy.priority)
         let change = change(to: newRoom, newTask, event: nil, switches: switches, actions: actions)
         do {
             _ = try await services.store.commit(change)

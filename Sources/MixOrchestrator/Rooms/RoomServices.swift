@@ -16,6 +16,7 @@ struct RoomServices: Sendable {
     var defaultOutputs: [PlannedOutput]
     var defaultLayout: String
     var defaultCanvas: Canvas
+    var load = LoadLedger()
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 
