@@ -1,0 +1,98 @@
+import Foundation
+import Logging
+import MixModel
+import Testing
+
+@testable import MixOrchestrator
+
+/// Load as clients of the service see it.
+@Suite struct LoadFlowTests {
+    @Test func aTaskThatDoesNotFitWaitsAndStartsByItself() async throws {
+        try await withDirectory { directory in
+            // Nothing but the first task fits.
+            let settings = ["admission.cores": ["0.001"]]
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                try await bench.publish("alice", room: "one")
+                try await bench.plan { $0.room == "one" }
+                try await bench.publish("bob", room: "two")
+                let refused = try await bench.call(.get, "/v1/tasks/auto-two")
+                #expect(try refused.value("state") == "stopped")
+                #expect(try refused.value("endReason") == "noCapacity")
+                let error = try #require(try refused.value("lastError"))
+                #expect(error.contains("no capacity") && error.contains("are free"), "\(error)")
+                let timeline = try await bench.call(.get, "/v1/tasks/auto-two/timeline")
+                #expect(timeline.text.contains("task does not start: no capacity"))
+                #expect(bench.relays.started.count == 1)
+                // The event was taken as always.
+                #expect(try await bench.call(.get, "/v1/rooms/two").value("participants.0.user") == "bob")
+                // Room becomes free; nobody has to do anything.
+                #expect(try await bench.call(.delete, "/v1/rooms/one").status == 204)
+                try await bench.plan("the waiting task starts") { $0.room == "two" }
+                let started = try await bench.call(.get, "/v1/tasks/auto-two")
+                #expect(try started.value("lastError") == nil)
+            }
+        }
+    }
+
+    @Test func prioritiesAreReadAndShown() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                let made = try await bench.call(.put, "/v1/rooms/demo", #"{"policy":{"priority":8}}"#)
+                #expect(made.status == 201, "\(made.text)")
+                #expect(try made.value("policy.priority") == "8")
+                try await bench.publish("alice")
+                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("priority") == "8")
+                #expect(try await bench.call(.put, "/v1/rooms/other", "{}").value("policy.priority") == "5")
+                let wrong = try await bench.call(.put, "/v1/rooms/demo", #"{"policy":{"priority":10}}"#)
+                #expect(wrong.status == 400 || wrong.status == 422, "\(wrong.text)")
+                #expect(wrong.text.contains("policy.priority"))
+            }
+        }
+    }
+
+    @Test func aLevelGoesToTheRelayAndIsShown() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                try await bench.publish("alice")
+                try await bench.publish("bob")
+                try await bench.plan { $0.sources.count == 2 }
+                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("degradation") == nil)
+            }
+        }
+    }
+
+    @Test func settingsThatMakeNoSenseAreRefused() throws {
+        for (key, value, expected) in [
+            ("admission.cores", "-1", "0.0…4096.0"), ("admission.utilisation", "2", "0.1…1.0"),
+            ("overload.highestLevel", "5", "0…4"), ("admission.cores", "many", "a number"),
+        ] {
+            do {
+                _ = try testConfiguration("/tmp/x", [key: [value]])
+                Issue.record("\(key)=\(value) was taken")
+            } catch {
+                #expect("\(error)".contains(key) && "\(error)".contains(expected), "\(error)")
+            }
+        }
+        let load = try testConfiguration("/tmp/x", ["admission.cores": [""], "overload.highestLevel": [""]]).load
+        #expect(load == LoadSettings())
+    }
+
+    @Test func whatWasLearntSurvivesAndDamageDoesNotMatter() async throws {
+        try await withDirectory { directory in
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let file = CostFile(data: directory)
+            #expect(file.read(logger: logger) == CostModel())
+            var model = CostModel()
+            for _ in 0..<20 {
+                model.learn(
+                    CostMeasurement(workload: .mixOfTwo(on: .portrait), relayCores: 0.02, mixerCores: 0.9))
+            }
+            try file.write(model)
+            #expect(file.read(logger: logger) == model)
+            for damage in ["", "{", "{\"relay\":{},\"mixer\":{}}"] {
+                try Data(damage.utf8).write(to: URL(fileURLWithPath: file.path))
+                #expect(file.read(logger: logger) == CostModel())
+            }
+        }
+    }
+}
