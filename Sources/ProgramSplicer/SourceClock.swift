@@ -3,7 +3,8 @@ import MixModel
 /// Maps one source's timestamps to program time.
 ///
 /// `program = source + offset`, with one offset for audio and video. It is set by the first packet so that a packet
-/// is due when it arrives. Until the source is on air it follows the earliest arrival at once (a server that sends
+/// is due when it arrives; beside a host whose packets come before or after their time, so that it is as late as they
+/// are: what was recorded at the same moment is mixed at the same moment, and neither waits for the other. Until the source is on air it follows the earliest arrival at once (a server that sends
 /// its cached GOP in a burst would otherwise put the source seconds ahead); on air it only slews, at most
 /// `slewRate`, after the smallest lateness of a window, so that a publisher's drifting clock builds neither latency
 /// nor A/V skew. A timestamp jump, or a pause, maps anew.
@@ -31,6 +32,7 @@ public struct SourceClock: Sendable {
     private var movedAt: MediaTime?
     private var windowStart: MediaTime?
     private var windowMinimum: MediaTime?
+    private var lastMinimum: MediaTime?
     private var correction = MediaTime.zero
 
     public init() {}
@@ -42,22 +44,24 @@ public struct SourceClock: Sendable {
     ///   - arrival: program time at which it arrived.
     ///   - isOnAir: whether viewers see or hear the source, so that its timeline must not step for small reasons.
     ///   - isCopied: whether its timestamps are the program's own (bypass): only a jump of its own may make them step.
+    ///   - reference: the lateness that the earliest packets shall have: the host's `leastLateness`.
     /// - Returns: true if the source's timeline was mapped anew: what was mapped before does not fit what follows.
     public mutating func observe(
-        dts: MediaTime, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false
+        dts: MediaTime, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false, reference: MediaTime = .zero
     ) -> Bool {
         defer { last = (dts, arrival) }
+        let due = arrival - reference
         guard let offset, let last else {
-            remap(dts: dts, arrival: arrival)
+            remap(dts: dts, arrival: arrival, due: due)
             return false
         }
         let step = dts - last.dts
         let elapsed = arrival - last.arrival
-        let lateness = arrival - (dts + offset)
+        let lateness = due - (dts + offset)
         let isJump = step < -SourceClock.jumpBack || step > elapsed + SourceClock.jumpForward
         let isPause = !isCopied && elapsed > SourceClock.pause && lateness > SourceClock.pause / 2
         if isJump || isPause {
-            remap(dts: dts, arrival: arrival)
+            remap(dts: dts, arrival: arrival, due: due)
             return true
         }
         let isBurst = !isCopied && lateness < -SourceClock.burst && isNew(at: arrival)
@@ -69,8 +73,17 @@ public struct SourceClock: Sendable {
             // A step of this size is a burst; smaller ones are jitter.
             if lateness < -MediaTime.milliseconds(10) { movedAt = arrival }
         }
-        follow(lateness: isFixed ? lateness : max(lateness, .zero), arrival: arrival, isOnAir: isFixed)
+        follow(
+            lateness: isFixed ? lateness : max(lateness, .zero), reference: reference, arrival: arrival,
+            isOnAir: isFixed)
         return false
+    }
+
+    /// How late the earliest packets of the last seconds were; negative when they came before their time. `nil` before
+    /// the first packets.
+    public var leastLateness: MediaTime? {
+        guard let lastMinimum else { return windowMinimum }
+        return min(lastMinimum, windowMinimum ?? lastMinimum)
     }
 
     /// `time` of the source's timeline in program time; as it is before the first packet.
@@ -89,28 +102,34 @@ public struct SourceClock: Sendable {
     public mutating func shift(by amount: MediaTime) {
         guard let offset else { return }
         self.offset = offset + amount
+        lastMinimum = lastMinimum.map { $0 - amount }
+        windowMinimum = windowMinimum.map { $0 - amount }
     }
 
-    private mutating func remap(dts: MediaTime, arrival: MediaTime) {
-        offset = arrival - dts
+    private mutating func remap(dts: MediaTime, arrival: MediaTime, due: MediaTime) {
+        offset = due - dts
         movedAt = arrival
         windowStart = arrival
         windowMinimum = nil
+        lastMinimum = nil
         correction = .zero
     }
 
-    /// Takes the smallest lateness of each window as what has to be corrected.
-    private mutating func follow(lateness: MediaTime, arrival: MediaTime, isOnAir: Bool) {
-        windowMinimum = min(windowMinimum ?? lateness, lateness)
+    /// Takes the smallest lateness of each window as what has to be corrected. `lateness` is beyond the reference.
+    private mutating func follow(lateness: MediaTime, reference: MediaTime, arrival: MediaTime, isOnAir: Bool) {
+        windowMinimum = min(windowMinimum ?? lateness + reference, lateness + reference)
         guard let start = windowStart, let minimum = windowMinimum, arrival - start >= SourceClock.window else {
             return
         }
         windowStart = arrival
         windowMinimum = nil
+        lastMinimum = minimum
+        let excess = minimum - reference
         if isOnAir {
-            correction = minimum.magnitude > .milliseconds(1) ? minimum : .zero
+            correction = excess.magnitude > .milliseconds(1) ? excess : .zero
         } else if let offset {
-            self.offset = offset + minimum
+            self.offset = offset + excess
+            lastMinimum = reference
         }
     }
 

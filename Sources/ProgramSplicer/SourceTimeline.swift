@@ -31,9 +31,11 @@ public struct SourceTimeline: Sendable {
 
     public init() {}
 
-    /// Takes what the reader found. `arrival` is program time; `isOnAir` and `isCopied` as in `SourceClock.observe`.
+    /// Takes what the reader found. `arrival` is program time; `isOnAir`, `isCopied` and `reference` as in
+    /// `SourceClock.observe`.
     public mutating func accept(
-        _ item: FLVReader.Item, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false
+        _ item: FLVReader.Item, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false,
+        reference: MediaTime = .zero
     ) -> [Event] {
         switch item {
         case .metadata:
@@ -43,7 +45,7 @@ public struct SourceTimeline: Sendable {
             return [.configuration(configuration)]
         case .frame(let frame):
             guard (frame.track == .video ? video : audio) != nil else { return [] }
-            return accept(frame, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied)
+            return accept(frame, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied, reference: reference)
         }
     }
 
@@ -105,11 +107,13 @@ public struct SourceTimeline: Sendable {
     }
 
     private mutating func accept(
-        _ frame: EncodedFrame, arrival: MediaTime, isOnAir: Bool, isCopied: Bool
+        _ frame: EncodedFrame, arrival: MediaTime, isOnAir: Bool, isCopied: Bool, reference: MediaTime
     ) -> [Event] {
         var frame = frame
         var events: [Event] = []
-        if clock.observe(dts: frame.dts, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied) {
+        let isNewTimeline = clock.observe(
+            dts: frame.dts, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied, reference: reference)
+        if isNewTimeline {
             gop.removeAll()
             decodingTimes = []
             samples = samples.map {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.serialized) struct LeakTests {
     /// After a hundred joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer
-    /// is left, and its memory has not grown by more than a few MB. Every mixer ended by itself when told to, and neither
+    /// is left but the one that waits for the next join, and its memory has not grown by more than a few MB. Every mixer ended by itself when told to, and neither
     /// the relay nor any mixer leaves a GStreamer object.
     @Test(.timeLimit(.minutes(10))) func aHundredJoinsAndLeavesLeaveNothingBehind() async throws {
         try await Stage.run(environment: LeakTracer.environment) { stage in
@@ -31,7 +31,7 @@ import Testing
             let pids = log.matches(of: #/mixer \d+ started, pid (\d+)/#).compactMap { Int32($0.output.1) }
             let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
             #expect(pids.count >= 100)
-            #expect(ends == Array(repeating: "exit code 0", count: pids.count), "\(Set(ends))")
+            #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
             // A relay that pulls and pushes RTMP never starts GStreamer: then there is no report of it.
@@ -82,9 +82,9 @@ import Testing
         var description: String { "\(threads) threads, \(descriptors) descriptors, \(resident) kB" }
     }
 
-    /// What the relay holds once its last mixer has ended.
+    /// What the relay holds once its last mixer has ended and the next one waits.
     private func settled(_ relay: Int32) async throws -> Use {
-        try await waitUntil("every mixer has ended", within: 15) { ProcessTable.descendants(of: relay).isEmpty }
+        try await waitUntil("one mixer is left", within: 15) { ProcessTable.descendants(of: relay).count == 1 }
         // Threads of pools end some time after their work.
         try await Task.sleep(for: .seconds(6))
         return Use(

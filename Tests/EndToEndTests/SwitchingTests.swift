@@ -49,11 +49,10 @@ import Testing
             print("event to mix on air in ms: \(latencies)")
             print("guest's keyframe to mix at the viewer in ms: \(waits)")
             #expect(latencies.count == 10 && waits.count == 10)
-            // A mixer is started with the event: whoever can be decoded at once is on air within 300 ms of it, everybody
-            // else within 250 ms of the first keyframe. The machine may be slow to start one process in ten: it carries
-            // two encoders, a media server and this viewer, too.
+            // Whoever can be decoded at once is on air within 300 ms of the event, everybody else within 250 ms of the
+            // first keyframe.
             let late = zip(latencies, waits).filter { $0 > 300 && $1 > 250 }
-            #expect(late.count <= 1 && late.allSatisfy { $0.0 <= 500 }, "\(latencies) \(waits)")
+            #expect(late.isEmpty, "\(latencies) \(waits)")
         }
     }
 
@@ -74,7 +73,7 @@ import Testing
             print("event to mix on air in ms: \(latencies)")
             #expect(latencies.count == 5)
             // The pull begins with the event, so connecting to the media server is in it.
-            #expect(latencies[latencies.count / 2] <= 300, "\(latencies)")
+            #expect(latencies.allSatisfy { $0 <= 300 }, "\(latencies)")
         }
     }
 
@@ -97,11 +96,7 @@ import Testing
                 try await stage.waitForOnAir("bypass")
                 try await Task.sleep(for: .milliseconds(2300))
             }
-            // A frame of the mix waits for both: with unequal rates that can be one interval of the canvas more, by where
-            // the two publishers' grids happen to lie.
-            var limits = ProbeLimits()
-            limits.mixDelayMs += 50
-            let report = try await stage.judge(viewer, expectedSwitches: 6, limits: limits)
+            let report = try await stage.judge(viewer, expectedSwitches: 6)
             #expect(report.isWithinLimits, "\(report.table)")
         }
     }

@@ -26,6 +26,26 @@ import Testing
         #expect(clock.isSettled(at: .seconds(101)))
     }
 
+    @Test("beside a host who comes before or after their time, others do so too", arguments: [-0.06, -0.02, 0.04])
+    func reference(hostLateness: Double) {
+        var host = SourceClock()
+        var guest = SourceClock()
+        // On air from its first packet, which came too late or too early: it only slews from then on.
+        _ = run(&host, seconds: 4, isOnAir: true) { $0 == 0 ? -hostLateness : 0 }
+        for index in 200..<400 {
+            let media = Double(index) * 0.02
+            let arrival = MediaTime.seconds(100 + media)
+            _ = host.observe(dts: .seconds(media), arrival: arrival, isOnAir: true)
+            _ = guest.observe(
+                dts: .seconds(media - 3), arrival: arrival, isOnAir: index > 210,
+                reference: host.leastLateness ?? .zero)
+        }
+        let apart = host.map(.seconds(8)) - guest.map(.seconds(5))
+        // The host slews, and what is known of it is up to a window old.
+        #expect(apart.magnitude < .milliseconds(5), "\(apart)")
+        #expect((host.map(.seconds(8)) - .seconds(108)).magnitude > .milliseconds(15))
+    }
+
     @Test("a burst of a cached GOP does not put the source ahead")
     func burst() {
         var clock = SourceClock()

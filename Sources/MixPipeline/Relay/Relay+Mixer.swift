@@ -7,6 +7,8 @@ extension Relay {
     private static let healthyAfter = MediaTime.seconds(30)
     /// A mixer that has not taken this much from its socket hangs.
     private static let hangLimit = 24 << 20
+    /// How long a spare mixer waits after a mix: whoever joins again is on air some 100 ms sooner.
+    private static let spareTime = MediaTime.seconds(60)
 
     /// Brings mixer, target and scene in line with the plan and with what is possible now.
     func reconsider() {
@@ -19,7 +21,7 @@ extension Relay {
             isMixerFailing: isMixerFailing)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision.mixer, scene: scene, now: now)
-        if let mixer, mixer.isRunning {
+        if let mixer {
             divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
             let shown = opening(of: scene) ?? scene
             // Before the scene: it finds everybody decoding, and waits for their pictures.
@@ -32,12 +34,14 @@ extension Relay {
         switch decision.aim {
         case .wait: break
         case .source(let source):
+            if splicer.onAir?.isMixer ?? false { spareUntil = now + Relay.spareTime }
             perform(splicer.setTarget(.source(source), now: now))
             if splicer.onAir == nil { begin(with: source, now: now) }
         case .mixer:
-            if let mixer, mixer.isRunning { perform(splicer.setTarget(mixer.feed, now: now)) }
+            if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
         }
         retireMixers(need: decision.mixer, now: now)
+        keepSpare(isWanted: decision.mixer == .warm || now < spareUntil, now: now)
         ticker.setPace(isCalm(now: now) ? .calm : .quick)
     }
 
@@ -76,30 +80,41 @@ extension Relay {
     }
 
     private func provideMixer(_ need: ProgramDirector.MixerNeed, scene: Scene, now: MediaTime) {
-        guard need > .none else { return }
+        guard need == .running else { return }
         if let mixer, !mixer.fits(scene.canvas), outgoingMixer == nil {
             outgoingMixer = mixer
             self.mixer = nil
         }
-        if mixer == nil, now >= mixerRetryAt { launchMixer(now: now) }
-        if need == .running, let mixer, !mixer.isRunning {
-            logger.debug("mixer \(mixer.generation) is told to run at \(now)")
-            self.mixer?.start(setup(scene: scene, now: now))
-            splicer.setInterval(.units(1, rate: scene.canvas.fps), of: mixer.feed)
+        guard mixer == nil, now >= mixerRetryAt, let next = spareMixer ?? launchMixer(now: now) else { return }
+        spareMixer = nil
+        logger.debug("mixer \(next.generation) is told to run at \(now)")
+        mixer = next
+        mixer?.start(setup(scene: scene, now: now))
+        splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
+    }
+
+    /// Has a mixer's process wait while one is likely to be wanted soon.
+    private func keepSpare(isWanted: Bool, now: MediaTime) {
+        if isWanted, spareMixer == nil, mixerFailures == 0 { spareMixer = launchMixer(now: now) }
+        if !isWanted, let spare = spareMixer {
+            spare.process.stop()
+            spareMixer = nil
         }
     }
 
-    private func launchMixer(now: MediaTime) {
+    /// `nil` when its process cannot be started.
+    private func launchMixer(now: MediaTime) -> MixerSlot? {
         mixerGeneration += 1
         let generation = mixerGeneration
         do {
             let process = try MixerProcess(
                 executable: configuration.worker, label: "mixer.\(generation)",
                 onEvent: { [inbox] event in inbox.yield(.mixer(generation: generation, event)) })
-            mixer = MixerSlot(generation: generation, process: process)
             logger.info("mixer \(generation) started, pid \(process.processID)")
+            return MixerSlot(generation: generation, process: process)
         } catch {
             mixerFailed("cannot be started: \(error)", now: now)
+            return nil
         }
     }
 
@@ -174,7 +189,8 @@ extension Relay {
     }
 
     func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
-        guard let slot = [mixer, outgoingMixer].compactMap({ $0 }).first(where: { $0.generation == generation })
+        let slots = [mixer, outgoingMixer, spareMixer].compactMap(\.self)
+        guard let slot = slots.first(where: { $0.generation == generation })
         else {
             if case .exited(let status) = event { logger.info("mixer \(generation) has ended, \(status)") }
             return
@@ -199,11 +215,13 @@ extension Relay {
         case .report(.failed(let reason)):
             // It ends now; its end is what is told, once and with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
         case .exited(let status):
             perform(splicer.remove(slot.feed, now: now))
             if outgoingMixer?.generation == generation {
                 outgoingMixer = nil
             } else {
+                if mixer?.generation == generation { mixer = nil } else { spareMixer = nil }
                 mixerFailed(slot.failure ?? "ended unasked, \(status)", now: now)
             }
             reconsider()
@@ -213,7 +231,6 @@ extension Relay {
     /// The first replacement comes at once, the next after 0.5, 1, 2, 4, 8, 16, 30 s. The same reason is told once until
     /// a mixer is healthy: a missing encoder must not fill log and timeline.
     private func mixerFailed(_ reason: String, now: MediaTime) {
-        mixer = nil
         mixerFailures += 1
         let wait = mixerFailures == 1 ? 0 : min(0.5 * Double(1 << min(mixerFailures - 2, 6)), 30)
         mixerRetryAt = now + .seconds(wait)

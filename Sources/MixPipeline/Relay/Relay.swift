@@ -50,6 +50,10 @@ public actor Relay {
     var mixer: MixerSlot?
     /// A mixer that goes off air when the next one takes over.
     var outgoingMixer: MixerSlot?
+    /// A mixer's process that has nothing to do yet, so that the next mix does not wait for its start.
+    var spareMixer: MixerSlot?
+    /// Until then there is a spare, although nothing is mixed.
+    var spareUntil = MediaTime.zero
     var mixerGeneration = 0
     var mixerFailures = 0
     var mixerRetryAt = MediaTime.zero
@@ -138,11 +142,13 @@ public actor Relay {
             if sources[id]?.status(now: now).state == .failed { mixer?.remove(id) }
         }
         let feed = Feed.source(id)
+        let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
+        let reference = host?.timeline.clock.leastLateness ?? .zero
         for item in items {
             let isCopied = splicer.onAir == feed
             let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
             let events = sources[id]?.timeline.accept(
-                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied)
+                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
             for event in events ?? [] {
                 switch event {
                 case .configuration(let configuration):
@@ -229,7 +235,9 @@ public actor Relay {
     private func endAll() {
         logger.info("the program ends")
         for id in sources.keys { disconnect(id) }
-        for slot in [mixer, outgoingMixer].compactMap({ $0 }) { endings.append { await slot.process.end() } }
+        for slot in [mixer, outgoingMixer, spareMixer].compactMap({ $0 }) {
+            endings.append { await slot.process.end() }
+        }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
     }
