@@ -50,15 +50,51 @@ import Testing
         }
     }
 
+    /// A mixer whose frames are late gets fewer to make; the task, its timeline and its relay tell.
     @Test func aLevelGoesToTheRelayAndIsShown() async throws {
         try await withDirectory { directory in
-            try await withOrchestrator(directory: directory) { bench in
+            let settings = ["overload.highestLevel": ["1"]]
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
                 try await bench.publish("alice")
                 try await bench.publish("bob")
-                try await bench.plan { $0.sources.count == 2 }
-                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("degradation") == nil)
+                let before = try await bench.plan { $0.sources.count == 2 }
+                let relay = try #require(bench.relays.started.last)
+                var rounds = 0
+                let plan = try await eventually("a level") { () -> ProgramPlan? in
+                    rounds += 1
+                    // A report now and then, not at every look.
+                    if rounds % 100 == 0 { relay.report(.status(Self.struggling(before, rounds / 100))) }
+                    return relay.plan.flatMap { $0.degradation == nil ? nil : $0 }
+                }
+                #expect(plan.degradation?.level == 1 && plan.degradation?.frameDivisor == 2)
+                #expect(plan.mode == before.mode && plan.sources == before.sources && plan.scene == before.scene)
+                let task = try await bench.call(.get, "/v1/tasks/auto-demo")
+                #expect(try task.value("degradation.level") == "1")
+                #expect(try task.value("degradation.fps") == "10")
+                #expect(try task.value("degradation.reason")?.contains("frames are late") == true)
+                #expect(try task.value("state") == "running")
+                let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
+                #expect(timeline.text.contains("each 2 frames one is made (level 1)"))
+                #expect(timeline.text.contains("load: ") && timeline.text.contains("of the mixed frames are late"))
             }
         }
+    }
+
+    /// Half of the frames are late, second after second.
+    private static func struggling(_ plan: ProgramPlan, _ second: Int) -> RelayStatus {
+        var pace = FramePace()
+        for frame in 0..<second * 20 {
+            let pts = MediaTime.milliseconds(10_000 + frame * 50)
+            pace.take(
+                pts: pts, now: pts + .milliseconds(frame % 2 == 0 ? 50 : 900), origin: .zero,
+                interval: .milliseconds(50))
+        }
+        return RelayStatus(
+            task: plan.task, processID: 90_000_000, revision: plan.revision, onAir: .mix, bypassSource: nil,
+            scene: plan.scene, sources: [], outputs: [], programTime: .seconds(Double(second + 10)),
+            load: RelayLoad(
+                relaySeconds: Double(second) * 0.01,
+                mixer: MixerLoad(processID: 7, cpuSeconds: Double(second) * 0.3, frameDivisor: 1, pace: pace)))
     }
 
     @Test func settingsThatMakeNoSenseAreRefused() throws {
