@@ -48,7 +48,8 @@ extension RealTime {
                 let mix = try #require(workload.mix)
                 print(
                     String(
-                        format: "%@ composed %.2f decoded %.2f scaled %.2f sounds %d: %.4f cores, prior %.4f, learnt %.4f",
+                        format:
+                            "%@ composed %.2f decoded %.2f scaled %.2f sounds %d: %.4f cores, prior %.4f, learnt %.4f",
                         isUnseen ? "unseen" : "seen  ", mix.composed, mix.decoded, mix.scaled, mix.sounds, cores,
                         first, guess))
                 if isUnseen {
@@ -90,8 +91,11 @@ extension RealTime {
                 sources: ids.map { PlannedSource(id: $0, url: "") }, outputs: 1,
                 pictures: Dictionary(
                     ids.map {
-                        ($0, Workload.Pictures(
-                            width: measured.size.width, height: measured.size.height, rate: Double(measured.rate)))
+                        (
+                            $0,
+                            Workload.Pictures(
+                                width: measured.size.width, height: measured.size.height, rate: Double(measured.rate))
+                        )
                     }, uniquingKeysWith: { first, _ in first }), frameDivisor: measured.divisor)
             // A machine that is busy with something else leaves frames out.
             let made = Double(frames) / 5 / (Double(measured.canvas.fps) / Double(measured.divisor))

@@ -11,7 +11,9 @@ struct MachineReading: Hashable, Sendable {
 
     /// - Parameter root: Where `/proc` and `/sys` are; for tests.
     /// - Returns: `nil` when nothing can be read, as on a system without `/proc`.
-    static func now(root: String = "", processors: Int = ProcessInfo.processInfo.activeProcessorCount) -> MachineReading? {
+    static func now(root: String = "", processors: Int = ProcessInfo.processInfo.activeProcessorCount)
+        -> MachineReading?
+    {
         func text(_ path: String) -> String? {
             FileManager.default.contents(atPath: root + path).map { String(decoding: $0, as: UTF8.self) }
         }
@@ -62,7 +64,8 @@ struct MachineReading: Hashable, Sendable {
     /// `QUOTA PERIOD` in µs as cores; `nil` for `max`.
     static func quota(_ cpuMax: String) -> Double? {
         let words = cpuMax.split { $0 == " " || $0 == "\n" }
-        guard words.count == 2, let quota = Double(words[0]), let period = Double(words[1]), quota > 0, period > 0 else {
+        guard words.count == 2, let quota = Double(words[0]), let period = Double(words[1]), quota > 0, period > 0
+        else {
             return nil
         }
         return quota / period

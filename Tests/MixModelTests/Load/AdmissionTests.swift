@@ -19,7 +19,8 @@ import Testing
         #expect(bench.task.awaitsCapacity && !bench.task.isActive)
         #expect(bench.task.plan == nil && bench.task.revision == 0)
         let error = try #require(bench.task.lastError)
-        #expect(error.contains("needs 0.") && error.contains("0.05 are free") && error.contains("by itself"), "\(error)")
+        #expect(
+            error.contains("needs 0.") && error.contains("0.05 are free") && error.contains("by itself"), "\(error)")
         guard case .record(let entry)? = actions.first, actions.count == 1 else {
             Issue.record("expected one entry: \(actions)")
             return
@@ -111,9 +112,10 @@ import Testing
         let entries = bench.settingsChanged().compactMap { action -> TimelineEntry? in
             if case .record(let entry) = action { entry } else { nil }
         }
-        #expect(entries.map(\.message) == [
-            "plan 3: mix of 2, host alice/camera, 2 panes, each 2 frames one is made (level 1)"
-        ])
+        #expect(
+            entries.map(\.message) == [
+                "plan 3: mix of 2, host alice/camera, 2 panes, each 2 frames one is made (level 1)"
+            ])
     }
 
     @Test func nobodyIsMixedInWhileABypassIsHeld() throws {

@@ -38,7 +38,8 @@ import Testing
             // Somebody comes or goes every six seconds.
             let workload = second / 6 % 2 == 0 ? Self.bypass : Self.mix
             let mixer: Int32? = second / 6 % 2 == 0 ? nil : 5
-            #expect(meter.take(Self.load(second, mixer: mixer), workload: workload, at: .seconds(Double(second))) == nil)
+            #expect(
+                meter.take(Self.load(second, mixer: mixer), workload: workload, at: .seconds(Double(second))) == nil)
         }
     }
 

@@ -48,8 +48,9 @@ import Testing
         }
         let mean = after.reduce(0, +) / Double(after.count)
         let first = before.reduce(0, +) / Double(before.count)
-        print("cost of unseen mixes: mean error \(percent(first)) before, \(percent(mean)) after, "
-            + "worst \(percent(after.max() ?? 0))")
+        print(
+            "cost of unseen mixes: mean error \(percent(first)) before, \(percent(mean)) after, "
+                + "worst \(percent(after.max() ?? 0))")
         #expect(mean < 0.06, "seed \(seed)")
         #expect(after.max() ?? 1 < 0.30, "seed \(seed)")
     }
@@ -100,7 +101,8 @@ import Testing
                 estimator.learn(features, measured: machine.cores(features))
             }
             let unseen = Self.features(&random)
-            #expect(abs(estimator.predict(unseen) - machine.cores(unseen)) < machine.cores(unseen) * 0.15, "seed \(seed)")
+            #expect(
+                abs(estimator.predict(unseen) - machine.cores(unseen)) < machine.cores(unseen) * 0.15, "seed \(seed)")
         }
     }
 

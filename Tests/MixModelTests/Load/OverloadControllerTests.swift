@@ -109,7 +109,8 @@ import Testing
         var controller = OverloadController()
         let programs = [Self.program("a", cost: 0.05), Self.program("b", cost: 0.9, isMixing: false)]
         for second in 0..<60 {
-            #expect(controller.take(Sample(time: Int64(second) * 1_000_000_000, utilisation: 1), programs: programs) == nil)
+            #expect(
+                controller.take(Sample(time: Int64(second) * 1_000_000_000, utilisation: 1), programs: programs) == nil)
         }
         // Unless mixers suffer.
         var late = false
