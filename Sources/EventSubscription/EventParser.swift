@@ -67,7 +67,7 @@ public struct EventParser: Sendable {
 
     private static let types = [
         "stream.published", "stream.updated", "stream.unpublished", "participant.joined", "participant.left",
-        "room.opened", "room.closed",
+        "room.opened", "room.closed", "room.snapshot",
     ]
 
     private func kind(
@@ -75,14 +75,7 @@ public struct EventParser: Sendable {
     ) throws(InputError) -> RoomEvent.Kind {
         switch type {
         case "stream.published":
-            let user = try Self.user(&data)
-            let stream = try data.choice("stream", of: StreamKind.self) ?? .camera
-            let audio = try data.boolean("audio") ?? true
-            let video = try data.boolean("video") ?? true
-            let role = try data.choice("role", of: Role.self)
-            let url = try url(&data, room: room, user: user, stream: stream)
-            return .streamPublished(
-                Publication(user: user, stream: stream, url: url, audio: audio, video: video, role: role))
+            return .streamPublished(try publication(&data, room: room))
         case "stream.updated":
             return .streamUpdated(
                 StreamUpdate(
@@ -108,12 +101,25 @@ public struct EventParser: Sendable {
         case "room.closed":
             _ = data.value("reason")
             return .roomClosed
+        case "room.snapshot":
+            return .roomSnapshot(try snapshot(&data, room: room))
         default:
             throw InputError(
                 .unknownEventType, field: typeField, found: JSONValue.string(type).summary,
                 expected: "one of " + Self.types.joined(separator: ", ")
                     + Suggestion.phrase(for: type, among: Self.types))
         }
+    }
+
+    /// The fields of a stream that is published.
+    func publication(_ data: inout FieldReader, room: RoomID) throws(InputError) -> Publication {
+        let user = try Self.user(&data)
+        let stream = try data.choice("stream", of: StreamKind.self) ?? .camera
+        let audio = try data.boolean("audio") ?? true
+        let video = try data.boolean("video") ?? true
+        let role = try data.choice("role", of: Role.self)
+        let url = try url(&data, room: room, user: user, stream: stream)
+        return Publication(user: user, stream: stream, url: url, audio: audio, video: video, role: role)
     }
 
     private func url(
@@ -136,7 +142,7 @@ public struct EventParser: Sendable {
         ).text
     }
 
-    private static func user(_ data: inout FieldReader) throws(InputError) -> UserID {
+    static func user(_ data: inout FieldReader) throws(InputError) -> UserID {
         UserID(
             try identifier(
                 data.requiredString("user", expected: "the participant's id"), field: data.path(of: "user")))
@@ -158,7 +164,7 @@ public struct EventParser: Sendable {
         return text
     }
 
-    private static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
+    static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
         let expected = "a whole number, as a number or as decimal digits in a string"
         guard let value = reader.value("sequence") else { return nil }
         let number: UInt64? =
@@ -171,7 +177,7 @@ public struct EventParser: Sendable {
         return number
     }
 
-    private static func time(_ reader: inout FieldReader) throws(InputError) -> Double? {
+    static func time(_ reader: inout FieldReader) throws(InputError) -> Double? {
         let expected = "a time as in RFC 3339: 2026-01-31T12:00:00.5Z"
         guard let text = try reader.string("time", expected: expected) else { return nil }
         for fraction in [true, false] {

@@ -16,6 +16,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var causedAt: Int64
     /// The event in words, for the timeline: `stream.published bob/camera`.
     public var cause: String
+    /// For the timeline: every cause that is in this plan.
+    public var causes: [CauseID]?
     /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
     public var degradation: Degradation?
 
@@ -31,7 +33,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
 
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
-        outputs: [PlannedOutput], causedAt: Int64, cause: String, degradation: Degradation? = nil
+        outputs: [PlannedOutput], causedAt: Int64, cause: String, causes: [CauseID]? = nil,
+        degradation: Degradation? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -42,6 +45,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.outputs = outputs
         self.causedAt = causedAt
         self.cause = cause
+        self.causes = causes
         self.degradation = degradation
     }
 }
@@ -79,4 +83,21 @@ public struct PlannedOutput: Hashable, Codable, Sendable {
 /// What viewers get right now.
 public enum OnAir: String, Hashable, Codable, Sendable {
     case bypass, mix, slate
+}
+
+extension ProgramPlan {
+    /// For timelines and logs; holds no URL.
+    public var summary: String {
+        let people = sources.count
+        return switch mode {
+        case .bypass(let source): "plan \(revision): bypass \(source)"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
+        case .slate: "plan \(revision): slate\(rate)"
+        }
+    }
+
+    private var rate: String {
+        guard let degradation else { return "" }
+        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
+    }
 }

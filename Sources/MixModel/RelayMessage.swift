@@ -140,6 +140,8 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
     public var to: OnAir
     public var source: SourceID?
     public var cause: String
+    /// `ProgramPlan.causes`.
+    public var causes: [CauseID]?
     /// From the event (`ProgramPlan.causedAt`) to the first frame of the new kind on air, in milliseconds.
     public var latencyMs: Double
     /// The same from the moment when the first keyframe of everybody in the plan was there, if that was later.
@@ -152,14 +154,15 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
     public var wallClock: Double
 
     public init(
-        at: MediaTime, from: OnAir?, to: OnAir, source: SourceID?, cause: String, latencyMs: Double,
-        afterKeyframeMs: Double? = nil, videoGapMs: Double, audioGapMs: Double?, wallClock: Double
+        at: MediaTime, from: OnAir?, to: OnAir, source: SourceID?, cause: String, causes: [CauseID]? = nil,
+        latencyMs: Double, afterKeyframeMs: Double? = nil, videoGapMs: Double, audioGapMs: Double?, wallClock: Double
     ) {
         self.at = at
         self.from = from
         self.to = to
         self.source = source
         self.cause = cause
+        self.causes = causes
         self.latencyMs = latencyMs
         self.afterKeyframeMs = afterKeyframeMs
         self.videoGapMs = videoGapMs

@@ -2,6 +2,9 @@
 public struct Room: Hashable, Codable, Sendable {
     public let id: RoomID
     public var settings: RoomSettings
+    /// Names these settings: another number for every change of them, also over a deletion of the room. `nil` until the
+    /// first.
+    public var settingsVersion: Int64?
     /// False after `room.closed` until something happens in the room again.
     public internal(set) var isOpen: Bool
     /// Ordered by `joinOrder`.
@@ -10,8 +13,8 @@ public struct Room: Hashable, Codable, Sendable {
     var nextJoinOrder: Int
     /// The next stream's `publishOrder`.
     var nextPublishOrder: Int
-    /// What the newest event was, by subject (`user/stream`, `@user` or empty for the room itself). Marks outlive what
-    /// they are about, so that an old `published` that arrives after its `unpublished` is known to be stale.
+    /// What the newest event was, by subject (`user/stream`, `@user`, `*` for snapshots or empty for the room itself).
+    /// Marks outlive what they are about, so that an old `published` that arrives after its `unpublished` is known to be stale.
     var marks: [String: EventMark]
 
     /// The next mark's `touched`.
@@ -82,7 +85,11 @@ struct EventMark: Hashable, Codable, Sendable {
     /// events that carry neither are taken as they come.
     func isNewerThan(_ event: RoomEvent) -> Bool {
         if source == event.source, let sequence, let other = event.sequence { return other <= sequence }
-        if let time, let other = event.time { return other < time }
-        return false
+        return isLaterThan(event)
+    }
+
+    /// For events about something else, whose sequences count something else: times alone decide.
+    func isLaterThan(_ event: RoomEvent) -> Bool {
+        if let time, let other = event.time { other < time } else { false }
     }
 }

@@ -26,6 +26,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         case participantLeft(user: UserID)
         case roomOpened
         case roomClosed
+        case roomSnapshot(RoomSnapshot)
     }
 
     public init(
@@ -51,6 +52,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         case .participantLeft: "participant.left"
         case .roomOpened: "room.opened"
         case .roomClosed: "room.closed"
+        case .roomSnapshot: "room.snapshot"
         }
     }
 
@@ -62,6 +64,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         case .streamUnpublished(let user, let stream, _): "\(type) \(user)/\(stream.rawValue)"
         case .participantJoined(let user, _, _), .participantLeft(let user): "\(type) \(user)"
         case .roomOpened, .roomClosed: type
+        case .roomSnapshot(let snapshot): "\(type) of \(snapshot.streams.count) streams"
         }
     }
 }

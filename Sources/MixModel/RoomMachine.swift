@@ -13,12 +13,11 @@ public enum RoomMachine {
     /// Applies one event to `room`. An event of another room is a programming error and changes nothing.
     public static func apply(_ event: RoomEvent, to room: inout Room) -> Outcome {
         guard event.room == room.id else { return .unchanged }
-        let subject = subject(of: event.kind)
-        if let mark = room.marks[subject], mark.isNewerThan(event) { return .stale }
+        guard !room.knowsNewer(than: event) else { return .stale }
         let before = room
         if event.kind != .roomClosed { room.isOpen = true }
         perform(event, on: &room)
-        room.mark(subject, by: event)
+        room.mark(subject(of: event.kind), by: event)
         return room.hasSameContent(as: before) ? .unchanged : .changed
     }
 
@@ -28,7 +27,8 @@ public enum RoomMachine {
         case .streamUpdated(let update): SourceID(user: update.user, stream: update.stream).rawValue
         case .streamUnpublished(let user, let stream, _): SourceID(user: user, stream: stream).rawValue
         case .participantJoined(let user, _, _), .participantLeft(let user): "@\(user)"
-        case .roomOpened, .roomClosed: ""
+        case .roomOpened, .roomClosed: Room.roomSubject
+        case .roomSnapshot: Room.snapshotSubject
         }
     }
 
@@ -54,19 +54,21 @@ public enum RoomMachine {
             for participant in room.participants { room.markStreams(of: participant.user, leftBy: event) }
             room.participants = []
             room.isOpen = false
+        case .roomSnapshot(let snapshot):
+            room.reconcile(with: snapshot, of: event)
         }
     }
 }
 
 extension Room {
-    fileprivate mutating func indexOfParticipant(addingIfAbsent user: UserID) -> Int {
+    mutating func indexOfParticipant(addingIfAbsent user: UserID) -> Int {
         if let index = participants.firstIndex(where: { $0.user == user }) { return index }
         participants.append(Participant(user: user, joinOrder: nextJoinOrder, joinedExplicitly: false))
         nextJoinOrder += 1
         return participants.count - 1
     }
 
-    fileprivate mutating func publish(_ publication: Publication) {
+    mutating func publish(_ publication: Publication) {
         let index = indexOfParticipant(addingIfAbsent: publication.user)
         if let role = publication.role { participants[index].role = role }
         var stream = LiveStream(
@@ -91,7 +93,7 @@ extension Room {
         if let video = update.video, update.stream != .audio { participants[index].streams[stream].video = video }
     }
 
-    fileprivate mutating func unpublish(user: UserID, stream: StreamKind) {
+    mutating func unpublish(user: UserID, stream: StreamKind) {
         guard let index = participants.firstIndex(where: { $0.user == user }) else { return }
         participants[index].streams.removeAll { $0.kind == stream }
         if participants[index].streams.isEmpty, !participants[index].joinedExplicitly { participants.remove(at: index) }
@@ -109,11 +111,14 @@ extension Room {
         }
     }
 
-    fileprivate mutating func mark(_ subject: String, by event: RoomEvent) {
+    mutating func mark(_ subject: String, by event: RoomEvent) {
         // An event without sequence and time orders nothing.
         guard event.sequence != nil || event.time != nil else { return }
-        marks[subject] = EventMark(
-            source: event.source, sequence: event.sequence, time: event.time, touched: nextTouch)
+        mark(subject, EventMark(source: event.source, sequence: event.sequence, time: event.time, touched: nextTouch))
+    }
+
+    mutating func mark(_ subject: String, _ mark: EventMark) {
+        marks[subject] = mark
         nextTouch += 1
         if marks.count > Room.maximumMarks, let oldest = marks.min(by: { $0.value.touched < $1.value.touched }) {
             marks[oldest.key] = nil

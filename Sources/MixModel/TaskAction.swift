@@ -35,7 +35,7 @@ public struct DeadlineToken: Hashable, Codable, Sendable {
 
 /// One line of a task's history.
 public struct TimelineEntry: Hashable, Codable, Sendable {
-    /// Which step of event → decision → relay → splice.
+    /// Which step of event → decision → relay → splice → output.
     public enum Kind: String, Hashable, Codable, Sendable {
         /// Something told from outside.
         case event
@@ -45,30 +45,27 @@ public struct TimelineEntry: Hashable, Codable, Sendable {
         case relay
         /// A splice on air.
         case splice
+        /// What became of a destination.
+        case output
     }
     public var kind: Kind
     /// One sentence, without secrets.
     public var message: String
-    /// The event or the circumstance that led to it.
+    /// The event or the circumstance that led to it, in words.
     public var cause: String?
+    /// Every cause that led to it; `nil` or empty where none is known. Entries with a cause in common are one chain.
+    public var causes: [CauseID]?
+    /// For entries of kind `event`: which one.
+    public var event: EventReference?
 
-    public init(kind: Kind, message: String, cause: String? = nil) {
+    public init(
+        kind: Kind, message: String, cause: String? = nil, causes: [CauseID]? = nil, event: EventReference? = nil
+    ) {
         self.kind = kind
         self.message = message
         self.cause = cause
-    }
-}
-
-/// Why something is decided, and when its cause was received.
-public struct Cause: Hashable, Codable, Sendable {
-    /// In ns of CLOCK_MONOTONIC.
-    public var receivedAt: Int64
-    /// In words: `stream.published bob/camera`.
-    public var summary: String
-
-    public init(receivedAt: Int64, summary: String) {
-        self.receivedAt = receivedAt
-        self.summary = summary
+        self.causes = causes
+        self.event = event
     }
 }
 
@@ -77,12 +74,14 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     /// Nobody was on air for `maxIdleSeconds`.
     case idle
     case roomClosed
-    /// By API. The task comes back with the first stream after the room was empty.
+    /// By API. An automatic task comes back with the first stream after the room was empty, an explicit one never.
     case requested
     /// The host left and the room's policy is `stop`.
     case hostLeft
     /// The room has no outputs any more.
     case noOutputs
+    /// The room of an explicit task was deleted.
+    case roomDeleted
     /// Not started: the machine cannot carry it. It starts by itself when there is room.
     case noCapacity
 }

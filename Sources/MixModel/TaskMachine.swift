@@ -5,19 +5,29 @@
 public struct TaskMachine: Hashable, Codable, Sendable {
     public let id: TaskID
     public let room: RoomID
-    public private(set) var phase: Phase
+    /// What an explicit task was made with, in place of its room's; `nil` = automatic.
+    public internal(set) var settings: RoomSettings?
+    /// Names these settings, as `Room.settingsVersion`.
+    public internal(set) var settingsVersion: Int64?
+    /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
+    var firstSettings: RoomSettings?
+    /// When an explicit task was made, in seconds since 1970; set by the owner.
+    public var madeAt: Double?
+    /// When the task was found to have ended for good, in seconds since 1970; set by the owner.
+    public var finishedAt: Double?
+    public internal(set) var phase: Phase
     /// The plan in force; `nil` before the first and after the end.
-    public private(set) var plan: ProgramPlan?
+    public internal(set) var plan: ProgramPlan?
     /// Of the last plan ever made; never goes back, not even when the task ends and starts again.
-    public private(set) var revision: Int
+    public internal(set) var revision: Int
     /// The host of the program so far.
     public private(set) var host: UserID?
     /// What the plan in force was made of, so that a restart of the service makes the same; `nil` before the first.
     public private(set) var sourceFacts: SourceFacts?
     /// What went wrong with the relay last; cleared when it is back.
-    public private(set) var lastError: String?
+    public internal(set) var lastError: String?
     /// Why it does not run, while it waits for room on the machine.
-    public private(set) var refusal: AdmissionRefusal?
+    public internal(set) var refusal: AdmissionRefusal?
 
     /// Until when changes are held back; `nil` = the next change acts at once.
     private var quietUntil: Int64?
@@ -32,6 +42,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     private var failedLaunches: Int
     /// When the relay was connected last.
     private var connectedAt: Int64?
+    /// What the relay was launched, or told to end, for.
+    private var relayCauses: [CauseID]?
 
     /// Where the task is between two events.
     public enum Phase: Hashable, Codable, Sendable {
@@ -46,6 +58,8 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         case recovering
         /// The relay is being drained.
         case ending(EndReason)
+        /// An explicit task that was deleted, or whose room was: never starts again.
+        case finished(EndReason)
     }
 
     /// Changes within this time after one that acted are merged into one, in ns.
@@ -66,13 +80,10 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     /// Whether a relay process belongs to the task now.
     public var isActive: Bool {
         switch phase {
-        case .waiting, .held: false
+        case .waiting, .held, .finished: false
         case .starting, .running, .recovering, .ending: true
         }
     }
-
-    /// Whether the task would run if the machine could carry it.
-    public var awaitsCapacity: Bool { phase == .waiting(after: .noCapacity) }
 
     /// Launches that failed one after another; 0 while the relay is there.
     public var launchesFailed: Int { failedLaunches }
@@ -93,6 +104,7 @@ extension TaskMachine {
     public mutating func roomChanged(
         _ room: Room, context: PlanningContext, cause: Cause, urgency: Urgency, now: Int64
     ) -> [TaskAction] {
+        let room = seen(room)
         if case .held(let user) = phase,
             room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
         {
@@ -105,7 +117,7 @@ extension TaskMachine {
                 return []
             }
             return start(room, context, cause)
-        case .held, .ending:
+        case .held, .ending, .finished:
             return []
         case .starting, .running, .recovering:
             if !room.isOpen { return end(.roomClosed, cause) }
@@ -116,9 +128,12 @@ extension TaskMachine {
     }
 
     /// Acts on a deadline that came due; one that is no longer current changes nothing. `now` in ns.
+    ///
+    /// - Parameter origin: Names what follows of it, where it is a cause of its own.
     public mutating func deadlinePassed(
-        _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64
+        _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {
+        let room = seen(room)
         switch token.kind {
         case .replan:
             guard token.number == replanDeadline else { return [] }
@@ -130,12 +145,14 @@ extension TaskMachine {
             guard token.number == idleDeadline else { return [] }
             idleDeadline = nil
             guard isOnAir else { return [] }
-            return end(.idle, Cause(receivedAt: now, summary: "nobody was on air for \(idleSeconds(room)) s"))
+            let summary = "nobody was on air for \(idleSeconds(room)) s"
+            return end(.idle, Cause(receivedAt: now, summary: summary, id: origin))
         case .relaunch:
             guard token.number == relaunchDeadline, isOnAir else { return [] }
             relaunchDeadline = nil
             plan?.causedAt = now
             plan?.cause = "relay started again"
+            plan?.causes = relayCauses
             return launch()
         }
     }
@@ -150,7 +167,7 @@ extension TaskMachine {
         var actions: [TaskAction] = []
         if !wasRunning {
             let message = "relay \(status.processID) is connected, its plan is \(status.revision)"
-            actions.append(.record(TimelineEntry(kind: .relay, message: message)))
+            actions.append(.record(TimelineEntry(kind: .relay, message: message, causes: relayCauses)))
         }
         // A relay that has a newer plan than the store (which was restored from a backup, say) would ignore ours.
         if var plan, status.revision > plan.revision {
@@ -163,9 +180,11 @@ extension TaskMachine {
     }
 
     /// The relay's process or its socket is gone, could not be started, or does not answer.
-    public mutating func relayLost(_ reason: String, now: Int64) -> [TaskAction] {
+    ///
+    /// - Parameter origin: Names what follows of it.
+    public mutating func relayLost(_ reason: String, now: Int64, origin: CauseID? = nil) -> [TaskAction] {
         switch phase {
-        case .waiting, .held:
+        case .waiting, .held, .finished:
             return []
         case .ending(let end):
             return ended(end)
@@ -177,11 +196,13 @@ extension TaskMachine {
             // The same reason again and again (no binary, no rights) is told once; `lastError` keeps it.
             let isNews = reason != lastError
             lastError = reason
+            if isNews { relayCauses = origin.map { [$0] } }
             if phase != .starting { phase = .recovering }
             let (number, action) = deadline(.relaunch, at: now + delay)
             relaunchDeadline = number
             let message = "relay lost: \(reason); started again in \(delay / 1_000_000) ms"
-            return (isNews ? [.record(TimelineEntry(kind: .relay, message: message))] : []) + [action]
+            let entry = TimelineEntry(kind: .relay, message: message, causes: relayCauses)
+            return (isNews ? [.record(entry)] : []) + [action]
         }
     }
 
@@ -193,12 +214,17 @@ extension TaskMachine {
 
     /// `DELETE /v1/tasks/{id}`.
     public mutating func stopRequested(cause: Cause) -> [TaskAction] {
-        isOnAir ? end(.requested, cause) : []
+        if settings != nil { return finish(.requested, cause) }
+        return isOnAir ? end(.requested, cause) : []
     }
 
     /// After a restart of the orchestrator, with the document as it was stored.
-    public mutating func restored(room: Room, context: PlanningContext, now: Int64) -> [TaskAction] {
-        let cause = Cause(receivedAt: now, summary: "orchestrator restarted")
+    ///
+    /// - Parameter origin: Names what follows of it.
+    public mutating func restored(
+        room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
+    ) -> [TaskAction] {
+        let cause = Cause(receivedAt: now, summary: "orchestrator restarted", id: origin)
         quietUntil = nil
         pending = []
         replanDeadline = nil
@@ -211,25 +237,23 @@ extension TaskMachine {
             return roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
         case .ending:
             return [.drainRelay]
+        case .finished:
+            return []
         case .starting, .running, .recovering:
             phase = .recovering
+            relayCauses = origin.map { [$0] }
             return launch() + roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
         }
-    }
-
-    /// How long to wait before start number `failures + 1`, in ns: at once, then 0.5 s doubling to 30 s.
-    static func backOff(after failures: Int) -> Int64 {
-        failures == 0 ? 50_000_000 : min(500_000_000 << Int64(min(failures - 1, 6)), 30_000_000_000)
     }
 }
 
 // MARK: - Steps
 
 extension TaskMachine {
-    private var isOnAir: Bool {
+    var isOnAir: Bool {
         switch phase {
         case .starting, .running, .recovering: true
-        case .waiting, .held, .ending: false
+        case .waiting, .held, .ending, .finished: false
         }
     }
 
@@ -247,27 +271,11 @@ extension TaskMachine {
         failedLaunches = 0
         lastError = nil
         refusal = nil
-        let started = TimelineEntry(kind: .decision, message: "task starts", cause: cause.summary)
+        relayCauses = cause.chain
+        let started = TimelineEntry(
+            kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
         // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
         return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
-    }
-
-    /// The owner calls `roomChanged` when there is room. A refusal is told once; `lastError` has its newest figures.
-    private mutating func refuse(_ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
-        self.refusal = refusal
-        lastError = "\(refusal); the task starts by itself when there is room"
-        guard !awaitsCapacity else { return [] }
-        phase = .waiting(after: .noCapacity)
-        return [
-            .record(TimelineEntry(kind: .decision, message: "task does not start: \(refusal)", cause: cause.summary))
-        ]
-    }
-
-    private mutating func forgetRefusal() {
-        guard awaitsCapacity else { return }
-        phase = .waiting(after: nil)
-        lastError = nil
-        refusal = nil
     }
 
     /// Connects to (or starts) the relay and gives it the plan in force.
@@ -304,28 +312,19 @@ extension TaskMachine {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
+            let chain = causes.flatMap { $0.chain ?? [] }
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
                 scene: program.scene, outputs: program.outputs,
-                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary,
+                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary, causes: chain,
                 degradation: degradation)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
-            let entry = TimelineEntry(kind: .decision, message: plan.summary + (held ?? ""), cause: summary)
+            let entry = TimelineEntry(
+                kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]
         }
         return actions + watchIdleness(room, now)
-    }
-
-    /// On a machine that carries too much a bypass stays as long as its person is there.
-    ///
-    /// - Returns: Whether a mix was asked for and is not made.
-    private func keepBypass(_ program: inout ProgramPlanner.Program, _ context: PlanningContext) -> Bool {
-        guard context.load.holdsBypass != nil, case .mix = program.mode, case .bypass(let source) = plan?.mode,
-            !context.absent.contains(source), program.sources.contains(where: { $0.id == source && $0.video })
-        else { return false }
-        program.mode = .bypass(source)
-        return true
     }
 
     private mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
@@ -339,27 +338,32 @@ extension TaskMachine {
         return [action]
     }
 
-    private mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
+    mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
         phase = .ending(reason)
+        relayCauses = cause.chain
         plan = nil
         pending = []
         quietUntil = nil
         replanDeadline = nil
         idleDeadline = nil
         relaunchDeadline = nil
-        let entry = TimelineEntry(kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary)
+        let entry = TimelineEntry(
+            kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary, causes: cause.chain)
         return [.record(entry), .drainRelay]
     }
 
     private mutating func ended(_ reason: EndReason) -> [TaskAction] {
         switch reason {
-        case .requested: phase = .held(until: nil)
+        case .roomDeleted: phase = .finished(reason)
+        case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
         case .hostLeft: phase = .held(until: host)
         case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
         }
         host = nil
         lastError = nil
-        return [.record(TimelineEntry(kind: .relay, message: "relay ended", cause: reason.rawValue))]
+        let entry = TimelineEntry(
+            kind: .relay, message: "relay ended", cause: reason.rawValue, causes: relayCauses)
+        return [.record(entry)]
     }
 
     private mutating func deadline(_ kind: DeadlineToken.Kind, at time: Int64) -> (Int, TaskAction) {
@@ -368,25 +372,12 @@ extension TaskMachine {
     }
 }
 
+extension Cause {
+    var chain: [CauseID]? { id.map { [$0] } }
+}
+
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
-    }
-}
-
-extension ProgramPlan {
-    /// For timelines and logs; holds no URL.
-    public var summary: String {
-        let people = sources.count
-        return switch mode {
-        case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
-        case .slate: "plan \(revision): slate\(rate)"
-        }
-    }
-
-    private var rate: String {
-        guard let degradation else { return "" }
-        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
     }
 }

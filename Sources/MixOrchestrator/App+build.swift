@@ -46,12 +46,19 @@ func buildOrchestrator(
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
         metrics: metrics
     ).addRoutes(to: router)
-    RoomController(
-        registry: registry, services: services,
-        settings: RoomSettingsReader(
-            outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
+    SnapshotController(
+        registry: registry,
+        parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
+        metrics: metrics
     ).addRoutes(to: router)
-    TaskController(registry: registry, services: services).addRoutes(to: router)
+    let settings = RoomSettingsReader(
+        outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
+    let history = TaskHistory(registry: registry, store: store)
+    RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
+    TaskController(registry: registry, history: history, settings: settings)
+        .addRoutes(to: router)
+    OutputController(registry: registry, settings: settings).addRoutes(to: router)
+    TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)

@@ -1,6 +1,7 @@
 import EventSubscription
 import HTTPTypes
 import LayoutEngine
+import MixModel
 import TaskStore
 
 /// What an API call answers when it cannot be done: RFC 9457 problem details.
@@ -15,10 +16,14 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var expected: String?
     /// All errors of a layout.
     var issues: [LayoutIssue]?
+    /// Go with the answer.
+    var headers: HTTPFields
+    /// What the machine lacks.
+    var refusal: AdmissionRefusal?
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
-        expected: String? = nil, issues: [LayoutIssue]? = nil
+        expected: String? = nil, issues: [LayoutIssue]? = nil, headers: HTTPFields = [:]
     ) {
         self.status = status
         self.code = code
@@ -27,6 +32,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.field = field
         self.expected = expected
         self.issues = issues
+        self.headers = headers
     }
 
     init(_ error: InputError) {
@@ -60,6 +66,24 @@ struct OrchestratorError: Error, Hashable, Sendable {
 
     static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
         OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
+    }
+
+    static func outputTaken(_ conflict: OutputLedger.Conflict) -> OrchestratorError {
+        OrchestratorError(
+            .conflict, "output-in-use", "Another task pushes there",
+            detail:
+                "output \(conflict.output) has the destination of task \(conflict.holder.name): end that task, remove its "
+                + "output, or name another URL. While a task ends, its destinations are still its own",
+            field: "outputs")
+    }
+
+    static func noCapacity(_ refusal: AdmissionRefusal) -> OrchestratorError {
+        var error = OrchestratorError(
+            .serviceUnavailable, "no-capacity", "The machine cannot carry another program now",
+            detail: "\(refusal): end a task, send it again later, or raise admission.cores",
+            headers: [.retryAfter: "\(refusal.retryAfter)"])
+        error.refusal = refusal
+        return error
     }
 
     static let overloaded = OrchestratorError(

@@ -108,10 +108,13 @@ public struct StampedEntry: Hashable, Codable, Sendable {
     /// Seconds since 1970.
     public var at: Double
     public var entry: TimelineEntry
+    /// Greater than that of every entry before it; `nil` in entries of older versions.
+    public var number: Int64?
 
-    public init(at: Double, entry: TimelineEntry) {
+    public init(at: Double, entry: TimelineEntry, number: Int64? = nil) {
         self.at = at
         self.entry = entry
+        self.number = number
     }
 }
 

@@ -165,3 +165,15 @@ final class LockedFlag: Sendable {
         set { flag.withLock { $0 = newValue } }
     }
 }
+
+/// A value that several tasks may use.
+final class LockedBox<Value: Sendable>: Sendable {
+    private let box: Mutex<Value>
+
+    init(_ value: Value) { box = Mutex(value) }
+
+    var value: Value {
+        get { box.withLock { $0 } }
+        set { box.withLock { $0 = newValue } }
+    }
+}

@@ -36,7 +36,7 @@ struct EventController: Sendable {
 
     @Sendable private func shortForm(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
         let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? UUID().uuidString
         guard 1...256 ~= key.utf8.count else {
             throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 bytes")

@@ -3,7 +3,8 @@ import Hummingbird
 import MixModel
 import NIOCore
 
-/// `GET /live/{room}.flv`: the program as HTTP-FLV, handed through from the relay.
+/// `GET /live/{room}.flv`: the program as HTTP-FLV, handed through from the relay. Of a room with several tasks it is the
+/// automatic one's, otherwise the first's that is on air; `?task=` names another.
 struct LiveController: Sendable {
     let registry: RoomRegistry
     let sockets: RelaySockets
@@ -14,13 +15,18 @@ struct LiveController: Sendable {
     }
 
     @Sendable private func flv(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let room = RoomID(try context.identifier("room"))
-        guard let owner = await registry.existingOwner(room), await owner.status != nil else {
+        let room = try context.roomID()
+        let asked = try request.queryText("task").map { name in
+            TaskID(app: context.app, name: try EventParser.identifier(name, field: "task"))
+        }
+        guard let owner = await registry.existingOwner(room), let onAir = await owner.taskOnAir else {
             throw Self.notOnAir(room)
         }
+        let task = asked ?? onAir
+        guard await owner.status(of: task) != nil else { throw Self.notOnAir(room, task) }
         let connection: RelayConnection
         do {
-            connection = try await RelayConnection.open(path: sockets.path(of: .automatic(for: room)))
+            connection = try await RelayConnection.open(path: sockets.path(of: task))
         } catch {
             throw Self.notOnAir(room)
         }
@@ -42,9 +48,10 @@ struct LiveController: Sendable {
             headers: [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET, HEAD, OPTIONS"])
     }
 
-    private static func notOnAir(_ room: RoomID) -> OrchestratorError {
+    private static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {
         OrchestratorError(
             .notFound, "not-on-air", "The room has no program now",
-            detail: "\(room): a program is there while the room's task runs, see GET /v1/rooms/\(room)")
+            detail: "\(task?.name ?? room.name): a program is there while a task of the room runs, see "
+                + "GET /v1/rooms/\(room.name)", field: task == nil ? nil : "task")
     }
 }

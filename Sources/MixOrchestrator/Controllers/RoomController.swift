@@ -5,7 +5,7 @@ import MixModel
 /// `/v1/rooms`.
 struct RoomController: Sendable {
     let registry: RoomRegistry
-    let services: RoomServices
+    let history: TaskHistory
     let settings: RoomSettingsReader
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
@@ -17,44 +17,56 @@ struct RoomController: Sendable {
 
     private struct List: Encodable {
         var rooms: [RoomView]
+        var next: String?
+    }
+
+    private enum State: String, CaseIterable {
+        case open, closed
     }
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        var rooms: [RoomView] = []
-        for owner in await registry.allOwners() {
-            if let view = await owner.roomView(services) { rooms.append(view) }
+        let state = try request.queryChoice("state", of: State.self)
+        let page = await registry.rooms(of: context.app, page: try request.page()) { room in
+            state == nil || (state == .open) == room.open
         }
-        return jsonResponse(List(rooms: rooms))
+        return jsonResponse(List(rooms: page.views, next: page.next))
     }
 
     @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let room = RoomID(try context.identifier("room"))
-        guard let view = await registry.existingOwner(room)?.roomView(services) else { throw Self.noRoom(room) }
-        return jsonResponse(view)
+        try await answer(try context.roomID())
     }
 
     @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
+        let room = try context.roomID()
+        let precondition = try SettingsPrecondition(request.headers)
         let settings = try settings.settings(try await request.json(), room: room)
-        let existed = await registry.existingOwner(room)?.roomView(services) != nil
-        let owner = await registry.owner(room)
-        try await owner.configure(settings, at: receivedAt)
-        guard let view = await owner.roomView(services) else { throw Self.noRoom(room) }
-        return jsonResponse(view, status: existed ? .ok : .created)
+        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { _, _ in settings }
+        let outcome = try await registry.owner(room).configure(change, at: receivedAt)
+        return try await answer(room, status: outcome.isNew ? .created : .ok)
     }
 
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = RoomID(try context.identifier("room"))
-        guard let owner = await registry.existingOwner(room), await owner.roomView(services) != nil else {
+        let room = try context.roomID()
+        guard let owner = await registry.existingOwner(room), await owner.roomView() != nil else {
             throw Self.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
         return Response(status: .noContent)
     }
 
+    private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        guard let shown = await registry.existingOwner(room)?.roomView() else { throw Self.noRoom(room) }
+        var view = shown.view
+        view.task?.switches = try await history.switches(of: .automatic(for: room), limit: 20)
+        var response = jsonResponse(view, status: status)
+        response.headers[.eTag] = shown.tag.text
+        return response
+    }
+
     private static func noRoom(_ room: RoomID) -> OrchestratorError {
-        .notFound("room", room.rawValue, cure: "make it with PUT /v1/rooms/\(room), or send an event of it")
+        .notFound(
+            "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
     }
 }

@@ -2,78 +2,140 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 
-/// Reads the body of `PUT /v1/rooms/{room}`: the whole of a room's settings; what is left out gets its default.
+/// Reads the settings of rooms and tasks: whole ones, and changes of them.
 struct RoomSettingsReader: Sendable {
     var outputs: AllowList
     var defaultCanvas: Canvas
     var layouts: Layouts
 
-    /// Most outputs of one room.
+    /// Most outputs of one room or task.
     static let mostOutputs = 16
 
+    /// The body of `PUT /v1/rooms/{room}`: what is left out gets its default.
     func settings(_ document: JSONValue, room: RoomID) throws(InputError) -> RoomSettings {
         var reader = try FieldReader(document)
-        var settings = RoomSettings()
-        if let host = try reader.string("host") {
-            settings.host = UserID(try EventParser.identifier(host, field: "host"))
-        }
-        if let layout = try reader.string("layout") {
-            guard layouts.contains(layout) else {
-                let suggestion = layouts.suggestion(for: layout).map { " (did you mean \"\($0)\"?)" } ?? ""
-                throw InputError(
-                    .invalidField, field: "layout", found: "\"\(layout)\"",
-                    expected: "one of " + layouts.names.joined(separator: ", ") + suggestion)
-            }
-            settings.layout = layout
-        }
-        if let elements = try reader.array("outputs") {
-            guard elements.count <= Self.mostOutputs else {
-                throw InputError(.invalidField, field: "outputs", expected: "at most \(Self.mostOutputs) outputs")
-            }
-            settings.outputs = []
-            for (element, path) in elements {
-                let output = try output(element, path, room)
-                guard settings.outputs?.contains(where: { $0.id == output.id }) == false else {
-                    throw InputError(
-                        .invalidField, field: "\(path).id", found: "\"\(output.id)\"",
-                        expected: "an id that no other output of the room has")
-                }
-                settings.outputs?.append(output)
-            }
-        }
-        if let canvas = try reader.object("canvas") { settings.canvas = try self.canvas(canvas) }
-        if let policy = try reader.object("policy") { settings.policy = try self.policy(policy) }
+        let settings = try settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
         return settings
     }
 
-    private func output(_ value: JSONValue, _ path: String, _ room: RoomID) throws(InputError) -> PlannedOutput {
+    /// The body of `PATCH`, a JSON merge patch (RFC 7396): what is left out stays, null gets its default.
+    func settings(
+        patching settings: RoomSettings, with document: JSONValue, room: RoomID
+    ) throws(InputError) -> RoomSettings {
+        var reader = try FieldReader(document)
+        let settings = try self.settings(patching: settings, &reader, room: room)
+        try reader.finish()
+        return settings
+    }
+
+    /// The fields of settings, wherever they stand.
+    func settings(
+        patching base: RoomSettings, _ reader: inout FieldReader, room: RoomID
+    ) throws(InputError) -> RoomSettings {
+        var settings = base
+        if reader.has("host") {
+            settings.host = try reader.string("host").map { host throws(InputError) in
+                UserID(try EventParser.identifier(host, field: reader.path(of: "host")))
+            }
+        }
+        if reader.has("layout") {
+            settings.layout = try reader.string("layout").map { name throws(InputError) in
+                try layout(name, field: reader.path(of: "layout"))
+            }
+        }
+        if reader.has("outputs") {
+            settings.outputs = try reader.array("outputs").map { elements throws(InputError) in
+                try outputs(elements, field: reader.path(of: "outputs"), room: room)
+            }
+        }
+        if reader.has("canvas") {
+            settings.canvas = try reader.object("canvas").map { fields throws(InputError) in
+                try canvas(fields, patching: settings.canvas ?? defaultCanvas)
+            }
+        }
+        if reader.has("policy") {
+            settings.policy =
+                try reader.object("policy").map { fields throws(InputError) in
+                    try policy(fields, patching: settings.policy)
+                } ?? RoomPolicy()
+        }
+        return settings
+    }
+
+    private func layout(_ name: String, field: String) throws(InputError) -> String {
+        guard layouts.contains(name) else {
+            let suggestion = layouts.suggestion(for: name).map { " (did you mean \"\($0)\"?)" } ?? ""
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(name).summary,
+                expected: "one of " + layouts.names.joined(separator: ", ") + suggestion)
+        }
+        return name
+    }
+
+    private func outputs(
+        _ elements: [(JSONValue, path: String)], field: String, room: RoomID
+    ) throws(InputError) -> [PlannedOutput] {
+        guard elements.count <= Self.mostOutputs else {
+            throw InputError(.invalidField, field: field, expected: "at most \(Self.mostOutputs) outputs")
+        }
+        var outputs: [PlannedOutput] = []
+        for (element, path) in elements {
+            let output = try output(element, path, room)
+            guard !outputs.contains(where: { $0.id == output.id }) else {
+                throw InputError(
+                    .invalidField, field: "\(path).id", found: "\"\(output.id)\"",
+                    expected: "an id that no other output of the room has")
+            }
+            guard !outputs.contains(where: { Self.isSame($0, output) }) else {
+                throw InputError(
+                    .invalidField, field: "\(path).url", found: "a destination for the second time",
+                    expected: "a URL that no other output has")
+            }
+            outputs.append(output)
+        }
+        return outputs
+    }
+
+    static func isSame(_ left: PlannedOutput, _ right: PlannedOutput) -> Bool {
+        OutputLedger.destination(left.url) == OutputLedger.destination(right.url)
+    }
+
+    /// One output: `{"id","url"}`.
+    func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PlannedOutput {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
             reader.requiredString("id", expected: "a name for the output"), field: reader.path(of: "id"))
         let text = try reader.requiredString("url", expected: "where to push, as rtmp://host/app/key")
         try reader.finish()
+        // What answers show in place of a secret must not come back as one.
+        guard !text.contains("***") else {
+            throw InputError(
+                .invalidField, field: reader.path(of: "url"), found: "a redacted URL",
+                expected: "the URL with its stream key: answers show *** in its place")
+        }
         let url = try outputs.check(
-            EventParser.substitute(text, ["room": room.rawValue]), schemes: OrchestratorConfiguration.pushSchemes,
+            EventParser.substitute(text, ["room": room.name]), schemes: OrchestratorConfiguration.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
         return PlannedOutput(id: OutputID(id), url: url.text)
     }
 
-    private func canvas(_ fields: FieldReader) throws(InputError) -> Canvas {
+    private func canvas(_ fields: FieldReader, patching base: Canvas) throws(InputError) -> Canvas {
         var reader = fields
-        var canvas = defaultCanvas
-        for (key, part) in [("width", \Canvas.width), ("height", \Canvas.height)] {
-            guard let value = try reader.integer(key, in: 16...7680) else { continue }
+        var canvas = base
+        for (key, part) in [("width", \Canvas.width), ("height", \Canvas.height)] where reader.has(key) {
+            let value = try reader.integer(key, in: 16...7680) ?? defaultCanvas[keyPath: part]
             guard value % 2 == 0 else {
                 throw InputError(
                     .invalidField, field: reader.path(of: key), found: "\(value)", expected: "an even number")
             }
             canvas[keyPath: part] = value
         }
-        if let fps = try reader.integer("fps", in: 1...60) { canvas.fps = fps }
-        if let text = try reader.string("background") {
-            guard let colour = RGB(hex: text) else {
-                throw reader.invalid("background", .string(text), "a colour as in \"#1A2B3C\"")
+        if reader.has("fps") { canvas.fps = try reader.integer("fps", in: 1...60) ?? defaultCanvas.fps }
+        if reader.has("background") {
+            let text = try reader.string("background")
+            guard let colour = text.map({ RGB(hex: $0) }) ?? defaultCanvas.background else {
+                throw reader.invalid("background", text.map { .string($0) }, "a colour as in \"#1A2B3C\"")
             }
             canvas.background = colour
         }
@@ -81,15 +143,23 @@ struct RoomSettingsReader: Sendable {
         return canvas
     }
 
-    private func policy(_ fields: FieldReader) throws(InputError) -> RoomPolicy {
+    private func policy(_ fields: FieldReader, patching base: RoomPolicy) throws(InputError) -> RoomPolicy {
         var reader = fields
-        var policy = RoomPolicy()
-        if let bypass = try reader.choice("bypass", of: RoomPolicy.Bypass.self) { policy.bypass = bypass }
-        if let leaving = try reader.choice("whenHostLeaves", of: RoomPolicy.WhenHostLeaves.self) {
-            policy.whenHostLeaves = leaving
+        var policy = base
+        let standard = RoomPolicy()
+        if reader.has("bypass") {
+            policy.bypass = try reader.choice("bypass", of: RoomPolicy.Bypass.self) ?? standard.bypass
         }
-        if let seconds = try reader.integer("maxIdleSeconds", in: 0...86_400) { policy.maxIdleSeconds = seconds }
-        if let priority = try reader.integer("priority", in: 0...9) { policy.priority = priority }
+        if reader.has("whenHostLeaves") {
+            policy.whenHostLeaves =
+                try reader.choice("whenHostLeaves", of: RoomPolicy.WhenHostLeaves.self) ?? standard.whenHostLeaves
+        }
+        if reader.has("maxIdleSeconds") {
+            policy.maxIdleSeconds = try reader.integer("maxIdleSeconds", in: 0...86_400) ?? standard.maxIdleSeconds
+        }
+        if reader.has("priority") {
+            policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
+        }
         try reader.finish()
         return policy
     }

@@ -1,80 +1,151 @@
+import Crypto
 import EventSubscription
 import Foundation
+import HTTPTypes
 import Hummingbird
 import MixModel
-import TaskStore
 
 /// `/v1/tasks`.
 struct TaskController: Sendable {
     let registry: RoomRegistry
-    let services: RoomServices
+    let history: TaskHistory
+    let settings: RoomSettingsReader
 
     func addRoutes(to router: some RouterMethods<some RequestContext>) {
         router.get("v1/tasks", use: list)
+        router.post("v1/tasks", use: post)
         router.get("v1/tasks/{task}", use: get)
+        router.patch("v1/tasks/{task}", use: patch)
         router.delete("v1/tasks/{task}", use: delete)
-        router.get("v1/tasks/{task}/timeline", use: timeline)
     }
 
     private struct List: Encodable {
         var tasks: [TaskView]
+        var next: String?
     }
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        var tasks: [TaskView] = []
-        for owner in await registry.allOwners() {
-            if let view = await owner.taskView() { tasks.append(view) }
+        let state = try request.queryChoice("state", of: TaskView.State.self)
+        let room = try request.queryText("room").map { name in
+            RoomID(app: context.app, name: try EventParser.identifier(name, field: "room"))
         }
-        return jsonResponse(List(tasks: tasks))
+        let page = await registry.tasks(of: context.app, room: room, page: try request.page()) { task in
+            state == nil || task.state == state
+        }
+        return jsonResponse(List(tasks: page.views, next: page.next))
     }
 
     @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        jsonResponse(try await owner(context).view)
+        try await answer(try context.taskID())
+    }
+
+    @Sendable private func post(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let key = try request.idempotencyKey()
+        var reader = try FieldReader(try await request.json())
+        let room = RoomID(
+            app: context.app,
+            name: try EventParser.identifier(
+                reader.requiredString("room", expected: "the room's id"), field: "room"))
+        let id = TaskID(app: context.app, name: try Self.name(&reader, key: key))
+        let settings = try settings.settings(patching: RoomSettings(), &reader, room: room)
+        try reader.finish()
+        guard settings.outputs?.isEmpty == false else {
+            throw InputError(
+                settings.outputs == nil ? .missingField : .invalidField, field: "outputs",
+                expected: "at least one output, as [{\"id\":\"main\",\"url\":\"rtmp://host/app/key\"}]")
+        }
+        let isKeyed = key != nil && id.name == key.map(Self.name(forKey:))
+        let creation = try await registry.owner(room).make(
+            NewTask(id: id, settings: settings, isKeyed: isKeyed), at: receivedAt)
+        var response = try await answer(id, status: creation == .made ? .created : .ok)
+        response.headers[.location] = "/v1/tasks/\(id.name)"
+        return response
+    }
+
+    /// The id that is asked for; otherwise one that the same `Idempotency-Key` gives again, or a new one.
+    private static func name(_ reader: inout FieldReader, key: String?) throws(InputError) -> String {
+        guard let text = try reader.string("id") else {
+            return key.map(name(forKey:)) ?? "task-" + UUID().uuidString.lowercased()
+        }
+        let name = try EventParser.identifier(text, field: "id")
+        guard !name.hasPrefix(TaskID.automaticPrefix) else {
+            throw InputError(
+                .invalidField, field: "id", found: JSONValue.string(name).summary,
+                expected: "an id that does not begin with \(TaskID.automaticPrefix): those are the rooms' own")
+        }
+        return name
+    }
+
+    private static func name(forKey key: String) -> String {
+        "task-" + SHA256.hash(data: Data(key.utf8)).prefix(16).map { String(format: "%02x", $0) }.joined()
+    }
+
+    @Sendable private func patch(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let id = try context.taskID()
+        try Self.checkPatchType(request)
+        let (owner, view, tag) = try await registry.task(id)
+        let precondition = try SettingsPrecondition(request.headers)
+        try precondition.required(tag)
+        let document = try await request.json()
+        let room = owner.id
+        let change = SettingsChange(
+            task: view.kind == .explicit ? id : nil, precondition: precondition,
+            summary: "task settings changed by API"
+        ) { [settings] current, _ throws(OrchestratorError) in
+            do throws(InputError) {
+                return try settings.settings(patching: current, with: document, room: room)
+            } catch {
+                throw OrchestratorError(error)
+            }
+        }
+        _ = try await owner.configure(change, at: receivedAt)
+        return try await answer(id)
+    }
+
+    private static func checkPatchType(_ request: Request) throws {
+        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
+            .trimmingCharacters(in: .whitespaces)
+        let accepted = ["application/merge-patch+json", "application/json"]
+        guard let type, accepted.contains(type) else {
+            var headers: HTTPFields = [:]
+            if let name = HTTPField.Name("Accept-Patch") { headers[name] = accepted.joined(separator: ", ") }
+            throw OrchestratorError(
+                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
+                detail: "found \(type ?? "none")", field: "Content-Type",
+                expected: accepted.joined(separator: ", "), headers: headers)
+        }
     }
 
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let (owner, view) = try await owner(context)
-        guard try await owner.stopTask(at: receivedAt) else { return jsonResponse(view) }
-        return jsonResponse(await owner.taskView() ?? view)
+        let id = try context.taskID()
+        let (owner, _, _) = try await registry.task(id)
+        _ = try await owner.stopTask(id, at: receivedAt)
+        return try await answer(id)
     }
 
-    private struct Timeline: Encodable {
-        struct Entry: Encodable {
-            var at: Date
-            var kind: TimelineEntry.Kind
-            var message: String
-            var cause: String?
-        }
-        var task: TaskID
-        var entries: [Entry]
+    private func answer(_ id: TaskID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let shown = try await registry.task(id)
+        var view = shown.view
+        view.switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
+        var response = jsonResponse(view, status: status)
+        response.headers[.eTag] = shown.tag.text
+        return response
     }
+}
 
-    @Sendable private func timeline(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let (_, view) = try await owner(context)
-        let limit = request.uri.queryParameters["limit"].flatMap { Int($0) } ?? 200
-        let entries = try await services.store.timeline(
-            of: view.id, limit: min(max(limit, 1), Retention.timelineEntries))
-        return jsonResponse(
-            Timeline(
-                task: view.id,
-                entries: entries.map { stamped in
-                    Timeline.Entry(
-                        at: Date(timeIntervalSince1970: stamped.at), kind: stamped.entry.kind,
-                        message: stamped.entry.message, cause: stamped.entry.cause)
-                }))
-    }
-
-    private func owner(_ context: some RequestContext) async throws -> (owner: RoomOwner, view: TaskView) {
-        let id = try context.identifier("task")
-        let prefix = TaskID.automatic(for: "").rawValue
-        guard id.hasPrefix(prefix),
-            let owner = await registry.existingOwner(RoomID(String(id.dropFirst(prefix.count)))),
-            let view = await owner.taskView()
-        else {
+extension RoomRegistry {
+    /// - Throws: When there is no such task.
+    func task(_ id: TaskID) async throws(OrchestratorError) -> (owner: RoomOwner, view: TaskView, tag: SettingsTag) {
+        guard let owner = owner(of: id), let (view, tag) = await owner.taskView(id) else {
             throw OrchestratorError.notFound(
-                "task", id, cure: "a room's task is \(prefix){room}; it appears when the room has outputs and a stream")
+                "task", id.name,
+                cure:
+                    "make it with POST /v1/tasks; a room's own is \(TaskID.automaticPrefix){room}, which is there once "
+                    + "the room had outputs and a stream")
         }
-        return (owner, view)
+        return (owner, view, tag)
     }
 }

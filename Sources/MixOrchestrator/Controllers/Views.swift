@@ -2,7 +2,6 @@ import EventSubscription
 import Foundation
 import LayoutEngine
 import MixModel
-import TaskStore
 
 /// A task as the API shows it. URLs are redacted.
 struct TaskView: Encodable {
@@ -35,12 +34,38 @@ struct TaskView: Encodable {
         var from: OnAir?
         var to: OnAir
         var cause: String
+        /// What entries of the timeline have in common with it.
+        var causes: [CauseID]
         var latencyMs: Double
         var afterKeyframeMs: Double?
         var videoGapMs: Double
         var audioGapMs: Double?
     }
 
+    /// As `POST /v1/tasks` takes them, with what is left out filled in.
+    struct Settings: Encodable {
+        struct Output: Encodable {
+            var id: OutputID
+            var url: String
+        }
+        var host: UserID?
+        var layout: String
+        var canvas: Canvas
+        var policy: RoomPolicy
+        var outputs: [Output]
+    }
+    enum Kind: String, Encodable {
+        /// The room's own, as long as it has outputs.
+        case automatic
+        /// Made by `POST /v1/tasks`.
+        case explicit
+    }
+    enum Awaited: String, Encodable {
+        /// It starts with the room's next stream.
+        case stream
+        /// It starts when the machine has room for it.
+        case capacity
+    }
     /// How a mix is made cheaper while the machine carries too much.
     struct Thrift: Encodable {
         /// 1…4.
@@ -50,9 +75,12 @@ struct TaskView: Encodable {
         var reason: String
     }
 
-    var id: TaskID
-    var room: RoomID
+    var id: String
+    var room: String
+    var kind: Kind
     var state: State
+    /// What it starts with by itself; absent while it is on air, or ended until somebody does something.
+    var waitingFor: Awaited?
     var endReason: EndReason?
     var lastError: String?
     /// 0 = bypass, 1 = mix: what is asked for.
@@ -65,27 +93,17 @@ struct TaskView: Encodable {
     var scene: Scene?
     var sources: [Source]
     var outputs: [Output]
-    /// Newest first.
-    var switches: [Switch]
+    /// Newest first; absent in lists.
+    var switches: [Switch]?
+    var settings: Settings
     var revision: Int
     /// The newest plan that the relay has taken up.
     var appliedRevision: Int?
     var relayProcess: Int32?
-    /// In seconds.
-    var programTime: Double?
-    /// 0…9.
-    var priority: Int
     /// Absent while the program is whole.
     var degradation: Thrift?
-}
-
-extension TaskView.Thrift {
-    init?(_ plan: ProgramPlan) {
-        guard let degradation = plan.degradation else { return nil }
-        self.init(
-            level: degradation.level, fps: Double(plan.scene.canvas.fps) / Double(degradation.frameDivisor),
-            reason: degradation.reason)
-    }
+    /// In seconds.
+    var programTime: Double?
 }
 
 /// A room as the API shows it. URLs are redacted.
@@ -127,7 +145,7 @@ struct RoomView: Encodable {
         var url: String
     }
 
-    var id: RoomID
+    var id: String
     var open: Bool
     var host: UserID?
     var layout: String
@@ -135,123 +153,11 @@ struct RoomView: Encodable {
     var policy: RoomPolicy
     var outputs: [Output]
     var participants: [Person]
+    /// The automatic one.
     var task: TaskView?
+    /// The ids of all of its tasks.
+    var tasks: [String]
     var rtmp: Running
     var recording: Running
     var hls: Running
-}
-
-extension RoomOwner {
-    /// `nil` when the room was neither made nor told of.
-    func roomView(_ services: RoomServices) -> RoomView? {
-        guard room.version > 0 else { return nil }
-        let document = room.document
-        let context = services.context(for: document)
-        let task = taskView()
-        let isLive = task?.outputs.contains { $0.state == .live } ?? false
-        return RoomView(
-            id: document.id, open: document.isOpen, host: document.settings.host ?? self.task.document.host,
-            layout: services.layoutName(of: document),
-            canvas: document.settings.canvas ?? services.defaultCanvas, policy: document.settings.policy,
-            outputs: ProgramPlanner.outputs(of: document, in: context).map {
-                RoomView.Output(id: $0.id, url: StreamURL.redacted($0.url))
-            },
-            participants: document.participants.map { person in
-                RoomView.Person(
-                    user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
-                    streams: person.streams.map { stream in
-                        let id = SourceID(user: person.user, stream: stream.kind)
-                        let actual = status?.sources.first { $0.id == id }
-                        return RoomView.Stream(
-                            stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
-                            video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))
-                    })
-            },
-            task: task, rtmp: RoomView.Running(running: isLive, error: Self.failure(of: task)),
-            recording: RoomView.Running(running: false), hls: RoomView.Running(running: false))
-    }
-
-    /// The destination's own trouble first, otherwise the task's.
-    private static func failure(of task: TaskView?) -> RoomView.Running.Failure? {
-        if let output = task?.outputs.first(where: { $0.lastError != nil && $0.state != .live }) {
-            return RoomView.Running.Failure(code: "output-\(output.state.rawValue)", message: output.lastError ?? "")
-        }
-        return task?.lastError.map {
-            RoomView.Running.Failure(code: "task-\(task?.state.rawValue ?? "failed")", message: $0)
-        }
-    }
-
-    /// `nil` when the room never had a task.
-    var taskState: TaskView.State? { hasTask ? Self.state(of: task.document).0 : nil }
-
-    private var hasTask: Bool { task.document.revision > 0 || task.document.awaitsCapacity }
-
-    /// `nil` when the room never had a task.
-    func taskView() -> TaskView? {
-        let machine = task.document
-        guard hasTask else { return nil }
-        let (state, endReason) = Self.state(of: machine)
-        let plan = machine.plan
-        var mixMode = 0
-        if case .mix = plan?.mode { mixMode = 1 }
-        return TaskView(
-            id: machine.id, room: machine.room, state: state, endReason: endReason,
-            lastError: machine.lastError ?? status?.mixerError.map(Redaction.text),
-            mixMode: mixMode, host: machine.host, onAir: status?.onAir, passthrough: passthrough(plan),
-            scene: status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil),
-            sources: (plan?.sources ?? []).map { source in
-                let actual = status?.sources.first { $0.id == source.id }
-                return TaskView.Source(
-                    id: source.id, url: StreamURL.redacted(source.url), state: actual?.state ?? .connecting,
-                    error: actual?.error.map(Redaction.text))
-            },
-            outputs: (plan?.outputs ?? []).map { output in
-                let actual = status?.outputs.first { $0.id == output.id }
-                return TaskView.Output(
-                    id: output.id, url: StreamURL.redacted(output.url), state: actual?.state ?? .connecting,
-                    connectedSince: actual?.connectedSince.map { Date(timeIntervalSince1970: $0) },
-                    reconnects: actual?.reconnects ?? 0, bytesSent: actual?.bytesSent ?? 0,
-                    lastError: actual?.lastError.map(Redaction.text))
-            },
-            switches: switches.reversed().map {
-                TaskView.Switch(
-                    at: Date(timeIntervalSince1970: $0.wallClock), from: $0.from, to: $0.to, cause: $0.cause,
-                    latencyMs: $0.latencyMs, afterKeyframeMs: $0.afterKeyframeMs, videoGapMs: $0.videoGapMs,
-                    audioGapMs: $0.audioGapMs)
-            },
-            revision: machine.revision, appliedRevision: status?.revision, relayProcess: status?.processID,
-            programTime: status?.programTime.inSeconds, priority: room.document.settings.policy.priority,
-            degradation: plan.flatMap(TaskView.Thrift.init))
-    }
-
-    private func passthrough(_ plan: ProgramPlan?) -> TaskView.Passthrough {
-        switch status?.onAir {
-        case .bypass:
-            return TaskView.Passthrough(video: true, audio: true)
-        case .mix:
-            let reason =
-                switch (plan?.sources.count, plan?.sources.first?.video) {
-                case (1, false?): "the only camera is off: a card is shown"
-                case (1, _): "the room's policy is bypass: never"
-                default: "several streams are mixed into one"
-                }
-            return TaskView.Passthrough(video: false, audio: false, reason: reason)
-        case .slate:
-            return TaskView.Passthrough(video: false, audio: false, reason: "nobody is on air: the slate is shown")
-        case nil:
-            return TaskView.Passthrough(video: false, audio: false, reason: "no relay is connected")
-        }
-    }
-
-    private static func state(of machine: TaskMachine) -> (TaskView.State, EndReason?) {
-        switch machine.phase {
-        case .waiting(let reason): (.stopped, reason)
-        case .held(let user): (.stopped, user == nil ? .requested : .hostLeft)
-        case .ending(let reason): (.stopped, reason)
-        case .starting where machine.launchesFailed >= 5, .recovering where machine.launchesFailed >= 5: (.failed, nil)
-        case .starting: (.starting, nil)
-        case .recovering: (.recovering, nil)
-        case .running: (.running, nil)
-        }
-    }
 }

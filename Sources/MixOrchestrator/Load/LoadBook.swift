@@ -18,6 +18,8 @@ struct LoadBook: Sendable {
         /// Frames since the sample before.
         var frames = 0
         var lateFrames = 0
+        /// What the program would cost undiminished, in cores.
+        var booked = 0.0
     }
 
     /// A task that was refused.
@@ -55,8 +57,8 @@ struct LoadBook: Sendable {
 
     // MARK: Questions
 
-    /// Cores that programs have booked: what each would use undiminished.
-    var committed: Double { entries.values.reduce(0) { $0 + demand($1) } }
+    /// Cores that programs have booked: what each would use undiminished. Kept and not summed: it is asked with events.
+    private(set) var committed = 0.0
 
     /// Cores that programs may book together; `nil` = no limit.
     var capacity: Double? {
@@ -70,12 +72,10 @@ struct LoadBook: Sendable {
     /// What a task of this priority can have; `nil` = whatever it needs. Those that waited longer, and those of higher
     /// priority, are served first, also if something smaller would fit.
     func admission(for task: TaskID, priority: Int) -> Admission? {
-        guard var free, !entries.isEmpty else {
-            // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
-            return nil
-        }
+        // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
+        guard !entries.isEmpty, var free else { return nil }
         let own = waiting[task]?.number ?? .max
-        for other in queue where (-other.value.priority, other.value.number) < (-priority, own) && other.key != task {
+        for other in waiting.isEmpty ? [] : queue where (-other.value.priority, other.value.number) < (-priority, own) && other.key != task {
             let fits = other.value.refusal.neededCores <= free
             free -= fits ? other.value.refusal.bookedCores : other.value.refusal.neededCores
         }
@@ -110,6 +110,8 @@ struct LoadBook: Sendable {
 
     // MARK: Changes
 
+    mutating func noteRefusal() { refusals += 1 }
+
     /// Books what a task has come to.
     mutating func settle(_ machine: TaskMachine, priority: Int) {
         let task = machine.id
@@ -124,7 +126,8 @@ struct LoadBook: Sendable {
             waiting[task] = nil
         }
         guard machine.isActive, let plan = machine.plan ?? entries[task]?.plan else {
-            entries[task] = nil
+            committed -= entries.removeValue(forKey: task)?.booked ?? 0
+            if entries.isEmpty { committed = 0 }
             return
         }
         var entry =
@@ -132,8 +135,20 @@ struct LoadBook: Sendable {
             ?? Entry(room: machine.room, priority: priority, workload: Workload(copies: 0), isMixing: false)
         if entries[task] == nil, let level = plan.degradation?.level { controller.restore(task, level: level) }
         entry.priority = priority
+        guard entry.plan?.revision != plan.revision else {
+            entries[task] = entry
+            return
+        }
         entry.plan = plan
         Self.measure(&entry)
+        book(entry, of: task)
+    }
+
+    private mutating func book(_ entry: Entry, of task: TaskID) {
+        var entry = entry
+        committed -= entry.booked
+        entry.booked = demand(entry)
+        committed += entry.booked
         entries[task] = entry
     }
 
@@ -167,7 +182,7 @@ struct LoadBook: Sendable {
                 costs.learn(measurement)
             }
         }
-        entries[task] = entry
+        book(entry, of: task)
     }
 
     private func note(_ load: RelayLoad, at time: MediaTime, in entry: inout Entry) {
@@ -204,6 +219,10 @@ struct LoadBook: Sendable {
     /// - Parameter now: CLOCK_MONOTONIC in ns.
     mutating func tick(_ reading: MachineReading?, now: Int64) -> Outcome {
         var outcome = Outcome()
+        // What was learnt of others counts for everybody, and rounding does not add up.
+        let booked = entries.mapValues { demand($0) }
+        for (task, cores) in booked { entries[task]?.booked = cores }
+        committed = entries.values.reduce(0) { $0 + $1.booked }
         if let sample = sample(reading, now: now) {
             let programs = self.programs
             if let step = controller.take(sample, programs: programs), let room = entries[step.task]?.room {

@@ -58,6 +58,9 @@ final class LoadLedger: Sendable {
         book.withLock { $0.settle(machine, priority: priority) }
     }
 
+    /// A task was refused and is not kept.
+    func noteRefusal() { book.withLock { $0.noteRefusal() } }
+
     func take(_ status: RelayStatus, of task: TaskID) {
         book.withLock { $0.take(status, of: task) }
     }

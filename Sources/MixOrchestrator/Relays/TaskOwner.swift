@@ -62,6 +62,9 @@ actor TaskOwner {
         for action in actions { queue.yield(action) }
     }
 
+    /// Nothing more comes: `run` returns when what is queued is done.
+    nonisolated func finish() { queue.finish() }
+
     /// Performs actions until cancelled. Cancellation leaves the relay running: it keeps its last plan on air.
     func run() async {
         await withDiscardingTaskGroup { group in

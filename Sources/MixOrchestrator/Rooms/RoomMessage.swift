@@ -5,18 +5,58 @@ enum EventOutcome: String, Hashable, Sendable {
     case accepted, duplicate, stale
 }
 
+/// An explicit task that is asked for.
+struct NewTask: Sendable {
+    var id: TaskID
+    var settings: RoomSettings
+    /// The id comes from the request's `Idempotency-Key`: the same request is never a new task, not even when the first
+    /// one has ended.
+    var isKeyed = false
+}
+
+/// What became of a request for a task.
+enum TaskCreation: Hashable, Sendable {
+    case made
+    /// It was there: the same request came before.
+    case same
+}
+
+/// A change of the settings of a room or of an explicit task, worked out when its turn comes.
+struct SettingsChange: Sendable {
+    /// `nil` = the room's.
+    var task: TaskID?
+    var precondition = SettingsPrecondition.none
+    /// For timelines.
+    var summary: String
+    /// - Parameter outputs: Where the program goes now: its own outputs or the configured ones.
+    /// - Returns: The new settings.
+    var apply:
+        @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) -> RoomSettings
+}
+
+/// What became of a change of settings.
+struct SettingsOutcome: Hashable, Sendable {
+    /// The room was not there before.
+    var isNew: Bool
+    /// The settings were as asked for already.
+    var isUnchanged: Bool
+    /// Of the settings now.
+    var tag: SettingsTag
+}
+
 /// One change in a room owner's mailbox.
 enum RoomMessage: Sendable {
     case event(RoomEvent, receivedAt: Int64, Reply<EventOutcome>)
-    case settings(RoomSettings, receivedAt: Int64, Reply<Void>)
+    case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
+    case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
     case delete(receivedAt: Int64, Reply<Void>)
-    case stopTask(receivedAt: Int64, Reply<Bool>)
-    /// The room's layout is another one; what to take up waits in the owner.
+    case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
+    /// The layout of the room, or of one of its tasks, is another one; what to take up waits in the owner.
     case layoutChanged
-    /// Something to be told in the timelines of the rooms that use a layout.
+    /// Something to be told in the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
-    case relay(TaskOwner.Report)
-    /// The machine's load asks something else of the task, or lets it start; why, in words.
+    case relay(TaskID, TaskOwner.Report)
+    /// The machine's load asks something else of the tasks, or lets one start; why, in words.
     case loadChanged(String)
 }
 

@@ -23,25 +23,15 @@ actor RoomRegistry: Service {
 
     /// Makes owners for everything stored; their relays are adopted when `run` starts them. Call once, before `run`.
     func restore() async throws(StoreError) {
-        var tasks: [RoomID: Versioned<TaskMachine>] = [:]
-        for task in try await services.store.tasks() { tasks[task.document.room] = task }
+        var tasks = Dictionary(grouping: try await services.store.tasks(), by: \.document.room)
         for room in try await services.store.rooms() {
-            let task = tasks.removeValue(forKey: room.document.id)
-            try await add(room, task)
+            start(RoomOwner(room: room, tasks: tasks.removeValue(forKey: room.document.id) ?? [], services: services))
         }
-        // Tasks of rooms that were deleted: what is left of them has to be drained, and they can still be asked for.
-        for (id, task) in tasks { try await add(Versioned(Room(id: id), version: 0), task) }
+        // Tasks of rooms that were deleted: what is left of them has to be drained.
+        for (id, left) in tasks {
+            start(RoomOwner(room: Versioned(Room(id: id), version: 0), tasks: left, services: services))
+        }
         services.logger.info("rooms restored", metadata: ["count": "\(owners.count)"])
-    }
-
-    private func add(_ room: Versioned<Room>, _ task: Versioned<TaskMachine>?) async throws(StoreError) {
-        let switches =
-            if let task {
-                try await services.store.switches(of: task.document.id, limit: Retention.switches)
-            } else {
-                [SwitchRecord]()
-            }
-        start(RoomOwner(room: room, task: task, switches: switches.reversed(), services: services))
     }
 
     private func start(_ owner: RoomOwner) {
@@ -52,12 +42,17 @@ actor RoomRegistry: Service {
     /// The room's owner; made when there is none.
     func owner(_ id: RoomID) -> RoomOwner {
         if let owner = owners[id] { return owner }
-        let owner = RoomOwner(room: Versioned(Room(id: id), version: 0), task: nil, switches: [], services: services)
+        let owner = RoomOwner(room: Versioned(Room(id: id), version: 0), tasks: [], services: services)
         start(owner)
         return owner
     }
 
     func existingOwner(_ id: RoomID) -> RoomOwner? { owners[id] }
+
+    /// The owner of the room that this task is of.
+    func owner(of task: TaskID) -> RoomOwner? {
+        (services.taskIndex.room(of: task) ?? task.roomOfAutomatic).flatMap { existingOwner($0) }
+    }
 
     /// Ordered by room.
     func allOwners() -> [RoomOwner] { owners.values.sorted { $0.id < $1.id } }
@@ -78,7 +73,7 @@ actor RoomRegistry: Service {
         var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
         for owner in owners.values {
             if await owner.layoutName != nil { rooms += 1 }
-            if let state = await owner.taskState { tasks[state.rawValue, default: 0] += 1 }
+            for state in await owner.taskStates { tasks[state.rawValue, default: 0] += 1 }
         }
         return (rooms, tasks)
     }
@@ -87,7 +82,7 @@ actor RoomRegistry: Service {
     func layoutUse() async -> [String: [RoomID]] {
         var use: [String: [RoomID]] = [:]
         for owner in allOwners() {
-            if let layout = await owner.layoutName { use[layout, default: []].append(owner.id) }
+            for layout in await owner.layoutNames { use[layout, default: []].append(owner.id) }
         }
         return use
     }

@@ -17,16 +17,24 @@ struct RoomServices: Sendable {
     var defaultLayout: String
     var defaultCanvas: Canvas
     var load = LoadLedger()
+    let numbers = NumberSource()
+    let taskIndex = TaskIndex()
+    let outputs = OutputLedger()
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 
     func context(for room: Room) -> PlanningContext {
         PlanningContext(
             template: layouts.template(layoutName(of: room)),
-            defaultOutputs: defaultOutputs.map { output in
-                PlannedOutput(
-                    id: output.id, url: EventParser.substitute(output.url, ["room": room.id.rawValue]))
-            },
-            defaultCanvas: defaultCanvas)
+            defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas)
+    }
+
+    /// Where the room's program goes: its own outputs, otherwise the configured ones.
+    func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+
+    private func configuredOutputs(of room: Room) -> [PlannedOutput] {
+        defaultOutputs.map { output in
+            PlannedOutput(id: output.id, url: EventParser.substitute(output.url, ["room": room.id.name]))
+        }
     }
 }

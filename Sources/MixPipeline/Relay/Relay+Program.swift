@@ -46,7 +46,7 @@ extension Relay {
         let ready = max(caused, keyframes.max() ?? caused)
         let record = SwitchRecord(
             at: splice.at, from: splice.from.map(kind), to: kind(splice.to),
-            source: source(of: splice.to), cause: plan?.cause ?? "",
+            source: source(of: splice.to), cause: plan?.cause ?? "", causes: plan?.causes,
             latencyMs: (splice.performedAt - caused).inMilliseconds,
             afterKeyframeMs: (splice.performedAt - ready).inMilliseconds,
             videoGapMs: splice.videoGap?.inMilliseconds ?? 0, audioGapMs: splice.audioGap?.inMilliseconds,

@@ -34,6 +34,28 @@ import Testing
         }
     }
 
+    @Test func anExplicitTaskThatDoesNotFitIsRefusedAndNotKept() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, settings: ["admission.cores": ["0.001"]]) { bench in
+                try await bench.publish("alice")
+                try await bench.plan { $0.room == "demo" }
+                let body = #"{"id":"second","room":"demo","outputs":[{"id":"x","url":"rtmp://127.0.0.1/out/x"}]}"#
+                let refused = try await bench.call(.post, "/v1/tasks", body)
+                #expect(refused.status == 503)
+                #expect(try refused.value("type") == "urn:mixorchestrator:problem:no-capacity")
+                let needed = Double(try refused.value("neededCores") ?? "") ?? 0
+                #expect(needed > 0.1, "\(refused.text)")
+                #expect(try refused.value("availableCores") == "0")
+                #expect(refused.headers[.retryAfter] == "5")
+                #expect(try await bench.call(.get, "/v1/tasks/second").status == 404)
+                // The same request is taken once there is room: nothing of the first one is left.
+                #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
+                try await eventually { bench.relays.running.isEmpty ? true : nil }
+                #expect(try await bench.call(.post, "/v1/tasks", body).status == 201)
+            }
+        }
+    }
+
     @Test func prioritiesAreReadAndShown() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -41,7 +63,7 @@ import Testing
                 #expect(made.status == 201, "\(made.text)")
                 #expect(try made.value("policy.priority") == "8")
                 try await bench.publish("alice")
-                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("priority") == "8")
+                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("settings.policy.priority") == "8")
                 #expect(try await bench.call(.put, "/v1/rooms/other", "{}").value("policy.priority") == "5")
                 let wrong = try await bench.call(.put, "/v1/rooms/demo", #"{"policy":{"priority":10}}"#)
                 #expect(wrong.status == 400 || wrong.status == 422, "\(wrong.text)")

@@ -1,0 +1,86 @@
+import LayoutEngine
+import MixModel
+
+/// Reads `room.snapshot`: everything that is published in a room.
+extension EventParser {
+    /// The body of `PUT /v1/rooms/{room}/streams`.
+    ///
+    /// - Parameter id: The request's `Idempotency-Key`, or something new.
+    public func snapshot(_ document: JSONValue, room: RoomID, id: String) throws(InputError) -> RoomEvent {
+        var reader = try FieldReader(document)
+        let sequence = try Self.sequence(&reader)
+        let time = try Self.time(&reader)
+        let snapshot = try snapshot(&reader, room: room)
+        try reader.finish()
+        return RoomEvent(
+            room: room, app: room.app.rawValue, source: "/v1/rooms/\(room.name)/streams", id: id, sequence: sequence,
+            time: time, kind: .roomSnapshot(snapshot))
+    }
+
+    /// `streams` and `participants`, wherever they stand.
+    func snapshot(_ data: inout FieldReader, room: RoomID) throws(InputError) -> RoomSnapshot {
+        let elements = try list("streams", &data, atMost: RoomSnapshot.mostStreams)
+        guard let elements else {
+            throw InputError(
+                .missingField, field: data.path(of: "streams"),
+                expected: "every stream that is published now; [] when there is none")
+        }
+        var snapshot = RoomSnapshot(streams: [])
+        var known: Set<SourceID> = []
+        for (element, path) in elements {
+            let stream = try stream(element, path, room)
+            guard known.insert(stream.id).inserted else {
+                throw InputError(
+                    .invalidField, field: path, found: "\"\(stream.id)\" once more",
+                    expected: "each user's streams once of each kind")
+            }
+            snapshot.streams.append(stream)
+        }
+        if let people = try list("participants", &data, atMost: RoomSnapshot.mostParticipants) {
+            snapshot.participants = try Self.people(people)
+        }
+        return snapshot
+    }
+
+    private func list(
+        _ key: String, _ data: inout FieldReader, atMost most: Int
+    ) throws(InputError) -> [(JSONValue, path: String)]? {
+        guard let elements = try data.array(key) else { return nil }
+        guard elements.count <= most else {
+            throw InputError(
+                .invalidField, field: data.path(of: key), found: "\(elements.count) elements",
+                expected: "at most \(most) elements")
+        }
+        return elements
+    }
+
+    private func stream(
+        _ element: JSONValue, _ path: String, _ room: RoomID
+    ) throws(InputError) -> RoomSnapshot.Stream {
+        var reader = try FieldReader(element, path: path)
+        let publication = try publication(&reader, room: room)
+        let name = try reader.string("name")
+        try reader.finish()
+        return RoomSnapshot.Stream(publication, name: name)
+    }
+
+    private static func people(
+        _ elements: [(JSONValue, path: String)]
+    ) throws(InputError) -> [RoomSnapshot.Person] {
+        var people: [RoomSnapshot.Person] = []
+        var known: Set<UserID> = []
+        for (element, path) in elements {
+            var reader = try FieldReader(element, path: path)
+            let person = RoomSnapshot.Person(
+                user: try user(&reader), role: try reader.choice("role", of: Role.self),
+                name: try reader.string("name"))
+            try reader.finish()
+            guard known.insert(person.user).inserted else {
+                throw InputError(
+                    .invalidField, field: path, found: "\"\(person.user)\" once more", expected: "each user once")
+            }
+            people.append(person)
+        }
+        return people
+    }
+}

@@ -1,0 +1,60 @@
+/// Turns what a relay tells of its outputs into lines of a timeline: each change once, and a flapping one not for ever.
+/// Pure.
+public struct OutputJournal: Hashable, Sendable {
+    private struct Known: Hashable {
+        var state: OutputStatus.State?
+        var reconnects = 0
+        /// When lines were told, in ns, within the last `window`.
+        var told: [Int64] = []
+        var untold = 0
+    }
+    private var known: [OutputID: Known] = [:]
+
+    /// Lines of one output within `window`.
+    public static let mostLines = 10
+    /// In ns.
+    public static let window: Int64 = 60_000_000_000
+
+    public init() {}
+
+    /// What is different from the status before, as lines. `now` in ns.
+    public mutating func take(_ outputs: [OutputStatus], causes: [CauseID]?, now: Int64) -> [TimelineEntry] {
+        var entries: [TimelineEntry] = []
+        for output in outputs {
+            var known = known[output.id] ?? Known()
+            if let change = Self.change(from: known, to: output) {
+                known.told.removeAll { now - $0 >= Self.window }
+                if known.told.count < Self.mostLines {
+                    known.told.append(now)
+                    let gap = known.untold > 0 ? " (\(known.untold) changes before it are left out)" : ""
+                    known.untold = 0
+                    entries.append(
+                        TimelineEntry(
+                            kind: .output, message: "output \(output.id): \(change)\(gap)", causes: causes))
+                } else {
+                    known.untold += 1
+                }
+            }
+            known.state = output.state
+            known.reconnects = output.reconnects
+            self.known[output.id] = known
+        }
+        for id in known.keys.sorted() where !outputs.contains(where: { $0.id == id }) {
+            known[id] = nil
+            entries.append(TimelineEntry(kind: .output, message: "output \(id): closed", causes: causes))
+        }
+        return entries
+    }
+
+    /// In words; `nil` when there is nothing new. That an output connects at first goes without saying.
+    private static func change(from known: Known, to output: OutputStatus) -> String? {
+        if known.state == output.state {
+            return output.state == .live && output.reconnects > known.reconnects
+                ? "connected again, \(output.reconnects) times so far" : nil
+        }
+        if known.state == nil, output.state == .connecting { return nil }
+        let states = (known.state.map { "\($0.rawValue) → " } ?? "") + output.state.rawValue
+        guard output.state != .live, let error = output.lastError else { return states }
+        return "\(states): \(error)"
+    }
+}

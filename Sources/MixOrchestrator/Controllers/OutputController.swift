@@ -1,0 +1,85 @@
+import EventSubscription
+import HTTPTypes
+import Hummingbird
+import MixModel
+
+/// `/v1/tasks/{task}/outputs`: destinations come and go while the program is on air.
+struct OutputController: Sendable {
+    let registry: RoomRegistry
+    let settings: RoomSettingsReader
+
+    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+        router.post("v1/tasks/{task}/outputs", use: post)
+        router.delete("v1/tasks/{task}/outputs/{output}", use: delete)
+    }
+
+    /// The same output again is answered with 200 and changes nothing.
+    @Sendable private func post(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let id = try context.taskID()
+        let (owner, view, _) = try await registry.task(id)
+        let output = try settings.output(try await request.json(), "", owner.id)
+        let change = SettingsChange(
+            task: view.kind == .explicit ? id : nil, precondition: try SettingsPrecondition(request.headers),
+            summary: "output \(output.id) added by API"
+        ) { current, outputs throws(OrchestratorError) in
+            if let known = outputs.first(where: { $0.id == output.id }) {
+                guard known.url == output.url else { throw Self.idTaken(output.id, id) }
+                return current
+            }
+            if let same = outputs.first(where: { RoomSettingsReader.isSame($0, output) }) {
+                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id))
+            }
+            guard outputs.count < RoomSettingsReader.mostOutputs else { throw Self.tooMany(id) }
+            var changed = current
+            changed.outputs = outputs + [output]
+            return changed
+        }
+        let outcome = try await owner.configure(change, at: receivedAt)
+        let shown = await owner.taskView(id)?.view.outputs.first { $0.id == output.id }
+        var response = jsonResponse(
+            shown ?? TaskView.Output(output, nil), status: outcome.isUnchanged ? .ok : .created)
+        response.headers[.eTag] = outcome.tag.text
+        return response
+    }
+
+    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let id = try context.taskID()
+        let name = OutputID(try context.identifier("output"))
+        let (owner, view, _) = try await registry.task(id)
+        let isLast = view.settings.outputs.map(\.id) == [name]
+        let change = SettingsChange(
+            task: view.kind == .explicit ? id : nil, precondition: try SettingsPrecondition(request.headers),
+            summary: "output \(name) removed by API" + (isLast ? ", it was the last" : "")
+        ) { current, outputs throws(OrchestratorError) in
+            guard outputs.contains(where: { $0.id == name }) else { throw Self.noOutput(name, id, outputs) }
+            var changed = current
+            changed.outputs = outputs.filter { $0.id != name }
+            return changed
+        }
+        let outcome = try await owner.configure(change, at: receivedAt)
+        return Response(status: .noContent, headers: [.eTag: outcome.tag.text])
+    }
+
+    private static func idTaken(_ output: OutputID, _ task: TaskID) -> OrchestratorError {
+        OrchestratorError(
+            .conflict, "output-exists", "There is another output of this id",
+            detail: "output \(output) of \(task.name) has another URL: remove it first, or name another id", field: "id"
+        )
+    }
+
+    private static func tooMany(_ task: TaskID) -> OrchestratorError {
+        OrchestratorError(
+            .conflict, "too-many-outputs", "The task has as many outputs as it can have",
+            detail: "\(task.name) has \(RoomSettingsReader.mostOutputs) outputs: remove one first")
+    }
+
+    private static func noOutput(
+        _ output: OutputID, _ task: TaskID, _ outputs: [PlannedOutput]
+    ) -> OrchestratorError {
+        let known = outputs.map(\.id.rawValue).joined(separator: ", ")
+        return .notFound(
+            "output", output.rawValue, cure: known.isEmpty ? "\(task.name) has none" : "\(task.name) has \(known)")
+    }
+}

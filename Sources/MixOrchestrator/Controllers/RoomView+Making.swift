@@ -1,0 +1,84 @@
+import EventSubscription
+import MixModel
+
+extension RoomView {
+    init(_ room: Room, _ tasks: [OwnedTask], services: RoomServices) {
+        let automatic = tasks.first { !$0.machine.document.isExplicit }
+        let views = tasks.compactMap { TaskView($0, room: room, services: services) }
+        id = room.id.name
+        open = room.isOpen
+        host = room.settings.host ?? automatic?.machine.document.host
+        layout = services.layoutName(of: room)
+        canvas = room.settings.canvas ?? services.defaultCanvas
+        policy = room.settings.policy
+        outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) }
+        let statuses = tasks.compactMap(\.status)
+        participants = room.participants.map { Person($0, statuses) }
+        task = views.first { $0.kind == .automatic }
+        self.tasks = views.map(\.id)
+        rtmp = Running(
+            running: views.contains { $0.outputs.contains { $0.state == .live } },
+            error: views.lazy.compactMap(Self.failure).first)
+        recording = Running(running: false)
+        hls = Running(running: false)
+    }
+
+    /// The destination's own trouble first, otherwise the task's.
+    private static func failure(of task: TaskView) -> Running.Failure? {
+        if let output = task.outputs.first(where: { $0.lastError != nil && $0.state != .live }) {
+            return Running.Failure(code: "output-\(output.state.rawValue)", message: output.lastError ?? "")
+        }
+        return task.lastError.map { Running.Failure(code: "task-\(task.state.rawValue)", message: $0) }
+    }
+}
+
+extension RoomView.Person {
+    /// - Parameter statuses: Of the room's relays; each pulls the streams for itself, the first is shown.
+    fileprivate init(_ person: Participant, _ statuses: [RelayStatus]) {
+        self.init(
+            user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
+            streams: person.streams.map { stream in
+                let id = SourceID(user: person.user, stream: stream.kind)
+                let actual = statuses.lazy.compactMap { $0.sources.first { $0.id == id } }.first
+                return RoomView.Stream(
+                    stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
+                    video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))
+            })
+    }
+}
+
+extension RoomOwner {
+    /// `nil` when the room was neither made nor told of.
+    func roomView() -> (view: RoomView, tag: SettingsTag)? {
+        guard room.version > 0 else { return nil }
+        return (
+            RoomView(room.document, shownTasks, services: services), SettingsTag(room.document.settingsVersion)
+        )
+    }
+
+    /// `nil` for a task that is not there, or an automatic one that never had a plan.
+    func taskView(_ id: TaskID) -> (view: TaskView, tag: SettingsTag)? {
+        guard let task = shownTasks.first(where: { $0.id == id }),
+            let view = TaskView(task, room: room.document, services: services)
+        else { return nil }
+        let machine = task.machine.document
+        return (view, SettingsTag(machine.isExplicit ? machine.settingsVersion : room.document.settingsVersion))
+    }
+
+    /// In the owner's order, each with its id.
+    func taskViews() -> [(id: TaskID, view: TaskView)] {
+        shownTasks.compactMap { task in
+            TaskView(task, room: room.document, services: services).map { (task.id, $0) }
+        }
+    }
+
+    /// Of every task that ever had a plan.
+    var taskStates: [TaskView.State] {
+        tasks.map(\.machine.document).filter { $0.revision > 0 || $0.isExplicit }.map { TaskView.state(of: $0).0 }
+    }
+
+    private var shownTasks: [OwnedTask] {
+        let now = wallClock()
+        return tasks.filter { !$0.isForgotten(now) }
+    }
+}

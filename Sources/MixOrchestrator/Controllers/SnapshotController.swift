@@ -1,0 +1,46 @@
+import EventSubscription
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+
+/// `PUT /v1/rooms/{room}/streams`: everything that is published now, answered like an event.
+struct SnapshotController: Sendable {
+    let registry: RoomRegistry
+    let parser: EventParser
+    let metrics: Metrics
+
+    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+        router.put("v1/rooms/{room}/streams", use: put)
+    }
+
+    private struct Counts: Encodable {
+        var accepted: Int
+        var duplicate: Int
+        var stale: Int
+    }
+
+    @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let room = try context.roomID()
+        let id = try request.idempotencyKey() ?? UUID().uuidString
+        let event = try parser.snapshot(try await request.json(), room: room, id: id)
+        let outcome = try await registry.owner(room).receive(event, at: receivedAt)
+        metrics.count(.events, outcome.rawValue)
+        return jsonResponse(
+            Counts(
+                accepted: outcome == .accepted ? 1 : 0, duplicate: outcome == .duplicate ? 1 : 0,
+                stale: outcome == .stale ? 1 : 0), status: .accepted)
+    }
+}
+
+extension Request {
+    /// Names the request, so that sending it again does nothing new.
+    func idempotencyKey() throws(InputError) -> String? {
+        guard let key = HTTPField.Name("Idempotency-Key").flatMap({ headers[$0] }) else { return nil }
+        guard 1...256 ~= key.utf8.count else {
+            throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 bytes")
+        }
+        return key
+    }
+}

@@ -1,0 +1,18 @@
+import MixModel
+import Synchronization
+
+/// Numbers that are never used twice and grow, also over restarts: µs since 1970, or one more than the last. Small enough
+/// for every JSON reader.
+final class NumberSource: Sendable {
+    private let last = Mutex<Int64>(0)
+
+    func next() -> Int64 {
+        let now = Int64(wallClock() * 1e6)
+        return last.withLock { last in
+            last = max(last + 1, now)
+            return last
+        }
+    }
+
+    func nextCause() -> CauseID { CauseID(String(next(), radix: 36)) }
+}

@@ -1,0 +1,63 @@
+import EventSubscription
+import MixModel
+import Synchronization
+
+/// Which task pushes to which destination: two that push to the same one would throw each other out for ever.
+final class OutputLedger: Sendable {
+    /// A destination that another task has.
+    struct Conflict: Hashable, Sendable {
+        var output: OutputID
+        var holder: TaskID
+    }
+
+    fileprivate struct State {
+        var holders: [String: TaskID] = [:]
+        var destinations: [TaskID: Set<String>] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// Gives the task these destinations in place of those it had, all or none.
+    ///
+    /// - Returns: `nil` when it has them now.
+    func claim(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+        state.withLock { state in
+            if let conflict = state.conflict(outputs, task) { return conflict }
+            state.set(Set(outputs.map { Self.destination($0.url) }), of: task)
+            return nil
+        }
+    }
+
+    /// Gives the task those of these destinations that nobody else has, in place of those it had.
+    ///
+    /// - Returns: The first that somebody else has.
+    @discardableResult func hold(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+        state.withLock { state in
+            let free = outputs.map { Self.destination($0.url) }.filter { state.holders[$0] ?? task == task }
+            state.set(Set(free), of: task)
+            return state.conflict(outputs, task)
+        }
+    }
+
+    /// Host, port and path: what a server tells streams apart by. Text that is no URL stands for itself.
+    static func destination(_ text: String) -> String {
+        guard let url = try? StreamURL(text) else { return text }
+        let port = url.port ?? (url.scheme == .rtmps ? 443 : 1935)
+        return "\(url.host):\(port)\(url.path)"
+    }
+}
+
+extension OutputLedger.State {
+    fileprivate func conflict(_ outputs: [PlannedOutput], _ task: TaskID) -> OutputLedger.Conflict? {
+        for output in outputs {
+            guard let holder = holders[OutputLedger.destination(output.url)], holder != task else { continue }
+            return OutputLedger.Conflict(output: output.id, holder: holder)
+        }
+        return nil
+    }
+
+    fileprivate mutating func set(_ wanted: Set<String>, of task: TaskID) {
+        for destination in (destinations[task] ?? []).subtracting(wanted) { holders[destination] = nil }
+        for destination in wanted { holders[destination] = task }
+        destinations[task] = wanted.isEmpty ? nil : wanted
+    }
+}

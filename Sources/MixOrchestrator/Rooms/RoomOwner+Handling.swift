@@ -1,0 +1,108 @@
+import EventSubscription
+import MixModel
+import TaskStore
+
+/// What becomes of each message.
+extension RoomOwner {
+    func handle(_ message: RoomMessage) async {
+        await settleDoubt()
+        switch message {
+        case .event(let event, let receivedAt, let reply):
+            reply.answer(await handle(event, receivedAt))
+        case .make(let task, let receivedAt, let reply):
+            reply.answer(await make(task, receivedAt))
+        case .settings(let settings, let receivedAt, let reply):
+            reply.answer(await change(settings, receivedAt))
+        case .delete(let receivedAt, let reply):
+            reply.answer(await deleteRoom(receivedAt))
+        case .stopTask(let task, let receivedAt, let reply):
+            reply.answer(await stopTask(task, receivedAt))
+        case .layoutChanged:
+            guard var cause = layoutCause.withLock({ $0.take() }) else { return }
+            cause.id = cause.id ?? services.numbers.nextCause()
+            await replan(cause, now: cause.receivedAt)
+        case .layoutNote(let name, let entry):
+            await tell(entry, ofLayout: name)
+        case .loadChanged(let reason):
+            let now = MonotonicClock.now()
+            await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
+        case .relay(let task, let report):
+            await handle(report, of: task)
+        }
+    }
+
+    /// Everything stored is decided anew: relays are adopted, what changed meanwhile is applied.
+    func restore() async {
+        guard tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
+        let now = MonotonicClock.now()
+        let origin = services.numbers.nextCause()
+        var draft = draft(cause: origin)
+        draft.changeTasks { task, room in
+            guard isStored(task.id) else { return [] }
+            return task.restored(room: room, context: context(for: task, in: room), now: now, origin: origin)
+        }
+        await transact(draft)
+    }
+
+    private func isStored(_ task: TaskID) -> Bool { self.task(task).map { $0.machine.version > 0 } ?? false }
+
+    private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventOutcome, OrchestratorError> {
+        let cause = Cause(receivedAt: receivedAt, summary: event.summary, id: services.numbers.nextCause())
+        var draft = draft(cause: cause.id)
+        draft.event = event
+        draft.makesRoom = true
+        let outcome = RoomMachine.apply(event, to: &draft.room)
+        if outcome == .changed { roomChanged(&draft, cause, .debounced, now: receivedAt) }
+        return await store(draft).map { $0 == .duplicate ? .duplicate : outcome == .stale ? .stale : .accepted }
+    }
+
+    private func deleteRoom(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {
+        let cause = Cause(
+            receivedAt: receivedAt, summary: "room deleted by API", id: services.numbers.nextCause())
+        var draft = draft(cause: cause.id)
+        draft.deletesRoom = true
+        _ = RoomMachine.apply(RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed), to: &draft.room)
+        draft.changeTasks { task, room in
+            task.isExplicit
+                ? task.finish(.roomDeleted, cause)
+                : task.roomChanged(
+                    room, context: context(for: task, in: room), cause: cause, urgency: .immediate, now: receivedAt)
+        }
+        draft.room = Room(id: id)
+        return await store(draft).map { _ in }
+    }
+
+    /// For what the room did not do itself.
+    func replan(_ cause: Cause, now: Int64) async {
+        var draft = draft(cause: cause.id)
+        roomChanged(&draft, cause, .immediate, now: now)
+        await transact(draft)
+    }
+
+    /// Lets every task decide on the draft's room.
+    func roomChanged(_ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, now: Int64) {
+        draft.changeTasks { task, room in
+            task.roomChanged(
+                room, context: context(for: task, in: room), cause: cause, urgency: urgency, now: now)
+        }
+    }
+
+    private func tell(_ entry: TimelineEntry, ofLayout name: String) async {
+        var draft = draft(cause: services.numbers.nextCause())
+        draft.changeTasks { task, room in
+            task.isActive && services.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
+        }
+        await transact(draft)
+    }
+
+    /// The room as one of its tasks sees it, and what its relay told.
+    func context(for task: TaskMachine, in room: Room) -> PlanningContext {
+        var context = services.context(for: task.seen(room))
+        if let facts = self.task(task.id)?.sourceFacts {
+            context.absent = facts.absent
+            context.pictureSizes = facts.pictureSizes
+        }
+        services.load.advise(&context, on: task, priority: task.seen(room).settings.policy.priority)
+        return context
+    }
+}

@@ -1,0 +1,81 @@
+import MixModel
+
+/// What the rest of the service asks of a room. Everything returns when it is stored and its actions are under way.
+extension RoomOwner {
+    nonisolated func receive(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError) -> EventOutcome {
+        try await ask { .event(event, receivedAt: receivedAt, $0) }
+    }
+
+    nonisolated func make(_ task: NewTask, at receivedAt: Int64) async throws(OrchestratorError) -> TaskCreation {
+        try await ask { .make(task, receivedAt: receivedAt, $0) }
+    }
+
+    nonisolated func configure(
+        _ change: SettingsChange, at receivedAt: Int64
+    ) async throws(OrchestratorError) -> SettingsOutcome {
+        try await ask { .settings(change, receivedAt: receivedAt, $0) }
+    }
+
+    /// Forgets the room and ends its tasks.
+    nonisolated func delete(at receivedAt: Int64) async throws(OrchestratorError) {
+        try await ask { .delete(receivedAt: receivedAt, $0) }
+    }
+
+    /// - Returns: False when there was nothing to stop.
+    nonisolated func stopTask(_ id: TaskID, at receivedAt: Int64) async throws(OrchestratorError) -> Bool {
+        try await ask { .stopTask(id, receivedAt: receivedAt, $0) }
+    }
+
+    /// A layout changed; ignored unless the room or one of its tasks uses it.
+    func layoutChanged(_ name: String, cause: Cause) {
+        guard layoutNames.contains(name) else { return }
+        let isFirst = layoutCause.withLock { waiting in
+            defer { waiting = waiting ?? cause }
+            return waiting == nil
+        }
+        if isFirst { inbox.yield(.layoutChanged) }
+    }
+
+    /// Something to be told in the timelines of the active tasks that use this layout.
+    nonisolated func note(_ entry: TimelineEntry, ofLayout name: String) {
+        inbox.yield(.layoutNote(name, entry))
+    }
+
+    /// Of the room, if it was made or told of, and of its explicit tasks.
+    var layoutNames: Set<String> {
+        var names = Set(
+            tasks.map(\.machine.document).filter { $0.isExplicit && !$0.isFinished }.map {
+                services.layoutName(of: $0.seen(room.document))
+            })
+        if let layoutName { names.insert(layoutName) }
+        return names
+    }
+
+    /// `nil` when the room was neither made nor told of.
+    var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
+
+    /// What the relay of a task told last.
+    func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
+
+    /// The task that viewers of the room get: the automatic one, otherwise the first of the others that is on air.
+    var taskOnAir: TaskID? { tasks.first { $0.status != nil }?.id }
+
+    func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
+
+    // MARK: Shutdown
+
+    /// Ends the relays for a shutdown without changing what the room wants: its tasks start again with the service.
+    ///
+    /// - Returns: False when there is none.
+    func drainForShutdown() -> Bool {
+        isShuttingDown = true
+        for index in tasks.indices where tasks[index].machine.document.isActive {
+            tasks[index].awaitsDrain = true
+            perform([.drainRelay], of: tasks[index].id)
+        }
+        return !isQuiet
+    }
+
+    /// True when the relays have ended, also those that were just being started when they were told to.
+    var isQuiet: Bool { tasks.allSatisfy { !$0.awaitsDrain } }
+}

@@ -1,0 +1,222 @@
+import Logging
+import MixModel
+import TaskStore
+
+/// From a draft to what is stored, then done.
+extension RoomOwner {
+    /// The room and its tasks as they are.
+    func draft(cause: CauseID?) -> RoomDraft {
+        RoomDraft(
+            room: room.document, tasks: tasks.map { RoomDraft.Task(machine: $0.machine.document) }, cause: cause)
+    }
+
+    /// For changes asked for from outside: not stored = not done.
+    func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
+        let draft = stamped(draft)
+        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
+        var change = change(of: draft, isRoomThere: !draft.deletesRoom && (room.version > 0 || draft.makesRoom))
+        if draft.deletesRoom {
+            change.room = room.version > 0 ? .delete(id: id.rawValue, expected: room.version) : nil
+        } else if room.version == 0 ? draft.makesRoom : draft.room != room.document {
+            change.room = .put(draft.room, expected: room.version)
+        }
+        do {
+            guard try await services.store.commit(change) == .committed else {
+                bookLoad(of: tasks.map(\.machine.document), in: room.document)
+                return .success(.duplicate)
+            }
+        } catch {
+            logger.error("not stored: \(error)")
+            bookLoad(of: tasks.map(\.machine.document), in: room.document)
+            doubtIfNeeded(error, draft)
+            return .failure(OrchestratorError(error))
+        }
+        adopt(draft, change)
+        return .success(.committed)
+    }
+
+    /// For what happens anyway (deadlines, relays): it is done even when it cannot be stored, so that a full disk does
+    /// not take a program off air. The next change that is stored carries it.
+    func transact(_ draft: RoomDraft) async {
+        let draft = stamped(draft)
+        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
+        let change = change(of: draft, isRoomThere: room.version > 0)
+        guard !change.tasks.isEmpty else { return adopt(draft, change) }
+        do {
+            _ = try await services.store.commit(change)
+            adopt(draft, change)
+        } catch {
+            logger.error("not stored: \(error)")
+            doubtIfNeeded(error, draft)
+            keepUnstored(draft, change)
+        }
+    }
+
+    /// Two rooms must not be given the same cores, so what is decided is booked before it is stored.
+    private func bookLoad(of machines: [TaskMachine], in room: Room) {
+        for machine in machines {
+            services.load.settle(machine, priority: machine.seen(room).settings.policy.priority)
+        }
+    }
+
+    private func doubtIfNeeded(_ error: StoreError, _ draft: RoomDraft) {
+        if Self.leavesDoubt(error) { doubt = (doubt ?? []).union(draft.tasks.map(\.machine.id)) }
+    }
+
+    private func stamped(_ draft: RoomDraft) -> RoomDraft {
+        var draft = draft
+        for index in draft.tasks.indices {
+            let machine = draft.tasks[index].machine
+            if machine.isFinished, machine.finishedAt == nil { draft.tasks[index].machine.finishedAt = wallClock() }
+        }
+        return draft
+    }
+
+    /// Everything but the room itself.
+    private func change(of draft: RoomDraft, isRoomThere: Bool) -> StoreChange {
+        var changes: [StoreChange.TaskChange] = []
+        for (index, new) in draft.tasks.enumerated() {
+            let old = index < tasks.count ? tasks[index] : nil
+            let version = old?.machine.version ?? 0
+            var change = StoreChange.TaskChange(
+                id: new.machine.id, timeline: (old?.unstoredEntries ?? []) + entries(of: new, in: draft),
+                switches: (old?.unstoredSwitches ?? []) + new.switches)
+            // Of a room that is gone only what still has to be ended is kept.
+            if new.isForgotten || (!isRoomThere && !new.machine.isActive) {
+                (change.timeline, change.switches) = ([], [])
+                if version > 0 { change.write = .delete(id: new.machine.id.rawValue, expected: version) }
+            } else if new.machine != old?.machine.document || old?.isUnstored == true {
+                change.write = .put(new.machine, expected: version)
+            }
+            if change.write != nil || !change.timeline.isEmpty || !change.switches.isEmpty { changes.append(change) }
+        }
+        return StoreChange(event: draft.event, tasks: changes)
+    }
+
+    private func entries(of task: RoomDraft.Task, in draft: RoomDraft) -> [StampedEntry] {
+        let now = wallClock()
+        let causes = draft.cause.map { [$0] }
+        var entries = task.actions.compactMap { action -> TimelineEntry? in
+            guard case .record(var entry) = action else { return nil }
+            entry.causes = entry.causes ?? causes
+            var metadata: Logger.Metadata = ["task": "\(task.machine.id)"]
+            if let cause = entry.cause { metadata["cause"] = "\(cause)" }
+            if let event = draft.event { metadata["event"] = "\(event.id)" }
+            logger.info("\(entry.message)", metadata: metadata)
+            return entry
+        }
+        if let event = draft.event, task.machine.isActive || !entries.isEmpty {
+            let reference = EventReference(source: event.source, id: event.id)
+            entries.insert(
+                TimelineEntry(kind: .event, message: event.summary, causes: causes, event: reference), at: 0)
+        }
+        return entries.map { StampedEntry(at: now, entry: $0, number: services.numbers.next()) }
+    }
+
+    // MARK: Afterwards
+
+    private func adopt(_ draft: RoomDraft, _ change: StoreChange) {
+        switch change.room {
+        case .put: room = Versioned(draft.room, version: room.version + 1)
+        case .delete: room = Versioned(draft.room, version: 0)
+        case nil: room.document = draft.room
+        }
+        for (index, new) in draft.tasks.enumerated() {
+            if index == tasks.count { tasks.append(OwnedTask(Versioned(new.machine, version: 0))) }
+            let written = change.tasks.first { $0.id == new.machine.id }
+            tasks[index].machine.document = new.machine
+            switch written?.write {
+            case .put: tasks[index].machine.version += 1
+            case .delete: tasks[index].machine.version = 0
+            case nil: break
+            }
+            if written != nil {
+                tasks[index].isUnstored = false
+                tasks[index].unstoredEntries = []
+                tasks[index].unstoredSwitches = []
+            }
+        }
+        perform(draft)
+    }
+
+    private func keepUnstored(_ draft: RoomDraft, _ change: StoreChange) {
+        for (index, new) in draft.tasks.enumerated() where index < tasks.count {
+            tasks[index].machine.document = new.machine
+            guard let unwritten = change.tasks.first(where: { $0.id == new.machine.id }) else { continue }
+            if unwritten.write != nil { tasks[index].isUnstored = true }
+            tasks[index].unstoredEntries = unwritten.timeline.suffix(OwnedTask.mostUnstored)
+            tasks[index].unstoredSwitches = unwritten.switches.suffix(OwnedTask.mostUnstored)
+        }
+        perform(draft)
+    }
+
+    private func perform(_ draft: RoomDraft) {
+        holdOutputs()
+        for task in draft.tasks { perform(task.actions, of: task.machine.id) }
+    }
+
+    /// Records were stored with the decision itself; a task's owner is made with the first action that is more.
+    func perform(_ actions: [TaskAction], of id: TaskID) {
+        let actions = actions.filter { if case .record = $0 { false } else { true } }
+        guard !actions.isEmpty, let index = tasks.firstIndex(where: { $0.id == id }) else { return }
+        let owner = tasks[index].owner ?? makeOwner(of: id)
+        tasks[index].owner = owner
+        owner.perform(actions)
+    }
+
+    private func makeOwner(of task: TaskID) -> TaskOwner {
+        var logger = logger
+        logger[metadataKey: "task"] = "\(task)"
+        let owner = TaskOwner(
+            task: task, socket: services.sockets.path(of: task), starter: services.starter, logger: logger
+        ) { [inbox] in inbox.yield(.relay(task, $0)) }
+        newTaskOwners.append(owner)
+        return owner
+    }
+
+    // MARK: Destinations
+
+    /// Tells the ledger where the tasks push.
+    func holdOutputs() {
+        for task in tasks { holdOutputs(of: task.id) }
+    }
+
+    func holdOutputs(of id: TaskID) {
+        guard let index = tasks.firstIndex(where: { $0.id == id }) else {
+            services.outputs.hold([], for: id)
+            return
+        }
+        let machine = tasks[index].machine.document
+        let pushes = machine.isExplicit ? !machine.isFinished : room.version > 0 || machine.isActive
+        let seen = machine.seen(room.document)
+        let claim = OwnedTask.Claim(pushes: pushes, outputs: seen.settings.outputs)
+        guard tasks[index].claim != claim else { return }
+        tasks[index].claim = claim
+        guard let conflict = services.outputs.hold(pushes ? services.outputs(of: seen) : [], for: id) else { return }
+        logger.warning(
+            "two tasks push to the same destination",
+            metadata: ["task": "\(id)", "other": "\(conflict.holder)", "output": "\(conflict.output)"])
+    }
+
+    // MARK: Forgetting
+
+    /// Explicit tasks that ended for good can be asked for a while longer.
+    func forgetFinishedTasks() async {
+        let now = wallClock()
+        let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
+        guard !finished.isEmpty else { return }
+        let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
+        let forgotten = Set(tasks.filter { $0.isForgotten(now) || tooMany.contains($0.id) }.map(\.id))
+        guard !forgotten.isEmpty else { return }
+        var draft = draft(cause: nil)
+        for index in draft.tasks.indices where forgotten.contains(draft.tasks[index].machine.id) {
+            draft.tasks[index].isForgotten = true
+        }
+        await transact(draft)
+        for task in tasks where forgotten.contains(task.id) && !task.isUnstored {
+            services.taskIndex.release(task.id)
+            task.owner?.finish()
+        }
+        tasks.removeAll { forgotten.contains($0.id) && !$0.isUnstored }
+    }
+}

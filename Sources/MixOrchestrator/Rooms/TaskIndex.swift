@@ -1,0 +1,33 @@
+import MixModel
+import Synchronization
+
+/// Which room an explicit task belongs to. Automatic ones say it in their name.
+final class TaskIndex: Sendable {
+    private let rooms = Mutex<[TaskID: RoomID]>([:])
+
+    /// `nil` for an id that no explicit task has.
+    func room(of task: TaskID) -> RoomID? { rooms.withLock { $0[task] } }
+
+    /// Takes the id for a task of this room.
+    ///
+    /// - Returns: The room whose task has the id already, be it this one; `nil` when it was free.
+    func claim(_ task: TaskID, for room: RoomID) -> RoomID? {
+        rooms.withLock { rooms in
+            defer { rooms[task] = rooms[task] ?? room }
+            return rooms[task]
+        }
+    }
+
+    func release(_ task: TaskID) { rooms.withLock { $0[task] = nil } }
+}
+
+extension TaskID {
+    /// What the ids of automatic tasks begin with, and no others do.
+    static let automaticPrefix = "auto-"
+
+    /// The room whose automatic task has this id.
+    var roomOfAutomatic: RoomID? {
+        guard name.hasPrefix(Self.automaticPrefix) else { return nil }
+        return RoomID(app: app, name: String(name.dropFirst(Self.automaticPrefix.count)))
+    }
+}
