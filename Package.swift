@@ -136,7 +136,12 @@ if only == "all" {
     targets += [
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["MixPipeline", "MixModel", "ProgramSplicer", "TestSupport"],
+            dependencies: [
+                "MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: strict)
     ]
 }

@@ -14,30 +14,26 @@ extension Room {
         case .streamPublished(let publication): return knowsNewer(ofStream: subject, publication.user, than: event)
         case .streamUpdated(let update): return knowsNewer(ofStream: subject, update.user, than: event)
         case .streamUnpublished(let user, _, _): return knowsNewer(ofStream: subject, user, than: event)
-        case .participantJoined, .participantLeft: return knowsNewer(ofParticipant: subject, than: event)
-        case .roomOpened, .roomClosed: return isMarked(subject, after: event)
-        case .roomSnapshot: return isMarked(subject, after: event) || wasClosed(after: event)
+        case .participantJoined(let user, _, _):
+            return hasGone(user, after: event) || knowsNewer(ofParticipant: subject, than: event)
+        case .participantLeft(let user):
+            return hasGone(user, after: event) || event.time == nil && knowsNewer(ofParticipant: subject, than: event)
+        case .roomOpened: return isMarked(subject, after: event)
+        case .roomClosed: return hasGone(nil, after: event) || event.time == nil && isMarked(subject, after: event)
+        case .roomSnapshot: return isMarked(subject, after: event) || hasGone(nil, after: event)
         }
     }
 
     private func knowsNewer(ofStream subject: String, _ user: UserID, than event: RoomEvent) -> Bool {
-        if isMarked(subject, after: event) || isMarked(Self.snapshotSubject, after: event) { return true }
-        // Somebody who has left since then, whose stream was never heard of.
-        let hasLeft = participant(user) == nil && marks["@\(user)"]?.isLaterThan(event) == true
-        return hasLeft || wasClosed(after: event)
+        isMarked(subject, after: event) || isMarked(Self.snapshotSubject, after: event) || hasGone(user, after: event)
     }
 
     private func knowsNewer(ofParticipant subject: String, than event: RoomEvent) -> Bool {
         isMarked(subject, after: event) || isMarked(Self.participantsSubject, after: event)
-            || wasClosed(after: event)
     }
 
     private func isMarked(_ subject: String, after event: RoomEvent) -> Bool {
         marks[subject]?.isNewerThan(event) ?? false
-    }
-
-    private func wasClosed(after event: RoomEvent) -> Bool {
-        !isOpen && marks[Self.roomSubject]?.isLaterThan(event) == true
     }
 
     /// Takes a snapshot over, but for what is known to be newer. A stream that is in it and was there goes on.

@@ -17,8 +17,11 @@ public enum RoomMachine {
         let before = room
         if event.kind != .roomClosed { room.isOpen = true }
         perform(event, on: &room)
-        room.mark(subject(of: event.kind), by: event)
-        return room.hasSameContent(as: before) ? .unchanged : .changed
+        let subject = subject(of: event.kind)
+        // Somebody's leaving ends what they published before also when they are known to have come back.
+        let isLate = before.marks[subject]?.isNewerThan(event) ?? false
+        if !isLate { room.mark(subject, by: event) }
+        return room.hasSameContent(as: before) ? (isLate ? .stale : .unchanged) : .changed
     }
 
     static func subject(of kind: RoomEvent.Kind) -> String {
@@ -46,14 +49,11 @@ public enum RoomMachine {
             if let role { room.participants[index].role = role }
             if let name { room.participants[index].name = name }
         case .participantLeft(let user):
-            room.markStreams(of: user, leftBy: event)
-            room.participants.removeAll { $0.user == user }
+            room.leave(user, by: event)
         case .roomOpened:
             break
         case .roomClosed:
-            for participant in room.participants { room.markStreams(of: participant.user, leftBy: event) }
-            room.participants = []
-            room.isOpen = false
+            room.close(by: event)
         case .roomSnapshot(let snapshot):
             room.reconcile(with: snapshot, of: event)
         }
@@ -97,18 +97,6 @@ extension Room {
         guard let index = participants.firstIndex(where: { $0.user == user }) else { return }
         participants[index].streams.removeAll { $0.kind == stream }
         if participants[index].streams.isEmpty, !participants[index].joinedExplicitly { participants.remove(at: index) }
-    }
-
-    /// Somebody left at a known time: what they published before that is stale from now on.
-    fileprivate mutating func markStreams(of user: UserID, leftBy event: RoomEvent) {
-        guard let time = event.time, let participant = participant(user) else { return }
-        for stream in participant.streams {
-            let subject = SourceID(user: user, stream: stream.kind).rawValue
-            let known = marks[subject]
-            marks[subject] = EventMark(
-                source: known?.source ?? event.source, sequence: known?.sequence,
-                time: max(time, known?.time ?? time), touched: known?.touched ?? 0)
-        }
     }
 
     mutating func mark(_ subject: String, by event: RoomEvent) {

@@ -126,7 +126,10 @@ enum ConfigurationKeys {
     /// Misspelt variables are as bad as misspelt keys.
     private static func check(_ environment: [String: String]) throws {
         let prefix = "MIXORCHESTRATOR_"
-        let names = Set(known.keys.map { prefix + variable($0) })
+        var names = Set(known.keys.map { prefix + variable($0) })
+        #if DEBUG
+            names.insert(CrashingTaskStore.variable)
+        #endif
         for name in environment.keys.sorted() where name.hasPrefix(prefix) && !names.contains(name) {
             let suggestion = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
             throw StartupError("the environment variable \(name) is not a setting.\(suggestion)")

@@ -75,6 +75,33 @@ public final class MemoryTaskStore: TaskStore {
     public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
         try access { $0.tasks.values.sorted { $0.document.id < $1.document.id } }
     }
+    public func tasks(of room: RoomID) async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await tasks().filter { $0.document.room == room }
+    }
+    public func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await tasks().filter(\.document.isActive)
+    }
+    public func liveRooms() async throws(StoreError) -> [RoomID] {
+        try await rooms().filter(\.document.isLive).map(\.document.id)
+    }
+    public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
+        Array(try await rooms().drop { room in id.map { room.document.id <= $0 } ?? false }.prefix(limit))
+    }
+    public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        let rooms = Set(try await tasks().map(\.document.room)).sorted()
+        return Array(rooms.drop { room in id.map { room <= $0 } ?? false }.prefix(limit))
+    }
+    public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
+        Dictionary(uniqueKeysWithValues: try await tasks().map { ($0.document.id, $0.document.room) })
+    }
+    public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
+        try access { ($0.rooms.count, $0.tasks.count) }
+    }
+    public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
+        try await rooms().reduce(into: [:]) { rooms, room in
+            if let layout = room.document.settings.layout { rooms[layout, default: []].append(room.document.id) }
+        }
+    }
     public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
         try access { Array(($0.timeline[task] ?? []).reversed().prefix(limit)) }
     }

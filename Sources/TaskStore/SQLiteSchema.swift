@@ -43,6 +43,20 @@ enum SQLiteSchema {
                     CREATE INDEX layout_events_of_layout ON layout_events (layout, number);
                     """)
         }
+        migrator.registerMigration("3 which rooms and tasks are live") { db in
+            // What is already there counts as live until it is written again: too much is read once, nothing is missed.
+            try db.execute(
+                sql: """
+                    ALTER TABLE rooms ADD COLUMN live INTEGER NOT NULL DEFAULT 1;
+                    ALTER TABLE rooms ADD COLUMN layout TEXT;
+                    UPDATE rooms SET layout = json_extract(document, '$.settings.layout');
+                    ALTER TABLE tasks ADD COLUMN active INTEGER NOT NULL DEFAULT 1;
+                    CREATE INDEX rooms_by_life ON rooms (live);
+                    CREATE INDEX rooms_by_layout ON rooms (layout) WHERE layout IS NOT NULL;
+                    CREATE INDEX tasks_by_activity ON tasks (active);
+                    CREATE INDEX tasks_of_room ON tasks (room);
+                    """)
+        }
         return migrator
     }
 }

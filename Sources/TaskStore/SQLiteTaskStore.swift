@@ -44,10 +44,13 @@ public final class SQLiteTaskStore: TaskStore {
             // A change without an event cannot be a duplicate and needs no savepoint of its own.
             try await pool.write { db in
                 if let event = change.event, try !Self.append(event, db) { return .duplicate }
-                try Self.write(change.room, table: "rooms", id: { $0.id.rawValue }, nil, db)
+                try Self.write(
+                    change.room, table: "rooms", id: { $0.id.rawValue },
+                    [("live", { $0.isLive }), ("layout", { $0.settings.layout })], db)
                 for task in change.tasks {
                     try Self.write(
-                        task.write, table: "tasks", id: { $0.id.rawValue }, ("room", { $0.room.rawValue }), db)
+                        task.write, table: "tasks", id: { $0.id.rawValue },
+                        [("room", { $0.room.rawValue }), ("active", { $0.isActive })], db)
                     let owner = ("task", task.id.rawValue)
                     try Self.append(
                         task.timeline, to: "timeline", of: owner, keeping: Retention.timelineEntries, db)
@@ -65,15 +68,17 @@ public final class SQLiteTaskStore: TaskStore {
     }
 
     public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
-        let found: [Versioned<Room>] = try await documents("rooms", where: id.rawValue)
+        let found: [Versioned<Room>] = try await documents("rooms WHERE id = ?", [id.rawValue])
         return found.first
     }
-    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await documents("rooms") }
+    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await documents("rooms ORDER BY id") }
     public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? {
-        let found: [Versioned<TaskMachine>] = try await documents("tasks", where: id.rawValue)
+        let found: [Versioned<TaskMachine>] = try await documents("tasks WHERE id = ?", [id.rawValue])
         return found.first
     }
-    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await documents("tasks") }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await documents("tasks ORDER BY id")
+    }
 
     public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
         try await list(
@@ -177,7 +182,7 @@ extension SQLiteTaskStore {
 
     private static func write<Document: Encodable>(
         _ write: StoreChange.Write<Document>?, table: String, id: (Document) -> String,
-        _ extra: (column: String, value: (Document) -> String)?, _ db: Database
+        _ columns: [(name: String, value: (Document) -> (any DatabaseValueConvertible)?)], _ db: Database
     ) throws {
         let key: String
         switch write {
@@ -186,20 +191,22 @@ extension SQLiteTaskStore {
         case .put(let document, let expected):
             key = id(document)
             let text = try json(document)
+            let values = StatementArguments(columns.map { $0.value(document) })
+            let names = columns.map(\.name)
             if expected == 0 {
-                let columns = extra.map { ", \($0.column)" } ?? ""
-                var arguments: StatementArguments = [key, text]
-                if let extra { arguments += [extra.value(document)] }
+                let marks = names.map { _ in ", ?" }.joined()
                 try db.cachedStatement(
                     sql: """
-                        INSERT INTO \(table) (id, version, document\(columns)) VALUES (?, 1, ?\(extra == nil ? "" : ", ?"))
-                        ON CONFLICT DO NOTHING
+                        INSERT INTO \(table) (id, version, document, \(names.joined(separator: ", ")))
+                        VALUES (?, 1, ?\(marks)) ON CONFLICT DO NOTHING
                         """
-                ).execute(arguments: arguments)
+                ).execute(arguments: [key, text] + values)
             } else {
+                let changes = names.map { "\($0) = ?, " }.joined()
                 try db.cachedStatement(
-                    sql: "UPDATE \(table) SET version = version + 1, document = ? WHERE id = ? AND version = ?"
-                ).execute(arguments: [text, key, expected])
+                    sql:
+                        "UPDATE \(table) SET \(changes)version = version + 1, document = ? WHERE id = ? AND version = ?"
+                ).execute(arguments: values + [text, key, expected])
             }
         case .delete(let id, let expected):
             key = id
@@ -209,15 +216,14 @@ extension SQLiteTaskStore {
         guard db.changesCount == 1 else { throw StoreError.conflict(document: key) }
     }
 
-    private func documents<Document: Decodable & Hashable & Sendable>(
-        _ table: String, where id: String? = nil
+    /// - Parameter selection: What follows FROM.
+    func documents<Document: Decodable & Hashable & Sendable>(
+        _ selection: String, _ arguments: StatementArguments = []
     ) async throws(StoreError) -> [Versioned<Document>] {
         try await perform { pool in
             try await pool.read { db in
-                let condition = id == nil ? "" : " WHERE id = ?"
-                let arguments: StatementArguments = id.map { [$0] } ?? []
                 let rows = try Row.fetchAll(
-                    db, sql: "SELECT version, document FROM \(table)\(condition) ORDER BY id", arguments: arguments)
+                    db, sql: "SELECT version, document FROM \(selection)", arguments: arguments)
                 return try rows.map { row in
                     Versioned(try Self.value(Document.self, row["document"]), version: row["version"])
                 }
@@ -243,7 +249,7 @@ extension SQLiteTaskStore {
         try JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
-    private func perform<Value: Sendable>(
+    func perform<Value: Sendable>(
         _ body: (DatabasePool) async throws -> Value
     ) async throws(StoreError) -> Value {
         do {

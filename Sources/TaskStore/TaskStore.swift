@@ -6,7 +6,7 @@ import MixModel
 /// of one `StoreChange` is stored, or none of it. `commit` returns only when the change is durable.
 ///
 /// Every implementation passes the conformance suite in `TaskStoreTests`.
-public protocol TaskStore: Sendable {
+public protocol TaskStore: RoomQueries {
     /// - Throws: `StoreError.conflict` when a document is not at the expected version: nothing is stored then.
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
     func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>?

@@ -194,22 +194,25 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 let task = TaskRouteTests.task()
                 #expect(try await bench.call(.post, "/v1/tasks", task).status == 503)
                 store.losesAnswers(false)
+                // Stored or refused because of what was stored before: sent again it is there, once.
                 let again = try await bench.call(.post, "/v1/rooms/demo/events", body, headers: key)
-                #expect(again.text == #"{"accepted":0,"duplicate":1,"stale":0}"#)
+                #expect(again.status == 202)
+                #expect(try await bench.call(.post, "/v1/tasks", task).status / 100 == 2)
                 for task in ["auto-demo", "second"] as [TaskID] {
                     try await eventually {
                         let plan = bench.relays.running.last { $0.task == task }?.plan
                         return plan?.mode == .mix(host: "alice/camera") ? true : nil
                     }
                 }
-                #expect(try await bench.call(.post, "/v1/tasks", task).status == 200)
+                #expect(try await store.room("demo")?.document.streams.count == 2)
                 try await bench.unpublish("bob")
                 try await eventually { try await store.room("demo")?.document.streams.count == 1 ? true : nil }
                 store.losesAnswers(true)
                 #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 503)
                 store.losesAnswers(false)
-                #expect(try await bench.call(.put, "/v1/rooms/demo", "{}").status == 201)
+                #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
+                #expect(try await store.room("demo") == nil)
                 try await bench.publish("zoe")
                 try await eventually { bench.relays.running.map(\.task) == ["auto-demo"] ? true : nil }
             }
@@ -302,8 +305,8 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
 }
 
 /// A store that can be made to refuse every change, as with a full disk.
-final class BreakableStore: TaskStore {
-    private let store = MemoryTaskStore()
+final class BreakableStore: ForwardingTaskStore {
+    let base: any TaskStore = MemoryTaskStore()
     private let isBroken = LockedFlag()
     private let losesAnswers = LockedFlag()
 
@@ -313,32 +316,8 @@ final class BreakableStore: TaskStore {
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard !isBroken.value else { throw .full(path: "/data") }
-        let result = try await store.commit(change)
+        let result = try await base.commit(change)
         if losesAnswers.value { throw .engine("disk I/O error") }
         return result
     }
-    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try await store.room(id) }
-    func rooms() async throws(StoreError) -> [Versioned<Room>] { try await store.rooms() }
-    func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try await store.task(id) }
-    func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await store.tasks() }
-    func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
-        try await store.timeline(of: task, limit: limit)
-    }
-    func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
-        try await store.switches(of: task, limit: limit)
-    }
-    func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
-        try await store.events(of: room, limit: limit)
-    }
-    func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] { try await store.newestLayoutVersions() }
-    func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
-        try await store.layoutVersions(of: layout, limit: limit)
-    }
-    func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
-        try await store.layoutContent(of: layout, version: version)
-    }
-    func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
-        try await store.layoutEvents(of: layout, limit: limit)
-    }
-    func close() async { await store.close() }
 }

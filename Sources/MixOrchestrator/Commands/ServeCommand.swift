@@ -53,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await Self.checkPort(configuration.listen)
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
-        let store = try SQLiteTaskStore(path: configuration.data + "/orchestrator.sqlite")
+        let store = try Self.openStore(configuration.data)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             logLevel: configuration.logLevel.rawValue)
@@ -73,6 +73,15 @@ struct ServeCommand: AsyncParsableCommand {
             throw Self.portInUse(configuration.listen)
         }
         await store.close()
+    }
+
+    private static func openStore(_ data: String) throws -> any TaskStore {
+        let store = try SQLiteTaskStore(path: data + "/orchestrator.sqlite")
+        #if DEBUG
+            return try CrashingTaskStore.wrapping(store)
+        #else
+            return store
+        #endif
     }
 
     private static func checkPort(_ address: ListenAddress) async throws {

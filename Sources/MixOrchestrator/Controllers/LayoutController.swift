@@ -32,7 +32,7 @@ struct LayoutController: Sendable {
     }
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let use = await registry.layoutUse()
+        let use = try await registry.layoutUse()
         var views = layouts.catalogue.all.compactMap { name, entry -> LayoutView? in
             let rooms = use[name] ?? []
             return entry.isDeleted && rooms.isEmpty ? nil : LayoutView(name, entry, rooms: rooms)
@@ -46,7 +46,7 @@ struct LayoutController: Sendable {
         let (name, entry) = try known(context)
         let content =
             name == LayoutLibrary.automaticName ? Array(LayoutLibrary.automaticFile.utf8) : entry?.good?.content
-        var view = LayoutView(name, entry, rooms: await registry.layoutUse()[name] ?? [])
+        var view = LayoutView(name, entry, rooms: try await registry.layoutUse()[name] ?? [])
         view.images = await images.status(of: layouts.writtenTemplate(name).images)
         return Self.response(view, template: content)
     }
@@ -105,7 +105,7 @@ struct LayoutController: Sendable {
             LayoutDirectory.NewLayout(
                 name: name, template: template, content: content, origin: .api, precondition: precondition,
                 receivedAt: receivedAt))
-        return await response(name, change)
+        return try await response(name, change)
     }
 
     @Sendable private func rollBack(_ request: Request, _ context: some RequestContext) async throws -> Response {
@@ -119,7 +119,7 @@ struct LayoutController: Sendable {
         }
         try reader.finish()
         let change = try await directory.rollBack(name, to: version, try LayoutPrecondition(request.headers))
-        return await response(name, change)
+        return try await response(name, change)
     }
 
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
@@ -128,9 +128,9 @@ struct LayoutController: Sendable {
         return Response(status: .noContent)
     }
 
-    private func response(_ name: String, _ change: LayoutDirectory.Change) async -> Response {
+    private func response(_ name: String, _ change: LayoutDirectory.Change) async throws -> Response {
         let view = LayoutView(
-            name, LayoutCatalogue.Entry(good: change.good), rooms: await registry.layoutUse()[name] ?? [])
+            name, LayoutCatalogue.Entry(good: change.good), rooms: try await registry.layoutUse()[name] ?? [])
         return Self.response(view, template: change.good.content, status: change.isNew ? .created : .ok)
     }
 

@@ -19,7 +19,7 @@ struct LiveController: Sendable {
         let asked = try request.queryText("task").map { name in
             TaskID(app: context.app, name: try EventParser.identifier(name, field: "task"))
         }
-        guard let owner = await registry.existingOwner(room), let onAir = await owner.taskOnAir else {
+        guard let owner = try await registry.reader(room), let onAir = await owner.taskOnAir else {
             throw Self.notOnAir(room)
         }
         let task = asked ?? onAir

@@ -26,7 +26,7 @@ struct RoomController: Sendable {
 
     @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let state = try request.queryChoice("state", of: State.self)
-        let page = await registry.rooms(of: context.app, page: try request.page()) { room in
+        let page = try await registry.rooms(of: context.app, page: try request.page()) { room in
             state == nil || (state == .open) == room.open
         }
         return jsonResponse(List(rooms: page.views, next: page.next))
@@ -49,7 +49,7 @@ struct RoomController: Sendable {
     @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        guard let owner = await registry.existingOwner(room), await owner.roomView() != nil else {
+        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
             throw Self.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
@@ -57,7 +57,7 @@ struct RoomController: Sendable {
     }
 
     private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
-        guard let shown = await registry.existingOwner(room)?.roomView() else { throw Self.noRoom(room) }
+        guard let shown = try await registry.reader(room)?.roomView() else { throw Self.noRoom(room) }
         var view = shown.view
         view.task?.switches = try await history.switches(of: .automatic(for: room), limit: 20)
         var response = jsonResponse(view, status: status)

@@ -29,7 +29,7 @@ struct TaskController: Sendable {
         let room = try request.queryText("room").map { name in
             RoomID(app: context.app, name: try EventParser.identifier(name, field: "room"))
         }
-        let page = await registry.tasks(of: context.app, room: room, page: try request.page()) { task in
+        let page = try await registry.tasks(of: context.app, room: room, page: try request.page()) { task in
             state == nil || task.state == state
         }
         return jsonResponse(List(tasks: page.views, next: page.next))
@@ -139,7 +139,7 @@ struct TaskController: Sendable {
 extension RoomRegistry {
     /// - Throws: When there is no such task.
     func task(_ id: TaskID) async throws(OrchestratorError) -> (owner: RoomOwner, view: TaskView, tag: SettingsTag) {
-        guard let owner = owner(of: id), let (view, tag) = await owner.taskView(id) else {
+        guard let owner = try await reader(of: id), let (view, tag) = await owner.taskView(id) else {
             throw OrchestratorError.notFound(
                 "task", id.name,
                 cure:

@@ -10,7 +10,7 @@ struct TaskHistory: Sendable {
     static let switchesOfTask = 50
 
     func switches(of task: TaskID, limit: Int) async throws -> [TaskView.Switch] {
-        let waiting = await registry.owner(of: task)?.task(task)?.unstoredSwitches ?? []
+        let waiting = try await registry.reader(of: task)?.task(task)?.unstoredSwitches ?? []
         let stored = try await store.switches(of: task, limit: limit)
         return (waiting.reversed() + stored).prefix(limit).map { TaskView.Switch($0) }
     }
@@ -19,7 +19,7 @@ struct TaskHistory: Sendable {
     ///   - before: Only entries with a smaller number.
     ///   - cause: Only entries of this chain.
     func timeline(of task: TaskID, before: Int64?, cause: CauseID?) async throws -> [StampedEntry] {
-        let waiting = await registry.owner(of: task)?.task(task)?.unstoredEntries ?? []
+        let waiting = try await registry.reader(of: task)?.task(task)?.unstoredEntries ?? []
         // Retention bounds what there is; a chain can be anywhere in it.
         let stored = try await store.timeline(of: task, limit: Retention.timelineEntries)
         // After an error of the store an entry may be there and wait to be stored all the same.

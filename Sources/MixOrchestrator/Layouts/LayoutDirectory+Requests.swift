@@ -80,7 +80,12 @@ extension LayoutDirectory {
         let before = layouts.entry(name)
         try precondition.check(name, before)
         guard before != nil else { throw .layoutNotFound(name) }
-        let rooms = await registry.layoutUse()[name] ?? []
+        let rooms: [RoomID]
+        do {
+            rooms = try await registry.layoutUse()[name] ?? []
+        } catch {
+            throw OrchestratorError(error)
+        }
         guard rooms.isEmpty else {
             let shown = rooms.prefix(20).map(\.rawValue).joined(separator: ", ") + (rooms.count > 20 ? " …" : "")
             throw OrchestratorError(

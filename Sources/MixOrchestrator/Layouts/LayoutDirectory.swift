@@ -206,7 +206,8 @@ actor LayoutDirectory: Service {
         await tell(outcome, of: name, noticedAt: noticedAt)
         await commitOrLog(outcome, of: name)
         if case .deleted = outcome {
-            let used = await registry.layoutUse().keys
+            // Without the store nobody knows who still uses it.
+            guard let used = try? await registry.layoutUse().keys else { return }
             layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
         }
     }

@@ -35,11 +35,16 @@ struct LoadMonitor: Service {
                 "\(step.reason): a program's level is \(step.to)",
                 metadata: ["task": "\(step.task)", "from": "\(step.from)", "to": "\(step.to)"])
         }
-        for (room, reason) in outcome.changed {
-            await registry.existingOwner(room)?.loadChanged("load: \(reason)")
-        }
-        for room in outcome.admitted {
-            await registry.existingOwner(room)?.loadChanged("there is room on the machine again")
+        for (room, reason) in outcome.changed { await tell(room, "load: \(reason)") }
+        for room in outcome.admitted { await tell(room, "there is room on the machine again") }
+    }
+
+    private func tell(_ room: RoomID, _ reason: String) async {
+        do {
+            try await registry.existingOwner(room)?.loadChanged(reason)
+        } catch {
+            // Whoever waits is looked at again in a second; a level comes with the room's next plan.
+            logger.warning("a room cannot be told of the load: \(error)", metadata: ["room": "\(room)"])
         }
     }
 

@@ -30,16 +30,23 @@ struct RelayConnection: Sendable {
         return RelayConnection(channel: channel)
     }
 
+    /// Nothing was asked.
+    func close() async { try? await channel.executeThenClose { _, _ in } }
+
     /// Says hello, sends `commands` as they come and hands over the relay's reports, until the relay closes the
-    /// connection (returns), stays silent too long or the task is cancelled (throws).
+    /// connection (returns), stays silent too long, `onReport` throws or the task is cancelled (throws). The first command
+    /// is sent when the relay has said who it is and `onReport` had nothing against it.
     func control(
         commands: AsyncStream<RelayCommand>, onReport: @escaping @Sendable (RelayReport) throws -> Void
     ) async throws {
         try await channel.executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.hello(version: RelayCommand.version)))
             let silence = Silence()
+            let (acceptance, accept) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
+                    for await _ in acceptance {}
+                    try Task.checkCancellation()
                     for await command in commands { try await outbound.write(Self.line(command)) }
                     // The owner sends nothing more; the relay ends the connection.
                     try await Task.sleep(for: .seconds(86_400 * 365))
@@ -49,7 +56,9 @@ struct RelayConnection: Sendable {
                     for try await buffer in inbound {
                         silence.end()
                         for line in try lines.append(buffer.readableBytesView) {
-                            try onReport(try Self.report(line))
+                            let report = try Self.report(line)
+                            try onReport(report)
+                            if case .status = report { accept.finish() }
                         }
                     }
                 }

@@ -21,6 +21,7 @@ actor TaskOwner {
     private let task: TaskID
     private let socket: String
     private let starter: any RelayStarting
+    private let starts: Turnstile
     private let logger: Logger
     private let report: @Sendable (Report) -> Void
     private nonisolated let actions: AsyncStream<TaskAction>
@@ -45,13 +46,15 @@ actor TaskOwner {
     static let drainLimit: Duration = .seconds(6)
     static let terminateLimit: Duration = .seconds(2)
 
+    /// - Parameter starts: Bounds how many relays are connected or started at once.
     init(
-        task: TaskID, socket: String, starter: any RelayStarting, logger: Logger,
+        task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile, logger: Logger,
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.task = task
         self.socket = socket
         self.starter = starter
+        self.starts = starts
         self.logger = logger
         self.report = report
         (actions, queue) = AsyncStream.makeStream()
@@ -109,7 +112,7 @@ actor TaskOwner {
     private func runSession(_ number: Int, _ commands: AsyncStream<RelayCommand>, mayStart: Bool) async {
         var reason = "the relay closed its connection"
         do {
-            guard let connection = try await connect(mayStart: mayStart) else {
+            guard let connection = try await starts.pass({ try await connect(mayStart: mayStart) }) else {
                 endSession(number, reason: "no relay is there")
                 return
             }

@@ -56,6 +56,8 @@ enum RoomMessage: Sendable {
     /// Something to be told in the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
     case relay(TaskID, TaskOwner.Report)
+    /// What is kept for a while may be over.
+    case tidy
     /// The machine's load asks something else of the tasks, or lets one start; why, in words.
     case loadChanged(String)
 }

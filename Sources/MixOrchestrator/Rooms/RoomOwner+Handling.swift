@@ -28,23 +28,22 @@ extension RoomOwner {
             await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
         case .relay(let task, let report):
             await handle(report, of: task)
+        case .tidy:
+            break  // Done after every message.
         }
     }
 
     /// Everything stored is decided anew: relays are adopted, what changed meanwhile is applied.
     func restore() async {
-        guard tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
+        guard room.version > 0 || tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
         let now = MonotonicClock.now()
         let origin = services.numbers.nextCause()
         var draft = draft(cause: origin)
         draft.changeTasks { task, room in
-            guard isStored(task.id) else { return [] }
-            return task.restored(room: room, context: context(for: task, in: room), now: now, origin: origin)
+            task.restored(room: room, context: context(for: task, in: room), now: now, origin: origin)
         }
         await transact(draft)
     }
-
-    private func isStored(_ task: TaskID) -> Bool { self.task(task).map { $0.machine.version > 0 } ?? false }
 
     private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventOutcome, OrchestratorError> {
         let cause = Cause(receivedAt: receivedAt, summary: event.summary, id: services.numbers.nextCause())

@@ -41,6 +41,9 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
+    /// Looks for what is kept no longer.
+    nonisolated func tidy() { inbox.yield(.tidy) }
+
     /// Of the room, if it was made or told of, and of its explicit tasks.
     var layoutNames: Set<String> {
         var names = Set(
@@ -58,7 +61,7 @@ extension RoomOwner {
     func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
 
     /// The task that viewers of the room get: the automatic one, otherwise the first of the others that is on air.
-    var taskOnAir: TaskID? { tasks.first { $0.status != nil }?.id }
+    var taskOnAir: TaskID? { tasks.first { $0.status != nil && $0.machine.document.plan != nil }?.id }
 
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 

@@ -20,6 +20,10 @@ extension RoomOwner {
         } else if room.version == 0 ? draft.makesRoom : draft.room != room.document {
             change.room = .put(draft.room, expected: room.version)
         }
+        guard change.event != nil || change.room != nil || !change.tasks.isEmpty else {
+            adopt(draft, change)
+            return .success(.committed)
+        }
         do {
             guard try await services.store.commit(change) == .committed else {
                 bookLoad(of: tasks.map(\.machine.document), in: room.document)
@@ -127,7 +131,9 @@ extension RoomOwner {
             tasks[index].machine.document = new.machine
             switch written?.write {
             case .put: tasks[index].machine.version += 1
-            case .delete: tasks[index].machine.version = 0
+            case .delete:
+                tasks[index].machine.version = 0
+                if new.machine.isFinished { services.taskIndex.release(new.machine.id) }
             case nil: break
             }
             if written != nil {
@@ -168,7 +174,8 @@ extension RoomOwner {
         var logger = logger
         logger[metadataKey: "task"] = "\(task)"
         let owner = TaskOwner(
-            task: task, socket: services.sockets.path(of: task), starter: services.starter, logger: logger
+            task: task, socket: services.sockets.path(of: task), starter: services.starter,
+            starts: services.relayStarts, logger: logger
         ) { [inbox] in inbox.yield(.relay(task, $0)) }
         newTaskOwners.append(owner)
         return owner

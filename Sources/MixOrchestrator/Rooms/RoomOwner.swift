@@ -25,8 +25,9 @@ actor RoomOwner {
     let logger: Logger
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
-    /// Requests from outside that wait in the mailbox. Only they are bounded: a relay's report must not get lost.
-    private nonisolated let waiting = Mutex(0)
+    /// For requests from outside. Only they are bounded: a relay's report must not get lost.
+    private nonisolated let gate = RoomGate(limit: mailboxSize)
+    private let home: (any RoomHome)?
     /// The first cause since the layouts were taken up last: one that changes faster than it is taken up waits once.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
 
@@ -35,8 +36,14 @@ actor RoomOwner {
     /// Explicit tasks of one room that have not ended for good.
     static let mostTasks = 16
 
-    /// - Parameter tasks: As stored; their relays are adopted when `run` starts.
-    init(room: Versioned<Room>, tasks: [Versioned<TaskMachine>], services: RoomServices) {
+    /// - Parameters:
+    ///   - tasks: As stored; their relays are adopted when `run` starts.
+    ///   - home: `nil` for an owner that is never dropped.
+    ///   - isReader: It is only looked at, and never run: requests go to the room's owner.
+    init(
+        room: Versioned<Room>, tasks: [Versioned<TaskMachine>], services: RoomServices,
+        home: (any RoomHome)? = nil, isReader: Bool = false
+    ) {
         let id = room.document.id
         let automatic = TaskID.automatic(for: id)
         self.id = id
@@ -49,6 +56,8 @@ actor RoomOwner {
             OwnedTask.init)
         for task in others { _ = services.taskIndex.claim(task.document.id, for: id) }
         self.services = services
+        self.home = home
+        if isReader { gate.close() }
         var logger = services.logger
         logger[metadataKey: "room"] = "\(id)"
         self.logger = logger
@@ -62,14 +71,24 @@ actor RoomOwner {
         await withDiscardingTaskGroup { group in
             await restore()
             startTaskOwners(&group)
+            rest()
             for await message in mailbox {
+                gate.beginWork()
                 await handle(message)
                 await forgetFinishedTasks()
                 startTaskOwners(&group)
+                rest()
             }
             group.cancelAll()
         }
     }
+
+    private func rest() {
+        if gate.endWork(isDispensable: isDispensable), let home { home.offer(self) }
+    }
+
+    /// Takes no request from now on, if it is at rest and can be dropped; they go to the next owner. `stop` follows.
+    nonisolated func retire() -> Bool { gate.closeAtRest() }
 
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }
@@ -86,13 +105,14 @@ actor RoomOwner {
     nonisolated func ask<Answer: Sendable>(
         _ message: (Reply<Answer>) -> RoomMessage
     ) async throws(OrchestratorError) -> Answer {
-        let isRoom = waiting.withLock { count in
-            guard count < Self.mailboxSize else { return false }
-            count += 1
-            return true
+        switch gate.enter() {
+        case .admitted: break
+        case .full: throw .overloaded
+        case .closed:
+            guard let next = try await home?.successor(of: self) else { throw .stopping }
+            return try await next.ask(message)
         }
-        guard isRoom else { throw .overloaded }
-        defer { waiting.withLock { $0 -= 1 } }
+        defer { gate.leave() }
         let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
             let yielded = inbox.yield(message(Reply(continuation)))
             guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
@@ -100,13 +120,14 @@ actor RoomOwner {
         return try result.get()
     }
 
-    /// Nothing happens here and nothing is awaited: the room can be taken from the store again when it is needed.
-    var isDispensable: Bool {
-        waiting.withLock { $0 } == 0 && layoutCause.withLock { $0 } == nil && doubt == nil
-            && room.document.streams.isEmpty
+    /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
+    /// the store again when it is needed.
+    private var isDispensable: Bool {
+        layoutCause.withLock { $0 } == nil && doubt == nil && room.document.streams.isEmpty
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
-                return !machine.isActive && (!machine.isExplicit || machine.isFinished) && !task.isUnstored
+                let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
+                return isOver && !machine.isActive && !task.isUnstored
             }
     }
 }

@@ -1,6 +1,6 @@
 import MixModel
 
-/// Rooms and tasks of one app, a page at a time.
+/// Rooms and tasks of one app, a page at a time, whether they are in memory or not.
 extension RoomRegistry {
     struct Page<View: Sendable>: Sendable {
         var views: [View] = []
@@ -8,46 +8,97 @@ extension RoomRegistry {
         var next: String?
     }
 
+    /// Rooms that are read for one answer. One that is wanted seldom may lie behind them: then a page is not full, and
+    /// `next` goes on.
+    static let mostRead = 2000
+    /// Rooms that are read at once.
+    private static let readAtOnce = 100
+
     /// Ordered by name.
     func rooms(
         of app: AppID, page: RequestPage, where isWanted: @Sendable (RoomView) -> Bool
-    ) async -> Page<RoomView> {
+    ) async throws(OrchestratorError) -> Page<RoomView> {
         var answer = Page<RoomView>()
-        for owner in allOwners() where owner.id.app == app {
-            if let after = page.after, owner.id.name <= after { continue }
-            guard let view = await owner.roomView()?.view, isWanted(view) else { continue }
-            if answer.views.count == page.limit {
-                answer.next = answer.views.last?.id
-                break
+        var place = app.place(after: page.after)
+        var read = 0
+        while true {
+            let owners = try await readers(after: place, limit: Self.readAtOnce)
+            for owner in owners {
+                if owner.id.app != app {
+                    guard let next = app.place(behindOther: owner.id) else { return answer }
+                    place = next
+                    break
+                }
+                if answer.views.count == page.limit || read == Self.mostRead {
+                    answer.next = place?.name
+                    return answer
+                }
+                place = owner.id
+                read += 1
+                if let view = await owner.roomView()?.view, isWanted(view) { answer.views.append(view) }
             }
-            answer.views.append(view)
+            if owners.isEmpty { return answer }
         }
-        return answer
     }
 
     /// Ordered by room; of one room the automatic one first.
     func tasks(
         of app: AppID, room: RoomID?, page: RequestPage, where isWanted: @Sendable (TaskView) -> Bool
-    ) async -> Page<TaskView> {
+    ) async throws(OrchestratorError) -> Page<TaskView> {
         var answer = Page<TaskView>()
         let cursor = page.after.map { $0.split(separator: "/", maxSplits: 1).map(String.init) }
-        let owners = room.map { existingOwner($0).map { [$0] } ?? [] } ?? allOwners()
-        for owner in owners where owner.id.app == app {
-            if let after = cursor?.first, owner.id.name < after { continue }
-            var views = await owner.taskViews().map(\.view)
-            if let cursor, cursor.count == 2, cursor[0] == owner.id.name {
-                // One that is gone was seen with those before it: the room begins anew rather than to leave one out.
-                let last = views.firstIndex { $0.id == cursor[1] }
-                views = last.map { Array(views[($0 + 1)...]) } ?? views
-            }
-            for view in views where isWanted(view) {
-                if answer.views.count == page.limit {
-                    answer.next = answer.views.last.map { "\($0.room)/\($0.id)" }
-                    return answer
+        // The room of the cursor comes again: some of its tasks may be left.
+        var rooms = [room ?? cursor?.first.map { RoomID(app: app, name: $0) }].compactMap(\.self)
+        var place = app.place(after: cursor?.first)
+        var last = page.after
+        var read = 0
+        while true {
+            for id in rooms {
+                if id.app != app {
+                    guard let next = app.place(behindOther: id) else { return answer }
+                    place = next
+                    break
                 }
-                answer.views.append(view)
+                var views = try await reader(id)?.taskViews().map(\.view) ?? []
+                if let cursor, cursor.count == 2, cursor[0] == id.name {
+                    // One that is gone was seen with those before it: the room begins anew rather than to leave one out.
+                    let last = views.firstIndex { $0.id == cursor[1] }
+                    views = last.map { Array(views[($0 + 1)...]) } ?? views
+                }
+                for view in views {
+                    if answer.views.count == page.limit || read == Self.mostRead {
+                        answer.next = last
+                        return answer
+                    }
+                    last = "\(view.room)/\(view.id)"
+                    read += 1
+                    if isWanted(view) { answer.views.append(view) }
+                }
+                place = max(id, place ?? id)
             }
+            guard room == nil else { return answer }
+            do {
+                rooms = try await services.store.roomsWithTasks(after: place, limit: Self.readAtOnce)
+            } catch {
+                throw OrchestratorError(error)
+            }
+            if rooms.isEmpty { return answer }
         }
-        return answer
+    }
+}
+
+extension AppID {
+    /// Behind every name of one app, in the order of ids.
+    private static let lastName = "\u{10FFFF}"
+
+    /// Where the app's rooms begin, or go on behind the one of this name.
+    fileprivate func place(after name: String?) -> RoomID? {
+        name.map { RoomID(app: self, name: $0) } ?? (self == .standard ? nil : RoomID("\(self)/"))
+    }
+
+    /// Where it goes on behind the rooms of another app, one of which was found; `nil` when nothing of this app follows.
+    /// Only the standard app's rooms stand between others'.
+    fileprivate func place(behindOther room: RoomID) -> RoomID? {
+        self == .standard ? RoomID(app: room.app, name: Self.lastName) : nil
     }
 }

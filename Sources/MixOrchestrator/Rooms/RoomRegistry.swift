@@ -1,18 +1,46 @@
+import EventSubscription
 import Logging
 import MixModel
 import ServiceLifecycle
+import Synchronization
 import TaskStore
 
-/// Every room that is known, each with its owner; runs the owners.
-actor RoomRegistry: Service {
-    private let services: RoomServices
+/// Finds the owner of every room and runs the owners. Thread-safe.
+///
+/// Only rooms in which something happens are in memory. An owner that could be dropped is dropped when nobody has asked
+/// for it for a while, and made again from the store when somebody does.
+final class RoomRegistry: Service {
+    let services: RoomServices
     private let keepsRelays: Bool
-    private var owners: [RoomID: RoomOwner] = [:]
-    private nonisolated let arrivals: AsyncStream<RoomOwner>
-    private nonisolated let arrival: AsyncStream<RoomOwner>.Continuation
+    private let arrivals: AsyncStream<RoomOwner>
+    private let arrival: AsyncStream<RoomOwner>.Continuation
+    private let state = Mutex(State())
+
+    private struct State {
+        var owners: [RoomID: Entry] = [:]
+        /// Rooms that are being read, with those who wait for it.
+        var loads: [RoomID: [CheckedContinuation<Void, Never>]] = [:]
+        /// Owners that could be dropped.
+        var offers: [RoomOwner] = []
+        /// Counts sweeps.
+        var round = 0
+        /// Sockets that no task wants, with a relay behind them.
+        var leftovers: [String] = []
+        var isStopping = false
+    }
+    private struct Entry {
+        let owner: RoomOwner
+        /// The sweep before which it was asked for last.
+        var round: Int
+    }
 
     /// Longest that a shutdown waits for relays to end; together with HTTP's own it stays within 10 s.
     static let drainLimit: Duration = .seconds(9)
+    /// Between two looks for owners to drop. One that was asked for since the last look but one stays.
+    static let sweepInterval: Duration = .seconds(1)
+
+    /// Between two looks for ended tasks to forget.
+    static let tidyInterval: Duration = .seconds(60)
 
     /// - Parameter keepsRelays: Whether relays stay on air when the service is shut down.
     init(services: RoomServices, keepsRelays: Bool) {
@@ -21,87 +49,269 @@ actor RoomRegistry: Service {
         (arrivals, arrival) = AsyncStream.makeStream()
     }
 
-    /// Makes owners for everything stored; their relays are adopted when `run` starts them. Call once, before `run`.
-    func restore() async throws(StoreError) {
-        var tasks = Dictionary(grouping: try await services.store.tasks(), by: \.document.room)
-        for room in try await services.store.rooms() {
-            start(RoomOwner(room: room, tasks: tasks.removeValue(forKey: room.document.id) ?? [], services: services))
-        }
-        // Tasks of rooms that were deleted: what is left of them has to be drained.
-        for (id, left) in tasks {
-            start(RoomOwner(room: Versioned(Room(id: id), version: 0), tasks: left, services: services))
-        }
-        services.logger.info("rooms restored", metadata: ["count": "\(owners.count)"])
-    }
-
-    private func start(_ owner: RoomOwner) {
-        owners[owner.id] = owner
-        arrival.yield(owner)
-    }
+    // MARK: Finding
 
     /// The room's owner; made when there is none.
-    func owner(_ id: RoomID) -> RoomOwner {
-        if let owner = owners[id] { return owner }
-        let owner = RoomOwner(room: Versioned(Room(id: id), version: 0), tasks: [], services: services)
-        start(owner)
-        return owner
+    ///
+    /// - Throws: When the store cannot be read, or the service stops.
+    func owner(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner {
+        while true {
+            if let owner = try await find(id, makingNew: true) { return owner }
+        }
     }
 
-    func existingOwner(_ id: RoomID) -> RoomOwner? { owners[id] }
-
-    /// The owner of the room that this task is of.
-    func owner(of task: TaskID) -> RoomOwner? {
-        (services.taskIndex.room(of: task) ?? task.roomOfAutomatic).flatMap { existingOwner($0) }
+    /// `nil` when nothing is known of the room.
+    func existingOwner(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
+        try await find(id, makingNew: false)
     }
 
-    /// Ordered by room.
-    func allOwners() -> [RoomOwner] { owners.values.sorted { $0.id < $1.id } }
+    /// The owner when it is in memory, otherwise one that shows what is stored. Requests to it reach the room's owner;
+    /// looking at it keeps nothing in memory. `nil` when nothing is known of the room.
+    func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
+        if let owner = state.withLock({ $0.owners[id]?.owner }) { return owner }
+        do {
+            return try await load(id).map { makeOwner($0, isReader: true) }
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
 
-    /// Has every room that uses this layout planned anew. `cause` is for timelines.
+    /// The reader of the room that this task is of.
+    func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
+        guard let room = services.taskIndex.room(of: task) ?? task.roomOfAutomatic else { return nil }
+        return try await reader(room)
+    }
+
+    /// Those of at most `limit` rooms after this one, ordered by id.
+    func readers(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomOwner] {
+        do {
+            var readers: [RoomOwner] = []
+            for room in try await services.store.rooms(after: id, limit: limit) {
+                if let known = state.withLock({ $0.owners[room.document.id]?.owner }) {
+                    readers.append(known)
+                } else {
+                    readers.append(makeOwner(try await load(room), isReader: true))
+                }
+            }
+            return readers
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// Those in memory, ordered by room.
+    func allOwners() async -> [RoomOwner] { owners }
+
+    private var owners: [RoomOwner] {
+        state.withLock { $0.owners.values.map(\.owner) }.sorted { $0.id < $1.id }
+    }
+
+    private enum Lookup {
+        case found(RoomOwner)
+        case isLoading, isMissing, isStopping
+    }
+
+    private func find(_ id: RoomID, makingNew: Bool) async throws(OrchestratorError) -> RoomOwner? {
+        while true {
+            switch lookUp(id) {
+            case .found(let owner): return owner
+            case .isStopping: throw .stopping
+            case .isLoading: await loaded(id)
+            case .isMissing:
+                var stored: Stored?
+                do {
+                    stored = try await load(id)
+                } catch {
+                    finishLoading(id, nil)
+                    throw OrchestratorError(error)
+                }
+                if makingNew { stored = stored ?? Stored(room: Versioned(Room(id: id), version: 0)) }
+                let owner = stored.map { makeOwner($0) }
+                finishLoading(id, owner)
+                return owner
+            }
+        }
+    }
+
+    private func lookUp(_ id: RoomID) -> Lookup {
+        state.withLock { state in
+            if state.isStopping { return .isStopping }
+            if let owner = state.owners[id]?.owner {
+                state.owners[id]?.round = state.round
+                return .found(owner)
+            }
+            if state.loads[id] != nil { return .isLoading }
+            state.loads[id] = []
+            return .isMissing
+        }
+    }
+
+    /// Returns when somebody else has read the room, or failed to.
+    private func loaded(_ id: RoomID) async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                state.loads[id]?.append(continuation)
+                return state.loads[id] == nil
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func finishLoading(_ id: RoomID, _ owner: RoomOwner?) {
+        let waiting = state.withLock { state in
+            if let owner { state.owners[id] = Entry(owner: owner, round: state.round) }
+            return state.loads.removeValue(forKey: id) ?? []
+        }
+        if let owner { arrival.yield(owner) }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    // MARK: Reading the store
+
+    private struct Stored {
+        var room: Versioned<Room>
+        var tasks: [Versioned<TaskMachine>] = []
+    }
+
+    /// `nil` when neither the room nor a task of it is stored. A task outlives its room until its relay has ended.
+    private func load(_ id: RoomID) async throws(StoreError) -> Stored? {
+        let room = try await services.store.room(id)
+        let stored = try await load(room ?? Versioned(Room(id: id), version: 0))
+        return room == nil && stored.tasks.isEmpty ? nil : stored
+    }
+
+    private func load(_ room: Versioned<Room>) async throws(StoreError) -> Stored {
+        Stored(room: room, tasks: try await services.store.tasks(of: room.document.id))
+    }
+
+    private func makeOwner(_ stored: Stored, isReader: Bool = false) -> RoomOwner {
+        RoomOwner(room: stored.room, tasks: stored.tasks, services: services, home: self, isReader: isReader)
+    }
+
+    /// Makes owners for every room with a task that has a relay or wants one; `run` has them adopted. The rooms in which
+    /// somebody publishes follow while the service already serves, all others when they are asked for. Call once, before
+    /// `run`.
+    func restore() async throws(StoreError) {
+        for (task, room) in try await services.store.roomsOfTasks() where task != .automatic(for: room) {
+            _ = services.taskIndex.claim(task, for: room)
+        }
+        let active = try await services.store.activeTasks()
+        for id in Set(active.map(\.document.room)).sorted() {
+            guard let stored = try await load(id) else { continue }
+            finishLoading(id, makeOwner(stored))
+        }
+        let wanted = Set(active.map { services.sockets.path(of: $0.document.id) })
+        let leftovers = await LeftoverRelays(services).clear(except: wanted)
+        state.withLock { $0.leftovers = leftovers }
+        services.logger.info("tasks restored", metadata: ["count": "\(active.count)"])
+    }
+
+    /// The rooms in which somebody publishes, and those with explicit tasks: these are kept until they are forgotten.
+    private func restoreLiveRooms() async {
+        do {
+            for id in try await services.store.liveRooms() { _ = try await existingOwner(id) }
+            for id in services.taskIndex.allRooms { _ = try await existingOwner(id) }
+            try await holdOutputsOfDormantRooms()
+        } catch {
+            // They are restored when they are asked for.
+            services.logger.error("not all rooms are restored: \(error)")
+        }
+    }
+
+    /// Where rooms push that are not in memory is theirs, too.
+    private func holdOutputsOfDormantRooms() async throws {
+        var last: RoomID?
+        while case let page = try await services.store.rooms(after: last, limit: 100), !page.isEmpty {
+            for room in page.map(\.document) {
+                let outputs = services.outputs(of: room)
+                state.withLock { state in
+                    guard state.owners[room.id] == nil, state.loads[room.id] == nil else { return }
+                    services.outputs.hold(outputs, for: .automatic(for: room.id))
+                }
+            }
+            last = page.last?.document.id
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    // MARK: For all rooms
+
+    /// Has every room that uses this layout planned anew. `cause` is for timelines. Rooms that are not in memory plan with
+    /// the newest layout when they are.
     func layoutChanged(_ name: String, cause: Cause) async {
-        for owner in owners.values { await owner.layoutChanged(name, cause: cause) }
+        for owner in owners { await owner.layoutChanged(name, cause: cause) }
     }
 
     /// Tells something in the timelines of the tasks that use this layout.
-    func note(_ entry: TimelineEntry, ofLayout name: String) {
-        for owner in owners.values { owner.note(entry, ofLayout: name) }
+    func note(_ entry: TimelineEntry, ofLayout name: String) async {
+        for owner in owners { owner.note(entry, ofLayout: name) }
     }
 
-    /// How many rooms there are, and how many tasks in each state.
+    /// How many rooms there are, and how many tasks in each state. Without the store only those in memory are known.
     func census() async -> (rooms: Int, tasks: [String: Int]) {
         var rooms = 0
         var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
-        for owner in owners.values {
+        for owner in owners {
             if await owner.layoutName != nil { rooms += 1 }
             for state in await owner.taskStates { tasks[state.rawValue, default: 0] += 1 }
+        }
+        if let stored = try? await services.store.counts() {
+            rooms = stored.rooms
+            // Tasks that are not in memory have stopped.
+            tasks[TaskView.State.stopped.rawValue, default: 0] += max(stored.tasks - tasks.values.reduce(0, +), 0)
         }
         return (rooms, tasks)
     }
 
-    /// The rooms that use each layout, ordered by id.
-    func layoutUse() async -> [String: [RoomID]] {
-        var use: [String: [RoomID]] = [:]
-        for owner in allOwners() {
-            for layout in await owner.layoutNames { use[layout, default: []].append(owner.id) }
+    /// The rooms that use each layout, ordered by id: those that name it, and those in memory that have it by default.
+    func layoutUse() async throws(StoreError) -> [String: [RoomID]] {
+        var use = try await services.store.roomsNamingLayouts().mapValues { Set($0) }
+        for owner in owners {
+            for layout in await owner.layoutNames { use[layout, default: []].insert(owner.id) }
         }
-        return use
+        return use.mapValues { $0.sorted() }
     }
+
+    // MARK: Running
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
-            await withGracefulShutdownHandler {
-                for await owner in arrivals { group.addTask { await owner.run() } }
-            } onGracefulShutdown: {
-                self.arrival.finish()
+            await withTaskGroup(of: Void.self) { chores in
+                chores.addTask { await self.restoreLiveRooms() }
+                chores.addTask {
+                    await LeftoverRelays(self.services).drain(self.state.withLock { $0.leftovers })
+                }
+                chores.addTask {
+                    while (try? await Task.sleep(for: Self.sweepInterval)) != nil { self.sweep() }
+                }
+                chores.addTask {
+                    while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
+                        for owner in self.owners { owner.tidy() }
+                    }
+                }
+                await withGracefulShutdownHandler {
+                    for await owner in arrivals { group.addTask { await owner.run() } }
+                } onGracefulShutdown: {
+                    self.stopTaking()
+                }
+                chores.cancelAll()
             }
+            stopTaking()
             if !Task.isCancelled, !keepsRelays { await drain() }
-            for owner in owners.values { owner.stop() }
+            for owner in owners { owner.stop() }
+            // Owners know their registry.
+            state.withLock { $0.owners = [:] }
         }
+    }
+
+    private func stopTaking() {
+        state.withLock { $0.isStopping = true }
+        arrival.finish()
     }
 
     private func drain() async {
         var draining: [RoomOwner] = []
-        for owner in owners.values where await owner.drainForShutdown() { draining.append(owner) }
+        for owner in owners where await owner.drainForShutdown() { draining.append(owner) }
         if !draining.isEmpty { services.logger.info("relays are drained", metadata: ["count": "\(draining.count)"]) }
         let limit = ContinuousClock.now + Self.drainLimit
         while let owner = draining.last, ContinuousClock.now < limit {
@@ -112,4 +322,40 @@ actor RoomRegistry: Service {
             }
         }
     }
+}
+
+// MARK: - Dropping owners
+
+extension RoomRegistry: RoomHome {
+    /// The owner could be dropped.
+    func offer(_ owner: RoomOwner) { state.withLock { $0.offers.append(owner) } }
+
+    /// The owner after one that was dropped.
+    func successor(of owner: RoomOwner) async throws(OrchestratorError) -> RoomOwner {
+        try await self.owner(owner.id)
+    }
+
+    /// Drops the owners that nobody asked for since the sweep before.
+    func sweep() {
+        let dropped = state.withLock { state -> [RoomOwner] in
+            state.round += 1
+            var later: [RoomOwner] = []
+            var dropped: [RoomOwner] = []
+            for owner in state.offers {
+                guard let entry = state.owners[owner.id], entry.owner === owner else { continue }
+                if entry.round > state.round - 2 {
+                    later.append(owner)
+                } else if owner.retire() {
+                    state.owners[owner.id] = nil
+                    dropped.append(owner)
+                }
+            }
+            state.offers = later
+            return dropped
+        }
+        for owner in dropped { owner.stop() }
+    }
+
+    /// How many rooms are in memory.
+    var ownerCount: Int { state.withLock { $0.owners.count } }
 }

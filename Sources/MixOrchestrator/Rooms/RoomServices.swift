@@ -20,6 +20,8 @@ struct RoomServices: Sendable {
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()
+    /// How many relays are connected or started at once: after a restart all of them are.
+    let relayStarts = Turnstile(limit: 32)
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
 

@@ -18,6 +18,9 @@ final class TaskIndex: Sendable {
         }
     }
 
+    /// Ordered.
+    var allRooms: [RoomID] { rooms.withLock { Set($0.values) }.sorted() }
+
     func release(_ task: TaskID) { rooms.withLock { $0[task] = nil } }
 }
 

@@ -59,8 +59,10 @@ extension Relay {
         case .viewFLV:
             connections[id]?.role = .viewer
             connections[id]?.channel.send(viewerPreamble)
-        case .apply(let plan):
+        case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
+        case .apply(let plan):
+            reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
         case .drain:
             isDraining = true
         }

@@ -1,13 +1,16 @@
+import AsyncHTTPClient
 import Foundation
-import FoundationNetworking
 import LayoutEngine
 import MixPipeline
+import NIOCore
+import NIOHTTP1
 
 /// The service's HTTP interface, as an app server uses it.
 struct ServiceClient: Sendable {
     struct Answer: Sendable {
         var status: Int
         var contentType: String
+        var entityTag: String?
         var body: Data
 
         var text: String { String(decoding: body, as: UTF8.self) }
@@ -47,18 +50,30 @@ struct ServiceClient: Sendable {
 
     let port: Int
 
-    func request(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw EndToEndError("bad path \(path)") }
-        var request = URLRequest(url: url, timeoutInterval: 10)
-        request.httpMethod = method
+    /// Says at once that nobody listens.
+    private static let http: HTTPClient = {
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
+    func request(
+        _ method: String, _ path: String, json: String? = nil, headers: [String: String] = [:]
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        request.method = HTTPMethod(rawValue: method)
+        // A connection to a service that was killed meanwhile must not be used again.
+        request.headers.add(name: "Connection", value: "close")
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let json {
-            request.httpBody = Data(json.utf8)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            request.body = .bytes(ByteBuffer(string: json))
+            if headers["Content-Type"] == nil { request.headers.add(name: "Content-Type", value: "application/json") }
         }
-        let (body, response) = try await URLSession.shared.data(for: request)
-        guard let http = response as? HTTPURLResponse else { throw EndToEndError("\(method) \(path): no HTTP answer") }
+        let response = try await Self.http.execute(request, timeout: .seconds(10))
+        let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
-            status: http.statusCode, contentType: http.value(forHTTPHeaderField: "Content-Type") ?? "", body: body)
+            status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",
+            entityTag: response.headers.first(name: "ETag"), body: Data(body.readableBytesView))
     }
 
     private func expectSuccess(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {

@@ -1,0 +1,113 @@
+import Foundation
+import Logging
+import MixModel
+
+/// Relays that an earlier life of the service left behind and that no task wants any more.
+struct LeftoverRelays: Sendable {
+    private let directory: String
+    private let starter: any RelayStarting
+    private let starts: Turnstile
+    private let logger: Logger
+
+    /// How long a relay may take to say whose it is.
+    static let answerLimit: Duration = .seconds(2)
+    /// How long the log of a relay is kept after it was written to last, in seconds.
+    static let logAge: Double = 7 * 86_400
+
+    init(_ services: RoomServices) {
+        directory = services.sockets.directory
+        starter = services.starter
+        starts = services.relayStarts
+        logger = services.logger
+    }
+
+    /// Removes what nobody listens behind. Blocks only as long as the kernel needs to refuse a connection.
+    ///
+    /// - Parameter wanted: Paths of sockets that belong to tasks.
+    /// - Returns: The sockets behind which somebody listens and nobody should.
+    func clear(except wanted: Set<String>) async -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        var listening: [String] = []
+        for name in names.sorted() {
+            let path = directory + "/" + name
+            if name.hasSuffix(".log") {
+                removeOldLog(path)
+            } else if name.hasSuffix(".sock"), !wanted.contains(path) {
+                if await (try? RelayConnection.open(path: path))?.close() != nil {
+                    listening.append(path)
+                } else {
+                    starter.killLeftover(socket: path)
+                    unlink(path)
+                }
+            } else if name.hasSuffix(".pid") {
+                // A relay that was killed after it had removed its socket, or before it had made it.
+                let socket = path.dropLast(4) + ".sock"
+                if !wanted.contains(String(socket)), !names.contains(name.dropLast(4) + ".sock") {
+                    starter.killLeftover(socket: String(socket))
+                }
+            }
+        }
+        return listening
+    }
+
+    private func removeOldLog(_ path: String) {
+        guard let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date,
+            -changed.timeIntervalSinceNow > Self.logAge
+        else { return }
+        unlink(path)
+    }
+
+    /// Ends their programs in good order, and kills what does not end.
+    func drain(_ sockets: [String]) async {
+        await withDiscardingTaskGroup { group in
+            for socket in sockets { group.addTask { await drain(socket) } }
+        }
+    }
+
+    private func drain(_ socket: String) async {
+        guard let task = await task(behind: socket) else {
+            if Task.isCancelled { return }
+            logger.warning("a relay that nobody wants does not answer and is killed", metadata: ["socket": "\(socket)"])
+            starter.killLeftover(socket: socket)
+            unlink(socket)
+            return
+        }
+        logger.notice("a relay that nobody wants is drained", metadata: ["task": "\(task)"])
+        let (reports, inbox) = AsyncStream.makeStream(of: TaskOwner.Report.self)
+        let owner = TaskOwner(task: task, socket: socket, starter: starter, starts: starts, logger: logger) {
+            inbox.yield($0)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await owner.run() }
+            owner.perform([.drainRelay])
+            for await report in reports {
+                if case .drained = report { break }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Whose relay it says it is; `nil` when it does not say so in time.
+    private func task(behind socket: String) async -> TaskID? {
+        await withTaskGroup(of: TaskID?.self) { group in
+            group.addTask {
+                let (commands, _) = AsyncStream.makeStream(of: RelayCommand.self)
+                do {
+                    try await RelayConnection.open(path: socket).control(commands: commands) { report in
+                        guard case .status(let status) = report else { return }
+                        throw RelayError.wrongTask(status.task)
+                    }
+                } catch RelayError.wrongTask(let task) {
+                    return task
+                } catch {}
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.answerLimit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}

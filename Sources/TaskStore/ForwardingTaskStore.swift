@@ -1,0 +1,55 @@
+import MixModel
+
+/// A store in front of another one. What it does not do itself is handed on.
+public protocol ForwardingTaskStore: TaskStore {
+    var base: any TaskStore { get }
+}
+
+extension ForwardingTaskStore {
+    public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult { try await base.commit(change) }
+    public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try await base.room(id) }
+    public func rooms() async throws(StoreError) -> [Versioned<Room>] { try await base.rooms() }
+    public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try await base.task(id) }
+    public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await base.tasks() }
+    public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
+        try await base.timeline(of: task, limit: limit)
+    }
+    public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
+        try await base.switches(of: task, limit: limit)
+    }
+    public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
+        try await base.events(of: room, limit: limit)
+    }
+    public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
+        try await base.newestLayoutVersions()
+    }
+    public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
+        try await base.layoutVersions(of: layout, limit: limit)
+    }
+    public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
+        try await base.layoutContent(of: layout, version: version)
+    }
+    public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
+        try await base.layoutEvents(of: layout, limit: limit)
+    }
+    public func close() async { await base.close() }
+}
+
+extension ForwardingTaskStore {
+    public func tasks(of room: RoomID) async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await base.tasks(of: room)
+    }
+    public func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await base.activeTasks() }
+    public func liveRooms() async throws(StoreError) -> [RoomID] { try await base.liveRooms() }
+    public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
+        try await base.rooms(after: id, limit: limit)
+    }
+    public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        try await base.roomsWithTasks(after: id, limit: limit)
+    }
+    public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] { try await base.roomsOfTasks() }
+    public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) { try await base.counts() }
+    public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
+        try await base.roomsNamingLayouts()
+    }
+}

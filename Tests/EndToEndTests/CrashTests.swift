@@ -1,0 +1,190 @@
+import Foundation
+import MixModel
+import TaskStore
+import Testing
+
+/// The service is killed at every one of its writes, right before and right after it: what comes of a script of calls is
+/// what comes of it without a crash.
+///
+/// The client does what every client has to: it repeats a call until it is answered.
+@Suite(.serialized) struct CrashTests {
+    private struct Call {
+        var method: String
+        var path: String
+        var json: String?
+        var headers: [String: String] = [:]
+        /// Answers that also say that it is done: of a call that was done and whose answer was lost.
+        var alsoDone: Set<Int> = []
+    }
+
+    private static func event(_ room: String, _ key: String, _ type: String, _ user: String) -> Call {
+        let url = type == "stream.published" ? #", "url": "\#(ControlStage.nowhere)/live/\#(user)""# : ""
+        return Call(
+            method: "POST", path: "/v1/rooms/\(room)/events", json: #"{"type": "\#(type)", "user": "\#(user)"\#(url)}"#,
+            headers: ["Idempotency-Key": key])
+    }
+
+    private static func room(_ room: String, _ outputs: [String], layout: String? = nil) -> Call {
+        let list = outputs.map { #"{"id": "\#($0)", "url": "\#(ControlStage.nowhere)/\#(room)/\#($0)"}"# }
+        let layout = layout.map { #""layout": "\#($0)", "# } ?? ""
+        return Call(
+            method: "PUT", path: "/v1/rooms/\(room)",
+            json: #"{\#(layout)"host": "alice", "outputs": [\#(list.joined(separator: ","))], \#(ControlStage.canvas)}"#
+        )
+    }
+
+    private static func layout(_ algorithm: String) -> Call {
+        Call(
+            method: "PUT", path: "/v1/layouts/stage", json: #"{"arrangements": [{"algorithm": "\#(algorithm)"}]}"#)
+    }
+
+    private static let script = [
+        room("a", ["main"]), event("a", "1", "stream.published", "alice"),
+        Call(
+            method: "POST", path: "/v1/tasks",
+            json: #"{"id": "extra", "room": "a", "outputs": [{"id": "x", "url": "\#(ControlStage.nowhere)/extra"}]}"#),
+        layout("grid"),
+        room("a", ["main", "second"], layout: "stage"), event("a", "2", "stream.published", "bob"),
+        room("b", ["main"]), event("b", "3", "stream.published", "alice"), layout("side-by-side"),
+        Call(method: "PATCH", path: "/v1/tasks/extra", json: #"{\#(ControlStage.canvas)}"#),
+        event("a", "4", "stream.unpublished", "bob"),
+        Call(method: "DELETE", path: "/v1/tasks/extra"),
+        Call(
+            method: "PUT", path: "/v1/rooms/a/streams",
+            json: #"{"streams": [{"user": "alice", "url": "\#(ControlStage.nowhere)/live/alice"}]}"#,
+            headers: ["Idempotency-Key": "5"]),
+        Call(method: "DELETE", path: "/v1/rooms/b", alsoDone: [404]), room("a", ["second"], layout: "stage"),
+    ]
+
+    /// What is left in the end, of everything that does not depend on when things happened.
+    private struct Outcome: Hashable {
+        /// As the API tells, without process ids, times, counts and revisions.
+        var answers: [String: String] = [:]
+        /// Ids of the stored events, in order.
+        var events: [String] = []
+        var rooms: [Room] = []
+        /// Whether each stored task is active, with the mode, sources and outputs of its plan.
+        var tasks: [String: [String]] = [:]
+        /// How many relays each task has.
+        var relays: [String: Int] = [:]
+        /// What is left when the service was stopped.
+        var leftovers: [String: Int] = [:]
+    }
+
+    /// - Returns: What came of it, and whether the service crashed.
+    private static func outcome(crashAt point: String?) async throws -> (Outcome, hasCrashed: Bool) {
+        let environment = point.map { ["MIXORCHESTRATOR_CRASH_AT": $0] } ?? [:]
+        return try await ControlStage.run(environment: environment) { stage in
+            var hasCrashed = false
+            func startAgainIfNeeded() async throws {
+                while !stage.service.isRunning {
+                    hasCrashed = true
+                    try await stage.start()
+                }
+            }
+            for call in script {
+                try await waitUntil("\(call.method) \(call.path) is answered", within: 30, every: 10) {
+                    try await startAgainIfNeeded()
+                    var headers = call.headers
+                    if call.method == "PATCH" {
+                        // Read again each time: what is there decides whether the change is still to be made.
+                        guard let tag = try? await stage.client.request("GET", call.path).entityTag else {
+                            return false
+                        }
+                        headers["If-Match"] = tag
+                    }
+                    guard
+                        let answer = try? await stage.client.request(
+                            call.method, call.path, json: call.json, headers: headers)
+                    else { return false }
+                    guard (200..<300).contains(answer.status) || call.alsoDone.contains(answer.status) else {
+                        if answer.status == 503 { return false }
+                        throw EndToEndError("\(call.method) \(call.path): \(answer.status) \(answer.text)")
+                    }
+                    return true
+                }
+            }
+            var outcome = Outcome()
+            try await waitUntil("a's program is as it should be and b's has ended", within: 30, every: 20) {
+                try await startAgainIfNeeded()
+                guard let state = try await stage.stateIfSettled("auto-a") else { return false }
+                return state["mixMode"] as? Int == 0 && (state["outputs"] as? [any Sendable])?.count == 1
+                    && Set(stage.relays.keys) == ["auto-a"]
+            }
+            for path in ["/v1/rooms/a", "/v1/rooms/b", "/v1/tasks/auto-a", "/v1/tasks/extra", "/v1/layouts/stage"] {
+                outcome.answers[path] = try timeless(try await stage.client.request("GET", path))
+            }
+            outcome.relays = stage.relays.mapValues(\.count)
+            await stage.service.stop(within: 12)
+            outcome.leftovers = stage.relays.mapValues(\.count)
+            try await stage.withStore { store in
+                outcome.events = try await store.events(of: "a", limit: 100).map(\.id)
+                outcome.rooms = try await store.rooms().map { stored in
+                    var room = stored.document
+                    room.settingsVersion = nil
+                    return room
+                }
+                for task in try await store.tasks().map(\.document) {
+                    let plan = task.plan
+                    outcome.tasks[task.id.rawValue] =
+                        ["active: \(task.isActive)"]
+                        + (plan.map { ["\($0.mode)"] + $0.sources.map { "\($0)" } + $0.outputs.map { "\($0)" } } ?? [])
+                }
+            }
+            return (outcome, hasCrashed)
+        }
+    }
+
+    private static func timeless(_ answer: ServiceClient.Answer) throws -> String {
+        guard answer.status == 200 else { return "\(answer.status)" }
+        func timeless(_ value: Any) -> Any {
+            if let array = value as? [Any] { return array.map(timeless) }
+            guard let object = value as? [String: Any] else { return value }
+            let changing: Set = [
+                "revision", "appliedRevision", "relayProcess", "programTime", "switches", "at", "lastError", "error",
+                "onAir", "passthrough", "changedAt", "bytesSent", "connectedSince", "scene", "state", "rtmp", "hls",
+                "recording", "reconnects", "version",
+                "versions", "events",
+            ]
+            return object.filter { !changing.contains($0.key) }.mapValues(timeless)
+        }
+        let object = timeless(try JSONSerialization.jsonObject(with: answer.body))
+        return String(
+            decoding: try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys]), as: UTF8.self)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func everyWriteMayBeTheLast() async throws {
+        let begin = ContinuousClock.now
+        let (expected, _) = try await Self.outcome(crashAt: nil)
+        #expect(expected.events == ["1", "2", "4", "5"])
+        #expect(expected.relays == ["auto-a": 1])
+        #expect(expected.leftovers.isEmpty)
+        #expect(expected.rooms.map(\.id) == ["a"])
+
+        // Until the script is through before the write comes.
+        var crashes = 0
+        var number = 1
+        var isThrough = false
+        while !isThrough {
+            isThrough = try await withThrowingTaskGroup(of: (String, Outcome, Bool).self) { group in
+                for write in number..<number + 2 {
+                    for side in ["before", "after"] {
+                        group.addTask {
+                            let (outcome, hasCrashed) = try await Self.outcome(crashAt: "\(write):\(side)")
+                            return ("\(write):\(side)", outcome, hasCrashed)
+                        }
+                    }
+                }
+                var mayGoOn = true
+                for try await (point, outcome, hasCrashed) in group {
+                    #expect(outcome == expected, "killed at \(point)")
+                    if hasCrashed { crashes += 1 } else { mayGoOn = false }
+                }
+                return !mayGoOn
+            }
+            number += 2
+        }
+        #expect(crashes >= 2 * Self.script.count)
+        print("killed at \(crashes) points, in \(ContinuousClock.now - begin)")
+    }
+}

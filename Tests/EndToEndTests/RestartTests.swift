@@ -1,0 +1,154 @@
+import Foundation
+import MixModel
+import TaskStore
+import Testing
+
+/// What a start finds of an earlier life of the service, and what it makes of it. Real processes, no media.
+@Suite(.serialized) struct RestartTests {
+    @Test(.timeLimit(.minutes(1))) func whatChangedMeanwhileIsAppliedToTheSameRelay() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relays = stage.relays
+            #expect(relays["auto-a"]?.count == 1)
+
+            try await stage.kill()
+            #expect(stage.relays == relays, "the relay went with the service")
+            // As somebody else would have written it meanwhile.
+            try await stage.withStore { store in
+                var room = try #require(try await store.room("a"))
+                room.document.settings.outputs?.append(
+                    PlannedOutput(id: "second", url: "\(ControlStage.nowhere)/a/second"))
+                let change = StoreChange(room: .put(room.document, expected: room.version))
+                #expect(try await store.commit(change) == .committed)
+            }
+            #expect(try await stage.start())
+            let state = try await stage.settled("auto-a")
+            #expect((state["outputs"] as? [any Sendable])?.count == 2)
+            #expect(stage.relays == relays, "the relay was started again")
+        }
+    }
+
+    /// Another configuration: rooms get other outputs, and one that had none gets a task.
+    @Test(.timeLimit(.minutes(1))) func anotherConfigurationIsApplied() async throws {
+        func outputs(_ name: String) -> [String: String] {
+            ["MIXORCHESTRATOR_ROOMS_OUTPUTS": "\(ControlStage.nowhere)/\(name)/{room}"]
+        }
+        try await ControlStage.run { stage in
+            let answer = try await stage.client.request(
+                "PUT", "/v1/rooms/a", json: "{\(ControlStage.canvas)}")
+            #expect(answer.status == 201, "\(answer.text)")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            #expect(stage.relays.isEmpty)
+            await stage.service.stop()
+            #expect(try await stage.start(environment: outputs("one"), arguments: ["--keep-relays"]))
+            try await stage.settled("auto-a")
+            let relays = stage.relays
+            await stage.service.stop()
+            #expect(stage.relays == relays, "with --keep-relays they stay")
+            #expect(try await stage.start(environment: outputs("two")))
+            try await waitUntil("the other outputs are applied", within: 20) {
+                let state = try await stage.settled("auto-a")
+                return "\(state["outputs"] ?? "")".contains("127.0.0.1:1/two")
+            }
+            #expect(stage.relays == relays)
+            await stage.service.stop(within: 12)
+            #expect(stage.service.exitStatus == 0)
+            #expect(stage.relays.isEmpty, "without --keep-relays they end")
+        }
+    }
+
+    /// The store was lost, so nobody knows the task; its program must not go on for ever.
+    @Test(.timeLimit(.minutes(1))) func aRelayThatNoTaskWantsIsDrained() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            try await stage.kill()
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(
+                    at: stage.data.appendingPathComponent("orchestrator.sqlite\(suffix)"))
+            }
+            #expect(stage.relays.count == 1)
+            #expect(try await stage.start())
+            try await waitUntil("the relay has ended", within: 15) { stage.relays.isEmpty }
+            #expect(stage.service.messages().contains("a relay that nobody wants is drained"))
+            #expect(try await stage.client.request("GET", "/v1/tasks/auto-a").status == 404)
+            // The room can begin again at once.
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            #expect(stage.relays["auto-a"]?.count == 1)
+        }
+    }
+
+    /// The task ended while nobody could tell its relay.
+    @Test(.timeLimit(.minutes(1))) func theRelayOfADeletedTaskIsDrained() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            try await stage.kill()
+            try await stage.withStore { store in
+                let room = try #require(try await store.room("a"))
+                let task = try #require(try await store.task("auto-a"))
+                let change = StoreChange(
+                    room: .delete(id: "a", expected: room.version),
+                    tasks: [.init(id: "auto-a", write: .delete(id: "auto-a", expected: task.version))])
+                #expect(try await store.commit(change) == .committed)
+            }
+            #expect(stage.relays.count == 1)
+            #expect(try await stage.start())
+            try await waitUntil("the relay has ended", within: 15) { stage.relays.isEmpty }
+            #expect(try await stage.client.request("GET", "/v1/rooms/a").status == 404)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anOrphanEndsItselfAndIsStartedAgain() async throws {
+        try await ControlStage.run(environment: ["MIXORCHESTRATOR_RELAY_ORPHAN_TIMEOUT": "1"]) { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let orphan = try #require(stage.relays["auto-a"]?.first)
+            // While the service is there it stays.
+            try await Task.sleep(for: .seconds(2))
+            #expect(stage.relays["auto-a"] == [orphan])
+            try await stage.kill()
+            try await waitUntil("the orphan has ended", within: 10) { stage.relays.isEmpty }
+            #expect(try await stage.start())
+            try await stage.settled("auto-a")
+            let successor = try #require(stage.relays["auto-a"]?.first)
+            #expect(successor != orphan)
+        }
+    }
+
+    /// The file names a process that is none of ours, one that is another's relay, one that is not there, or nothing.
+    @Test(.timeLimit(.minutes(1))) func aProcessFileThatLiesIsHarmless() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.makeRoom("b")
+            for room in ["a", "b"] {
+                try await stage.client.published(room, user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+                try await stage.settled("auto-\(room)")
+            }
+            let bystander = try ManagedProcess("bystander", "sleep", ["60"], in: stage.directory)
+            let neighbour = try #require(stage.relays["auto-b"]?.first)
+            let file = stage.data.appendingPathComponent("relays/auto-a.pid")
+            for text in ["\(bystander.identifier)\n", "\(neighbour)\n", "999999999\n", "-1\n", "a\0b", ""] {
+                let relay = try #require(stage.relays["auto-a"]?.first)
+                try await stage.kill()
+                try text.write(to: file, atomically: true, encoding: .utf8)
+                kill(relay, SIGKILL)
+                try await waitUntil("the relay is gone", within: 5, every: 5) { stage.relays["auto-a"] == nil }
+                #expect(try await stage.start())
+                try await stage.settled("auto-a")
+                try await stage.settled("auto-b")
+                #expect(stage.relays["auto-a"]?.count == 1)
+                #expect(stage.relays["auto-b"] == [neighbour], "named \(text.debugDescription)")
+                #expect(bystander.isRunning, "named \(text.debugDescription)")
+            }
+            await bystander.stop()
+        }
+    }
+}

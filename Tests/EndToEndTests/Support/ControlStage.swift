@@ -1,0 +1,157 @@
+import Foundation
+import MixModel
+import Synchronization
+import TaskStore
+
+/// A service with real relays and nothing to pull or to push to: for what has to hold without any media.
+final class ControlStage: Sendable {
+    let directory: URL
+    let client: ServiceClient
+    private let current: Mutex<ManagedProcess>
+
+    /// Where nobody listens.
+    static let nowhere = "rtmp://127.0.0.1:1"
+
+    var data: URL { directory.appendingPathComponent("data") }
+    var service: ManagedProcess { current.withLock { $0 } }
+
+    /// Runs `body` with a service, and leaves no process behind.
+    ///
+    /// - Parameter environment: Settings of the first start.
+    static func run<Value: Sendable>(
+        environment: [String: String] = [:], _ body: (ControlStage) async throws -> Value
+    ) async throws -> Value {
+        let stage = try await ControlStage(environment)
+        do {
+            let value = try await body(stage)
+            await stage.end()
+            try? FileManager.default.removeItem(at: stage.directory)
+            return value
+        } catch {
+            print("--- kept: \(stage.directory.path)\n\(stage.service.messages())")
+            await stage.end()
+            throw error
+        }
+    }
+
+    private init(_ environment: [String: String]) async throws {
+        directory = try Workspace.makeDirectory()
+        try FileManager.default.createDirectory(
+            at: directory.appendingPathComponent("layouts"), withIntermediateDirectories: true)
+        var started: (process: ManagedProcess, port: Int)?
+        // The port is chosen here and taken by the service a moment later: another process may be faster.
+        for _ in 0..<5 where started == nil {
+            let port = Int.random(in: 32000..<40000)
+            let process = try Self.launch(in: directory, port: port, environment: environment)
+            if try await Self.isReady(process, port) || !process.messages().contains("is in use") {
+                started = (process, port)
+            }
+        }
+        guard let started else { throw EndToEndError("mixorchestrator does not start on five ports") }
+        client = ServiceClient(port: started.port)
+        current = Mutex(started.process)
+    }
+
+    private static func launch(
+        in directory: URL, port: Int, environment: [String: String], arguments: [String] = []
+    ) throws -> ManagedProcess {
+        try ManagedProcess(
+            "service-\(UInt16.random(in: 0 ... .max))", Workspace.executable("mixorchestrator"),
+            [
+                "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
+                "--layouts", directory.appendingPathComponent("layouts").path,
+            ] + arguments, in: directory,
+            // What else the machine does must not decide over a test.
+            environment: [
+                "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+            ].merging(environment) { $1 })
+    }
+
+    /// False when the process ended first.
+    private static func isReady(_ process: ManagedProcess, _ port: Int) async throws -> Bool {
+        var isReady = false
+        try await waitUntil("mixorchestrator answers\n\(process.messages())", within: 30, every: 10) {
+            guard process.isRunning else { return true }
+            isReady = (try? await ServiceClient(port: port).request("GET", "/readyz").status) == 200
+            return isReady
+        }
+        return isReady
+    }
+
+    /// Starts the service again with the same data. Returns when it answers, or has ended.
+    @discardableResult
+    func start(environment: [String: String] = [:], arguments: [String] = []) async throws -> Bool {
+        let process = try Self.launch(
+            in: directory, port: client.port, environment: environment, arguments: arguments)
+        current.withLock { $0 = process }
+        return try await Self.isReady(process, client.port)
+    }
+
+    func kill() async throws {
+        let service = service
+        service.kill9()
+        try await waitUntil("the service is gone", within: 5, every: 5) { !service.isRunning }
+    }
+
+    /// Relays of this stage's data directory, by task; also those whose service is gone.
+    var relays: [String: [Int32]] {
+        let sockets = data.appendingPathComponent("relays").path
+        return ProcessTable.entries().reduce(into: [:]) { relays, entry in
+            guard entry.arguments.dropFirst().first == "relay",
+                entry.arguments.contains(where: { $0.hasPrefix(sockets) }),
+                let flag = entry.arguments.firstIndex(of: "--task"), entry.arguments.indices.contains(flag + 1)
+            else { return }
+            relays[entry.arguments[flag + 1], default: []].append(entry.identifier)
+        }
+    }
+
+    /// The stored state, to read and to change while no service runs.
+    func withStore<Value>(_ body: (any TaskStore) async throws -> Value) async throws -> Value {
+        let store = try SQLiteTaskStore(path: data.appendingPathComponent("orchestrator.sqlite").path)
+        do {
+            let value = try await body(store)
+            await store.close()
+            return value
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    /// A small canvas, so that a mixer without anybody to show costs next to nothing.
+    static let canvas = #""canvas": {"width": 64, "height": 64, "fps": 1}"#
+
+    func makeRoom(_ room: String, outputs: [String] = ["main"]) async throws {
+        let list = outputs.map { #"{"id": "\#($0)", "url": "\#(Self.nowhere)/\#(room)/\#($0)"}"# }
+        let answer = try await client.request(
+            "PUT", "/v1/rooms/\(room)", json: "{\"outputs\": [\(list.joined(separator: ","))], \(Self.canvas)}")
+        guard (200..<300).contains(answer.status) else { throw EndToEndError(answer.text) }
+    }
+
+    /// Returns when the task's relay has its newest plan.
+    @discardableResult
+    func settled(_ task: String) async throws -> [String: any Sendable] {
+        var state: [String: any Sendable] = [:]
+        try await waitUntil("\(task) is settled", within: 30, every: 20) {
+            guard let settled = try await stateIfSettled(task) else { return false }
+            state = settled
+            return true
+        }
+        return state
+    }
+
+    /// The task as the API tells, if its relay has its newest plan.
+    func stateIfSettled(_ task: String) async throws -> [String: any Sendable]? {
+        guard let answer = try? await client.request("GET", "/v1/tasks/\(task)"), answer.status == 200,
+            let state = try JSONSerialization.jsonObject(with: answer.body) as? [String: any Sendable],
+            state["state"] as? String == "running", let applied = state["appliedRevision"] as? Int,
+            applied == state["revision"] as? Int
+        else { return nil }
+        return state
+    }
+
+    private func end() async {
+        await service.stop()
+        for process in relays.values.joined() { Foundation.kill(process, SIGKILL) }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import MixModel
+import Synchronization
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// Whose relay is taken over, and whose is not.
+@Suite(.timeLimit(.minutes(2))) struct RelayAdoptionTests {
+    /// A relay says whose it is before it is told anything.
+    @Test func theRelayOfAnotherTaskIsNotAdopted() async throws {
+        try await withDirectory { directory in
+            let stranger = ScriptedRelay(
+                task: "auto-other", socket: directory + "/relays/auto-demo.sock", processID: 4711)
+            defer { stranger.kill() }
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                // Not earlier: what is there at the start is drained.
+                stranger.listen()
+                try await eventually { FileManager.default.fileExists(atPath: stranger.socket) ? true : nil }
+                try await bench.publish("alice")
+                let error = try await eventually {
+                    try await bench.call(.get, "/v1/tasks/auto-demo").value("lastError")
+                }
+                #expect(error == "the socket belongs to the relay of auto-other")
+                #expect(stranger.commands.allSatisfy { $0 == .hello(version: RelayCommand.version) })
+                #expect(stranger.plans.isEmpty)
+                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").value("relayProcess") == nil)
+            }
+        }
+    }
+
+    @Test func relaysThatNoTaskWantsAreDrainedAndOthersAreNot() async throws {
+        try await withDirectory { directory in
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            let store = MemoryTaskStore()
+            try await withRegistry(store, relays: relays, in: directory, hasOutputs: true) { registry in
+                _ = try await registry.owner("demo").receive(publication("demo"), at: MonotonicClock.now())
+                try await eventually { relays.started.first?.plan }
+            }
+            let wanted = try #require(relays.started.first)
+            let unwanted = ["auto-gone", "auto-lost"].map { name in
+                ScriptedRelay(task: TaskID(name), socket: "\(directory)/relays/\(name).sock", processID: 4711)
+            }
+            for relay in unwanted { relay.listen() }
+            // One that nobody listens behind any more.
+            let stale = ScriptedRelay(
+                task: "auto-stale", socket: "\(directory)/relays/auto-stale.sock", processID: 4711)
+            stale.listen()
+            try await eventually {
+                (unwanted + [stale]).allSatisfy { FileManager.default.fileExists(atPath: $0.socket) } ? true : nil
+            }
+            stale.kill()
+            let log = LogRecorder()
+            try await withRegistry(store, relays: relays, in: directory, hasOutputs: true, log: log) { registry in
+                try await eventually { unwanted.allSatisfy { $0.exitDescription() != nil } ? true : nil }
+                let owner = try await registry.owner("demo")
+                try await eventually { await owner.status(of: "auto-demo") }
+                #expect(wanted.exitDescription() == nil)
+                #expect(!FileManager.default.fileExists(atPath: stale.socket))
+                #expect(relays.started.count == 1)
+            }
+            for relay in unwanted { #expect(relay.commands.last == .drain) }
+            #expect(log.text.contains("auto-gone"))
+        }
+    }
+
+    /// Only what has a relay, or people, is read at the start.
+    @Test func aStartReadsWhatIsLive() async throws {
+        let store = MemoryTaskStore()
+        for number in 0..<100 {
+            var room = Room(id: RoomID("r\(number)"))
+            if number < 3 { _ = RoomMachine.apply(publication(room.id), to: &room) }
+            _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
+        }
+        try await withRegistry(store) { registry in
+            try await eventually { registry.ownerCount == 3 ? true : nil }
+            #expect(await registry.allOwners().map(\.id) == ["r0", "r1", "r2"])
+            #expect(await registry.census().rooms == 100)
+            #expect(try await registry.existingOwner("r77") != nil)
+        }
+    }
+
+    @Test func soManyPassAtOnce() async throws {
+        let turnstile = Turnstile(limit: 3)
+        let inside = Gauge()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    if number % 10 == 9 { withUnsafeCurrentTask { $0?.cancel() } }
+                    do {
+                        try await turnstile.pass {
+                            inside.enter()
+                            for _ in 0..<5 { await Task.yield() }
+                            inside.leave()
+                        }
+                    } catch is CancellationError {}
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(inside.most == 3)
+        // Nothing is kept by those who were cancelled.
+        for _ in 0..<4 { try await turnstile.pass {} }
+    }
+}
+
+private func publication(_ room: RoomID) -> RoomEvent {
+    RoomEvent(
+        room: room, source: "s", id: "\(room)",
+        kind: .streamPublished(Publication(user: "alice", url: "rtmp://127.0.0.1/live/alice")))
+}
+
+private final class Gauge: Sendable {
+    private let state = Mutex((now: 0, most: 0))
+    var most: Int { state.withLock { $0.most } }
+    func enter() {
+        state.withLock { state in
+            state.now += 1
+            state.most = max(state.most, state.now)
+        }
+    }
+    func leave() { state.withLock { $0.now -= 1 } }
+}

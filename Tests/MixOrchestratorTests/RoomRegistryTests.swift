@@ -1,0 +1,195 @@
+import Foundation
+import Logging
+import MixModel
+import Synchronization
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+/// Which rooms are in memory, and that nobody notices.
+@Suite(.timeLimit(.minutes(5))) struct RoomRegistryTests {
+    @Test func roomsInWhichNothingHappensAreDroppedAndComeBack() async throws {
+        let store = MemoryTaskStore()
+        try await withRegistry(store) { registry in
+            for number in 0..<50 {
+                let room = RoomID("r\(number)")
+                _ = try await registry.owner(room).receive(joined(room, "alice", "1"), at: 0)
+            }
+            _ = try await registry.owner("busy").receive(published("busy", "alice", "1"), at: 0)
+            try await eventually {
+                registry.sweep()
+                return registry.ownerCount == 1 ? true : nil
+            }
+            #expect(try await store.rooms().count == 51)
+
+            let owner = try await registry.owner("r7")
+            #expect(await owner.room.document.participants.map(\.user) == ["alice"])
+            #expect(try await owner.receive(joined("r7", "alice", "1"), at: 0) == .duplicate)
+            #expect(try await owner.receive(joined("r7", "bob", "2"), at: 0) == .accepted)
+            #expect(try await store.room("r7")?.version == 2)
+            #expect(try await registry.existingOwner("nobody") == nil)
+        }
+    }
+
+    /// A room in which somebody publishes, or whose task has a relay, stays.
+    @Test func roomsWithATaskStay() async throws {
+        try await withDirectory { directory in
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            try await withRegistry(MemoryTaskStore(), relays: relays, in: directory, hasOutputs: true) { registry in
+                _ = try await registry.owner("demo").receive(published("demo", "alice", "1"), at: MonotonicClock.now())
+                let owner = try await registry.owner("demo")
+                try await eventually { await owner.status(of: "auto-demo")?.onAir == .bypass ? true : nil }
+                for _ in 0..<10 { registry.sweep() }
+                #expect(registry.ownerCount == 1)
+                let gone = RoomEvent(
+                    room: "demo", source: "s", id: "2",
+                    kind: .streamUnpublished(user: "alice", stream: .camera, reason: nil))
+                _ = try await owner.receive(gone, at: MonotonicClock.now())
+                for _ in 0..<10 { registry.sweep() }
+                // Nobody publishes, but the slate is on air.
+                #expect(registry.ownerCount == 1)
+                try await owner.delete(at: MonotonicClock.now())
+                try await eventually {
+                    registry.sweep()
+                    return registry.ownerCount == 0 ? true : nil
+                }
+                #expect(relays.running.isEmpty)
+            }
+        }
+    }
+
+    /// Owners are dropped as fast as they come to rest, while requests arrive that hold on to them.
+    @Test func noMessageIsLostToAnOwnerThatIsDropped() async throws {
+        var random = SeededGenerator(announcedFor: "dropping owners")
+        let rooms = (0..<3).map { RoomID("r\($0)") }
+        let plans = (0..<8).map { sender in
+            (0..<150).map { (room: rooms.randomElement(using: &random) ?? "r0", id: "\(sender)-\($0)") }
+        }
+        let store = MemoryTaskStore()
+        let seen = SeenOwners()
+        try await withRegistry(store) { registry in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let isOver = LockedFlag()
+                group.addTask {
+                    while !isOver.value {
+                        registry.sweep()
+                        await Task.yield()
+                    }
+                }
+                try await withThrowingTaskGroup(of: Void.self) { senders in
+                    for plan in plans {
+                        senders.addTask {
+                            for (room, id) in plan {
+                                let owner = try await registry.owner(room)
+                                seen.add(owner)
+                                for _ in 0..<Int(id.utf8.reduce(0) { $0 &+ UInt64($1) } % 4) { await Task.yield() }
+                                let outcome = try await owner.receive(joined(room, "u\(id)", id), at: 0)
+                                #expect(outcome == .accepted)
+                            }
+                        }
+                    }
+                    try await senders.waitForAll()
+                }
+                isOver.value = true
+                try await group.waitForAll()
+            }
+        }
+        let owners = seen.count
+        print("owners made for \(rooms.count) rooms: \(owners)")
+        #expect(owners > rooms.count, "no owner was dropped on the way")
+        for room in rooms {
+            let expected = plans.joined().filter { $0.room == room }.map { $0.id }
+            let stored = try await store.events(of: room, limit: .max).map { $0.id }
+            #expect(stored.sorted() == expected.map { "\(room) \($0)" }.sorted())
+            let people = try await store.room(room)?.document.participants.map { "\($0.user)" } ?? []
+            #expect(people.sorted() == expected.map { "u\($0)" }.sorted())
+        }
+    }
+
+    /// An owner that somebody still holds hands on what it no longer takes.
+    @Test func anOldHandleReachesTheRoom() async throws {
+        let store = MemoryTaskStore()
+        try await withRegistry(store) { registry in
+            let old = try await registry.owner("r")
+            _ = try await old.receive(joined("r", "alice", "1"), at: 0)
+            try await eventually {
+                registry.sweep()
+                return registry.ownerCount == 0 ? true : nil
+            }
+            #expect(try await old.receive(joined("r", "bob", "2"), at: 0) == .accepted)
+            #expect(try await old.receive(joined("r", "bob", "2"), at: 0) == .duplicate)
+            let new = try await registry.owner("r")
+            #expect(new !== old)
+            #expect(await new.room.document.participants.count == 2)
+            #expect(try await store.room("r")?.version == 2)
+        }
+    }
+
+    @Test func listsHaveTheRoomsThatAreNotInMemory() async throws {
+        let store = MemoryTaskStore()
+        try await withRegistry(store, hasOutputs: false) { registry in
+            for number in 0..<5 {
+                let room = RoomID("r\(number)")
+                _ = try await registry.owner(room).receive(joined(room, "alice", "1"), at: 0)
+            }
+            try await eventually {
+                registry.sweep()
+                return registry.ownerCount == 0 ? true : nil
+            }
+            #expect(try await registry.readers(after: nil, limit: 3).map(\.id) == ["r0", "r1", "r2"])
+            #expect(try await registry.readers(after: "r2", limit: 3).map(\.id) == ["r3", "r4"])
+            #expect(try await registry.reader("r1")?.room.version == 1)
+            #expect(try await registry.reader("r9") == nil)
+            #expect(await registry.census().rooms == 5)
+            #expect(registry.ownerCount == 0, "reading makes no owner")
+        }
+    }
+
+    @Test func theServiceTakesNothingWhenItStops() async throws {
+        let registry = try await withRegistry(MemoryTaskStore()) { $0 }
+        await #expect(throws: OrchestratorError.stopping) { try await registry.owner("r") }
+    }
+}
+
+/// Keeps the owners, so that no address is used twice.
+private final class SeenOwners: Sendable {
+    private let owners = Mutex<[ObjectIdentifier: RoomOwner]>([:])
+    func add(_ owner: RoomOwner) { owners.withLock { $0[ObjectIdentifier(owner)] = owner } }
+    var count: Int { owners.withLock { $0.count } }
+}
+
+private func joined(_ room: RoomID, _ user: String, _ id: String) -> RoomEvent {
+    RoomEvent(
+        room: room, source: "s", id: "\(room) \(id)", kind: .participantJoined(user: UserID(user), role: nil, name: nil)
+    )
+}
+
+private func published(_ room: RoomID, _ user: String, _ id: String) -> RoomEvent {
+    let publication = Publication(user: UserID(user), url: "rtmp://127.0.0.1/live/\(user)")
+    return RoomEvent(room: room, source: "s", id: "\(room) \(id)", kind: .streamPublished(publication))
+}
+
+/// Runs a registry for the length of `body`.
+func withRegistry<Value: Sendable>(
+    _ store: any TaskStore, relays: any RelayStarting = ScriptedRelays(), in directory: String = "/tmp/mo-none",
+    hasOutputs: Bool = false, log: LogRecorder = LogRecorder(),
+    _ body: @escaping @Sendable (RoomRegistry) async throws -> Value
+) async throws -> Value {
+    let outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/{room}")]
+    let services = RoomServices(
+        store: store, sockets: try RelaySockets(directory: directory + "/relays"), starter: relays, layouts: Layouts(),
+        metrics: Metrics(), logger: log.logger, defaultOutputs: hasOutputs ? outputs : [], defaultLayout: "auto",
+        defaultCanvas: .portrait)
+    let registry = RoomRegistry(services: services, keepsRelays: true)
+    try await registry.restore()
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await registry.run() }
+        let value = try await body(registry)
+        group.cancelAll()
+        try await group.waitForAll()
+        return value
+    }
+}
