@@ -21,6 +21,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var cause: String
     /// For the timeline: every cause that is in this plan.
     public var causes: [CauseID]?
+    /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
+    public var degradation: Degradation?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -35,7 +37,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
-        causes: [CauseID]? = nil
+        causes: [CauseID]? = nil, degradation: Degradation? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -49,6 +51,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.causedAt = causedAt
         self.cause = cause
         self.causes = causes
+        self.degradation = degradation
     }
 }
 
@@ -93,8 +96,13 @@ extension ProgramPlan {
         let people = sources.count
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
-        case .slate: "plan \(revision): slate"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
+        case .slate: "plan \(revision): slate\(rate)"
         }
+    }
+
+    private var rate: String {
+        guard let degradation else { return "" }
+        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
     }
 }

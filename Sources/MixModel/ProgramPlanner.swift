@@ -15,11 +15,16 @@ public struct PlanningContext: Hashable, Sendable {
     public var absent: Set<SourceID>
     /// Of the streams whose pictures are known; layouts may choose by their shape.
     public var pictureSizes: [SourceID: LayoutParticipant.Size]
+    /// What the machine can still carry; `nil` = a new task is never refused.
+    public var admission: Admission?
+    /// What its load asks of this task.
+    public var load: LoadOrder
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
-        absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:]
+        absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
+        admission: Admission? = nil, load: LoadOrder = LoadOrder()
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -28,6 +33,8 @@ public struct PlanningContext: Hashable, Sendable {
         self.outputReach = outputReach
         self.absent = absent
         self.pictureSizes = pictureSizes
+        self.admission = admission
+        self.load = load
     }
 }
 

@@ -19,11 +19,13 @@ func buildOrchestrator(
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
+    let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
         store: store, sockets: sockets, starter: starter, layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
-        outputReach: configuration.outputs.reach)
+        outputReach: configuration.outputs.reach,
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)))
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
         data: configuration.data, layouts: configuration.layouts, fetch: ImageFetch(allowed: configuration.sources),
@@ -80,6 +82,9 @@ func buildOrchestrator(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator",
             availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
-        services: [store, registry, directory],
+        services: [
+            store, registry, directory,
+            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
+        ],
         logger: logger)
 }

@@ -29,6 +29,8 @@ struct OrchestratorConfiguration: Sendable {
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
+    /// What programs may use of the machine.
+    var load: LoadSettings
 
     /// What is only on the command line, and wins over everything else.
     struct Overrides: Sendable {
@@ -74,6 +76,11 @@ struct OrchestratorConfiguration: Sendable {
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
+        load = LoadSettings(
+            cores: try values.number("admission.cores", in: 0...4096),
+            utilisation: try values.number("admission.utilisation", in: 0.1...1) ?? LoadSettings().utilisation,
+            highestLevel: try values.integer("overload.highestLevel", in: 0...Degradation.highest)
+                ?? Degradation.highest)
     }
 
     private static func absolute(_ path: String) -> String {
@@ -141,6 +148,14 @@ struct ConfigurationValues {
         guard let text = text(key) else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw wrong(key, text, "a whole number, \(range.lowerBound)…\(range.upperBound)")
+        }
+        return value
+    }
+
+    func number(_ key: String, in range: ClosedRange<Double>) throws(StartupError) -> Double? {
+        guard let text = text(key) else { return nil }
+        guard let value = Double(text), range.contains(value) else {
+            throw wrong(key, text, "a number, \(range.lowerBound)…\(range.upperBound)")
         }
         return value
     }

@@ -15,7 +15,8 @@ enum ConfigurationKeys {
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "rooms.outputs": .list,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
-        "relay.keep": .scalar, "log.level": .scalar,
+        "relay.keep": .scalar, "log.level": .scalar, "admission.cores": .scalar,
+        "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]
 
     /// Keys of the public configuration that this version cannot serve: refused unless they are empty, because leaving

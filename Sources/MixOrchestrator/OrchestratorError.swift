@@ -18,6 +18,8 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var issues: [LayoutIssue]?
     /// Go with the answer.
     var headers: HTTPFields
+    /// What the machine lacks.
+    var refusal: AdmissionRefusal?
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
@@ -81,6 +83,15 @@ struct OrchestratorError: Error, Hashable, Sendable {
             .conflict, "output-in-use", "Another task pushes there",
             detail: "output \(conflict.output) has the destination of \(holder): \(cure). While a task ends, its "
                 + "destinations are still its own", field: "outputs")
+    }
+
+    static func noCapacity(_ refusal: AdmissionRefusal) -> OrchestratorError {
+        var error = OrchestratorError(
+            .serviceUnavailable, "no-capacity", "The machine cannot carry another program now",
+            detail: "\(refusal): end a task, send it again later, or raise admission.cores",
+            headers: [.retryAfter: "\(refusal.retryAfter)"])
+        error.refusal = refusal
+        return error
     }
 
     static let overloaded = OrchestratorError(

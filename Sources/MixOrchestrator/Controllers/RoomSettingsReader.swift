@@ -158,6 +158,9 @@ struct RoomSettingsReader: Sendable {
         if reader.has("maxIdleSeconds") {
             policy.maxIdleSeconds = try reader.integer("maxIdleSeconds", in: 0...86_400) ?? standard.maxIdleSeconds
         }
+        if reader.has("priority") {
+            policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
+        }
         try reader.finish()
         return policy
     }

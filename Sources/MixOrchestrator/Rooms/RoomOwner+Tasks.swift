@@ -34,6 +34,10 @@ extension RoomOwner {
             + machine.roomChanged(
                 draft.room, context: context(for: machine, in: draft.room), cause: cause, urgency: .immediate,
                 now: receivedAt)
+        if let refusal = machine.refusal {
+            services.load.noteRefusal()
+            return .failure(.noCapacity(refusal))
+        }
         let task = RoomDraft.Task(machine: machine, actions: actions)
         if let index = draft.tasks.firstIndex(where: { $0.machine.id == new.id }) {
             draft.tasks[index] = task

@@ -19,6 +19,7 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    var load = LoadLedger()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()

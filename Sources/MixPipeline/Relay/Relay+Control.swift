@@ -136,6 +136,7 @@ extension Relay {
             onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
             scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
-            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError)
+            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
     }
 }
