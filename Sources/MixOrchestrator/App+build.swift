@@ -9,7 +9,7 @@ import TaskStore
 /// Puts the service together: used by `serve` and by the tests.
 ///
 /// - Parameters:
-///   - store: Closed by the caller after the application has run.
+///   - store: Closed by the caller after the application has run. No other service uses it meanwhile.
 ///   - starter: Starts relays.
 ///   - shutdown: Run by the caller, after the application in the same group.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
@@ -17,14 +17,18 @@ func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice()
 ) async throws -> some ApplicationProtocol {
+    let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
+    let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
         store: store, sockets: sockets, starter: MeasuredRelayStarter(starter: starter, metrics: metrics),
         layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
-        defaultCanvas: configuration.roomCanvas)
+        defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
+        outputReach: configuration.outputs.reach,
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)))
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
@@ -42,19 +46,23 @@ func buildOrchestrator(
     try await registry.restore()
     readiness.roomsAreRestored()
 
-    let router = Router(options: .autoGenerateHeadEndpoints)
+    let limits = RateLimits(requests: configuration.http.requestRate, events: configuration.http.eventRate)
+    let router = Router(context: OrchestratorContext.self, options: .autoGenerateHeadEndpoints)
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))
     router.add(middleware: ProblemMiddleware(methods: methods))
+    router.add(
+        middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
     EventController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics
+        metrics: metrics, limits: limits,
+        apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
     ).addRoutes(to: router)
     SnapshotController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics
+        metrics: metrics, limits: limits
     ).addRoutes(to: router)
     let settings = RoomSettingsReader(
         outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
@@ -73,11 +81,19 @@ func buildOrchestrator(
     ServiceController(readiness: readiness).addRoutes(to: router)
     methods.fill(from: router)
 
+    let unknown = RouteAccess.unknownRoutes(of: router)
+    assert(unknown.isEmpty, "RouteAccess.table says nothing of \(unknown)")
+
     return Application(
         router: router,
+        server: configuration.http.server,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
-            serverName: "mixorchestrator"),
-        services: [registry, readiness, directory],
+            serverName: "mixorchestrator",
+            availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
+        services: [
+            store, registry, readiness, directory,
+            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
+        ],
         logger: logger)
 }

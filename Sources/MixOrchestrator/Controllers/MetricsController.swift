@@ -8,11 +8,11 @@ struct MetricsController: Sendable {
     let images: ImageStore
     let readiness: Readiness
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("metrics", use: get)
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         await look()
         return Response(
             status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],

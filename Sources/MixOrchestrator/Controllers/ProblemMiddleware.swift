@@ -63,16 +63,19 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         var expected: String?
         var issues: [LayoutIssue]?
         var checks: [Readiness.Check]?
+        var neededCores: Double?
+        var availableCores: Double?
     }
 
     static func response(_ problem: OrchestratorError) -> Response {
         let body = Body(
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
-            checks: problem.checks)
+            checks: problem.checks, neededCores: problem.refusal?.neededCores,
+            availableCores: problem.refusal?.availableCores)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
-        if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
 }

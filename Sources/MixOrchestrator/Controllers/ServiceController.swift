@@ -4,7 +4,7 @@ import Hummingbird
 struct ServiceController: Sendable {
     let readiness: Readiness
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("healthz") { _, _ in jsonResponse(["status": "ok"]) }
         router.get("readyz", use: ready)
         router.get("openapi.yaml") { _, _ in

@@ -48,6 +48,7 @@ extension RoomOwner {
     private func take(_ status: RelayStatus, at index: Int, _ now: Int64) -> [TaskAction] {
         meter.status(status, after: tasks[index].status)
         tasks[index].status = status
+        services.load.take(status, of: tasks[index].id)
         let causes = tasks[index].machine.document.plan?.causes
         return tasks[index].outputs.take(status.outputs, causes: causes, now: now).map { entry in
             var entry = entry
