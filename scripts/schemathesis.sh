@@ -91,7 +91,7 @@ status=0
 printf 'schemathesis: %s, seed %s\n' "$mode" "$seed"
 (
     cd "$directory"
-    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 120 "$venv/bin/schemathesis" \
+    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 400 "$venv/bin/schemathesis" \
         --config-file "$root/deploy/schemathesis.toml" run "http://127.0.0.1:$port/openapi.yaml" \
         "${checks[@]}" "${authorization[@]}" --max-examples "$examples" --seed "$seed"
 ) || status=$?
