@@ -59,7 +59,7 @@ final class Server {
     func start() async throws {
         process.arguments = ["serve", "--config", directory + "/config.yaml"]
         process.standardOutput = FileHandle.nullDevice
-        FileManager.default.createFile(atPath: directory + "/log", contents: nil)
+        _ = FileManager.default.createFile(atPath: directory + "/log", contents: nil)
         process.standardError = FileHandle(forWritingAtPath: directory + "/log")
         try process.run()
         let limit = Date().addingTimeInterval(Self.startLimit)
