@@ -10,7 +10,8 @@ struct BenchmarkError: Error, CustomStringConvertible {
 final class Server {
     let port: Int
     let directory: String
-    private let process = Process()
+    private let binary: String
+    private var process = Process()
 
     static let startLimit: TimeInterval = 20
     static let stopLimit: TimeInterval = 12
@@ -36,7 +37,7 @@ final class Server {
 
             """
         try configuration.write(toFile: directory + "/config.yaml", atomically: true, encoding: .utf8)
-        process.executableURL = URL(fileURLWithPath: binary)
+        self.binary = binary
     }
 
     private static func freePort() throws -> Int {
@@ -55,13 +56,26 @@ final class Server {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Returns when the service is ready.
-    func start() async throws {
+    /// Starts the process, and does not wait until it serves.
+    func launch() throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--config", directory + "/config.yaml"]
         process.standardOutput = FileHandle.nullDevice
         _ = FileManager.default.createFile(atPath: directory + "/log", contents: nil)
         process.standardError = FileHandle(forWritingAtPath: directory + "/log")
         try process.run()
+    }
+
+    /// As `kill -9`.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Returns when the service is ready.
+    func start() async throws {
+        try launch()
         let limit = Date().addingTimeInterval(Self.startLimit)
         while Date() < limit {
             guard process.isRunning else { break }
@@ -111,7 +125,7 @@ final class Server {
             process.terminate()
             let limit = Date().addingTimeInterval(Self.stopLimit)
             while process.isRunning, Date() < limit { usleep(20_000) }
-            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+            if process.isRunning { kill() }
             process.waitUntilExit()
         }
         try? FileManager.default.removeItem(atPath: directory)

@@ -16,9 +16,11 @@
             /// - Throws: `StartupError` that says what was expected.
             init(_ text: String) throws(StartupError) {
                 let words = text.split(separator: ":", omittingEmptySubsequences: false)
-                guard words.count == 2, let write = Int(words[0]), write > 0, let side = Side(rawValue: String(words[1]))
+                guard words.count == 2, let write = Int(words[0]), write > 0,
+                    let side = Side(rawValue: String(words[1]))
                 else {
-                    throw StartupError("\(CrashingTaskStore.variable): found \"\(text)\"; expected as in 3:before or 3:after")
+                    throw StartupError(
+                        "\(CrashingTaskStore.variable): found \"\(text)\"; expected as in 3:before or 3:after")
                 }
                 (self.write, self.side) = (write, side)
             }
@@ -32,7 +34,9 @@
         private let writes = Mutex(0)
 
         /// - Parameter crash: Must not return in earnest.
-        init(_ base: any TaskStore, at point: Point, crash: @escaping @Sendable () -> Void = { kill(getpid(), SIGKILL) }) {
+        init(
+            _ base: any TaskStore, at point: Point, crash: @escaping @Sendable () -> Void = { kill(getpid(), SIGKILL) }
+        ) {
             self.base = base
             self.point = point
             self.crash = crash

@@ -227,4 +227,7 @@ extension [TaskAction] {
     var deadlines: [(DeadlineToken, Int64)] {
         compactMap { if case .scheduleDeadline(let token, let time) = $0 { (token, time) } else { nil } }
     }
+    var entries: [TimelineEntry] {
+        compactMap { if case .record(let entry) = $0 { entry } else { nil } }
+    }
 }

@@ -11,7 +11,8 @@ import Testing
     /// A relay says whose it is before it is told anything.
     @Test func theRelayOfAnotherTaskIsNotAdopted() async throws {
         try await withDirectory { directory in
-            let stranger = ScriptedRelay(task: "auto-other", socket: directory + "/relays/auto-demo.sock", processID: 4711)
+            let stranger = ScriptedRelay(
+                task: "auto-other", socket: directory + "/relays/auto-demo.sock", processID: 4711)
             defer { stranger.kill() }
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
                 // Not earlier: what is there at the start is drained.
@@ -44,7 +45,8 @@ import Testing
             }
             for relay in unwanted { relay.listen() }
             // One that nobody listens behind any more.
-            let stale = ScriptedRelay(task: "auto-stale", socket: "\(directory)/relays/auto-stale.sock", processID: 4711)
+            let stale = ScriptedRelay(
+                task: "auto-stale", socket: "\(directory)/relays/auto-stale.sock", processID: 4711)
             stale.listen()
             try await eventually {
                 (unwanted + [stale]).allSatisfy { FileManager.default.fileExists(atPath: $0.socket) } ? true : nil

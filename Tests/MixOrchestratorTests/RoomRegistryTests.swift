@@ -162,7 +162,9 @@ private final class SeenOwners: Sendable {
 }
 
 private func joined(_ room: RoomID, _ user: String, _ id: String) -> RoomEvent {
-    RoomEvent(room: room, source: "s", id: "\(room) \(id)", kind: .participantJoined(user: UserID(user), role: nil, name: nil))
+    RoomEvent(
+        room: room, source: "s", id: "\(room) \(id)", kind: .participantJoined(user: UserID(user), role: nil, name: nil)
+    )
 }
 
 private func published(_ room: RoomID, _ user: String, _ id: String) -> RoomEvent {

@@ -84,6 +84,41 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
             code: "layout-invalid"),
         Refusal(method: .put, uri: "/v1/layouts/a.b", body: "{}", status: 422, code: "invalid-field", field: "name"),
         Refusal(method: .put, uri: "/v1/layouts/auto", body: "{}", status: 422, code: "invalid-field", field: "name"),
+        Refusal(
+            method: .put, uri: "/v1/rooms/demo",
+            body: #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/x"},{"id":"b","url":"rtmp://127.0.0.1:1935/x"}]}"#,
+            status: 422, code: "invalid-field", field: "outputs[1].url"),
+        Refusal(
+            method: .put, uri: "/v1/rooms/demo", body: #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/***"}]}"#,
+            status: 422, code: "invalid-field", field: "outputs[0].url"),
+        Refusal(uri: "/v1/tasks", body: "{}", status: 422, code: "missing-field", field: "room"),
+        Refusal(uri: "/v1/tasks", body: "[]", status: 422, code: "invalid-field"),
+        Refusal(uri: "/v1/tasks", body: #"{"room":"demo"}"#, status: 422, code: "missing-field", field: "outputs"),
+        Refusal(
+            uri: "/v1/tasks", body: #"{"room":"demo","outputs":[]}"#, status: 422, code: "invalid-field",
+            field: "outputs"),
+        Refusal(
+            uri: "/v1/tasks", body: #"{"room":"a/b","outputs":[]}"#, status: 422, code: "invalid-field", field: "room"),
+        Refusal(
+            uri: "/v1/tasks", body: #"{"id":"auto-x","room":"demo","outputs":[]}"#, status: 422, code: "invalid-field",
+            field: "id"),
+        Refusal(
+            uri: "/v1/tasks", body: #"{"room":"demo","output":[]}"#, status: 422, code: "unknown-field",
+            field: "output"),
+        Refusal(
+            uri: "/v1/tasks", body: #"{"room":"demo","outputs":[{"id":"a","url":"rtmp://10.0.0.1/x"}]}"#,
+            status: 422, code: "url-refused", field: "outputs[0].url"),
+        Refusal(method: .patch, uri: "/v1/tasks/x", body: "{}", status: 404, code: "task-not-found"),
+        Refusal(
+            method: .patch, uri: "/v1/tasks/x", body: "{}", type: "text/plain", status: 415,
+            code: "unsupported-media-type", field: "Content-Type"),
+        Refusal(uri: "/v1/tasks/x/outputs", body: "{}", status: 404, code: "task-not-found"),
+        Refusal(method: .delete, uri: "/v1/tasks/x/outputs/y", status: 404, code: "task-not-found"),
+        Refusal(method: .get, uri: "/v1/tasks/x/timeline", status: 404, code: "task-not-found"),
+        Refusal(method: .get, uri: "/v1/tasks/x/switches", status: 404, code: "task-not-found"),
+        Refusal(
+            method: .put, uri: "/v1/rooms/demo/streams", body: "{}", status: 422, code: "missing-field",
+            field: "streams"),
         Refusal(method: .get, uri: "/v1/rooms/nobody", status: 404, code: "room-not-found"),
         Refusal(method: .get, uri: "/v1/tasks/auto-nobody", status: 404, code: "task-not-found"),
         Refusal(method: .delete, uri: "/v1/tasks/x", status: 404, code: "task-not-found"),
@@ -140,6 +175,48 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 store.breaks(false)
                 try await bench.publish("bob")
                 try await bench.plan { $0.mode == .mix(host: "alice/camera") }
+            }
+        }
+    }
+
+    /// A change that is durable although its answer was an error is not lost, whatever is told of it.
+    @Test func whatIsStoredCountsAlsoWhenTheStoreReportsAnError() async throws {
+        try await withDirectory { directory in
+            let store = BreakableStore()
+            try await withOrchestrator(directory: directory, store: store) { bench in
+                try await bench.publish("alice")
+                try await bench.plan { $0.mode == .bypass("alice/camera") }
+                let key = HTTPFieldsOf("Idempotency-Key", "once")
+                let body = #"{"type":"stream.published","user":"bob","url":"rtmp://127.0.0.1/live/bob"}"#
+                store.losesAnswers(true)
+                let failed = try await bench.call(.post, "/v1/rooms/demo/events", body, headers: key)
+                #expect(failed.status == 503)
+                let task = TaskRouteTests.task()
+                #expect(try await bench.call(.post, "/v1/tasks", task).status == 503)
+                store.losesAnswers(false)
+                // Stored or refused because of what was stored before: sent again it is there, once.
+                let again = try await bench.call(.post, "/v1/rooms/demo/events", body, headers: key)
+                #expect(again.status == 202)
+                #expect(try await bench.call(.post, "/v1/tasks", task).status / 100 == 2)
+                for task in ["auto-demo", "second"] as [TaskID] {
+                    try await eventually {
+                        let plan = bench.relays.running.last { $0.task == task }?.plan
+                        return plan?.mode == .mix(host: "alice/camera") ? true : nil
+                    }
+                }
+                #expect(try await store.room("demo")?.document.streams.count == 2)
+                try await bench.unpublish("bob")
+                try await eventually { try await store.room("demo")?.document.streams.count == 1 ? true : nil }
+                store.losesAnswers(true)
+                #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 503)
+                store.losesAnswers(false)
+                // Not there any more, if what was stored was noticed meanwhile.
+                let gone = try await bench.call(.delete, "/v1/rooms/demo").status
+                #expect([204, 404].contains(gone))
+                try await eventually { bench.relays.running.isEmpty ? true : nil }
+                #expect(try await store.room("demo") == nil)
+                try await bench.publish("zoe")
+                try await eventually { bench.relays.running.map(\.task) == ["auto-demo"] ? true : nil }
             }
         }
     }
@@ -233,11 +310,16 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
 final class BreakableStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     private let isBroken = LockedFlag()
+    private let losesAnswers = LockedFlag()
 
     func breaks(_ broken: Bool) { isBroken.value = broken }
+    /// Stores, and reports an error all the same.
+    func losesAnswers(_ losing: Bool) { losesAnswers.value = losing }
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard !isBroken.value else { throw .full(path: "/data") }
-        return try await base.commit(change)
+        let result = try await base.commit(change)
+        if losesAnswers.value { throw .engine("disk I/O error") }
+        return result
     }
 }

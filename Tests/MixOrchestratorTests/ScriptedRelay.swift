@@ -125,7 +125,7 @@ final class ScriptedRelay: RelayProcessHandle {
             Self.send(.status(status), on: channel)
             if let after = status.onAir, after != before {
                 let record = SwitchRecord(
-                    at: .seconds(1), from: before, to: after, source: nil, cause: plan.cause,
+                    at: .seconds(1), from: before, to: after, source: nil, cause: plan.cause, causes: plan.causes,
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }

@@ -22,7 +22,10 @@ struct TaskHistory: Sendable {
         let waiting = try await registry.reader(of: task)?.task(task)?.unstoredEntries ?? []
         // Retention bounds what there is; a chain can be anywhere in it.
         let stored = try await store.timeline(of: task, limit: Retention.timelineEntries)
+        // After an error of the store an entry may be there and wait to be stored all the same.
+        var seen: Set<Int64> = []
         return (waiting.reversed() + stored).filter { entry in
+            if let number = entry.number, !seen.insert(number).inserted { return false }
             if let before, entry.order >= before { return false }
             if let cause { return entry.entry.causes?.contains(cause) ?? false }
             return true

@@ -9,7 +9,7 @@ struct TimelineController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/tasks/{task}/timeline", use: timeline)
         router.get("v1/tasks/{task}/switches", use: switches)
     }
@@ -33,8 +33,14 @@ struct TimelineController: Sendable {
                 cause = stamped.entry.cause
                 causes = stamped.entry.causes ?? []
                 event = stamped.entry.event.map {
-                    EventReference(source: Redaction.text($0.source), id: Redaction.text($0.id))
+                    EventReference(source: Self.redacted($0.source), id: Redaction.text($0.id))
                 }
+            }
+
+            /// A source is a URI reference: secrets are in its query, or it is a URL as others are.
+            private static func redacted(_ source: String) -> String {
+                guard let mark = source.firstIndex(of: "?") else { return Redaction.text(source) }
+                return Redaction.text(String(source[..<mark])) + "?***"
             }
         }
         var task: String
@@ -43,7 +49,7 @@ struct TimelineController: Sendable {
         var next: Int64?
     }
 
-    @Sendable private func timeline(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func timeline(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let id = try context.taskID()
         _ = try await registry.task(id)
         let limit = try request.queryInteger("limit", in: 1...Retention.timelineEntries) ?? 200
@@ -60,7 +66,7 @@ struct TimelineController: Sendable {
         var switches: [TaskView.Switch]
     }
 
-    @Sendable private func switches(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func switches(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let id = try context.taskID()
         _ = try await registry.task(id)
         let limit = try request.queryInteger("limit", in: 1...Retention.switches) ?? 50

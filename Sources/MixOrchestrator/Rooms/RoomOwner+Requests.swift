@@ -61,7 +61,7 @@ extension RoomOwner {
     func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
 
     /// The task that viewers of the room get: the automatic one, otherwise the first of the others that is on air.
-    var taskOnAir: TaskID? { tasks.first { $0.status != nil }?.id }
+    var taskOnAir: TaskID? { tasks.first { $0.status != nil && $0.machine.document.plan != nil }?.id }
 
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 

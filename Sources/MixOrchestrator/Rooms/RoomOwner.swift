@@ -16,6 +16,8 @@ actor RoomOwner {
 
     /// Nothing is started any more.
     var isShuttingDown = false
+    /// Tasks that were to be stored when the store failed; `nil` = what is in memory is what is stored.
+    var doubt: Set<TaskID>?
     /// Owners of tasks that `run` has to run.
     var newTaskOwners: [TaskOwner] = []
 
@@ -91,6 +93,9 @@ actor RoomOwner {
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }
 
+    /// The machine's load asks something else of the tasks, or lets one start.
+    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
+
     private func startTaskOwners(_ group: inout DiscardingTaskGroup) {
         for owner in newTaskOwners { group.addTask { await owner.run() } }
         newTaskOwners = []
@@ -118,7 +123,7 @@ actor RoomOwner {
     /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
     /// the store again when it is needed.
     private var isDispensable: Bool {
-        layoutCause.withLock { $0 } == nil && room.document.streams.isEmpty
+        layoutCause.withLock { $0 } == nil && doubt == nil && room.document.streams.isEmpty
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)

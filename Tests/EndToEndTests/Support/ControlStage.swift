@@ -60,7 +60,11 @@ final class ControlStage: Sendable {
             [
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
-            ] + arguments, in: directory, environment: environment)
+            ] + arguments, in: directory,
+            // What else the machine does must not decide over a test.
+            environment: [
+                "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+            ].merging(environment) { $1 })
     }
 
     /// False when the process ended first.
@@ -93,7 +97,8 @@ final class ControlStage: Sendable {
     var relays: [String: [Int32]] {
         let sockets = data.appendingPathComponent("relays").path
         return ProcessTable.entries().reduce(into: [:]) { relays, entry in
-            guard entry.arguments.dropFirst().first == "relay", entry.arguments.contains(where: { $0.hasPrefix(sockets) }),
+            guard entry.arguments.dropFirst().first == "relay",
+                entry.arguments.contains(where: { $0.hasPrefix(sockets) }),
                 let flag = entry.arguments.firstIndex(of: "--task"), entry.arguments.indices.contains(flag + 1)
             else { return }
             relays[entry.arguments[flag + 1], default: []].append(entry.identifier)

@@ -10,6 +10,7 @@ struct ServiceClient: Sendable {
     struct Answer: Sendable {
         var status: Int
         var contentType: String
+        var entityTag: String?
         var body: Data
 
         var text: String { String(decoding: body, as: UTF8.self) }
@@ -72,7 +73,7 @@ struct ServiceClient: Sendable {
         let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
             status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",
-            body: Data(body.readableBytesView))
+            entityTag: response.headers.first(name: "ETag"), body: Data(body.readableBytesView))
     }
 
     private func expectSuccess(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {

@@ -1,0 +1,74 @@
+import MixModel
+import TaskStore
+
+/// When the store failed without saying whether the change is stored: a write may be durable although its answer was an
+/// error. Going on with what is in memory could then lose the change, or be refused for ever.
+extension RoomOwner {
+    /// Whether the change may be stored all the same.
+    static func leavesDoubt(_ error: StoreError) -> Bool {
+        if case .full = error { false } else { true }
+    }
+
+    /// Reads what is stored before anything is decided on it. While it cannot be read, the doubt stays. What follows of
+    /// the reading is stored, and that may leave the next doubt.
+    func settleDoubt() async {
+        for _ in 0..<3 where doubt != nil { await readAgain() }
+    }
+
+    private func readAgain() async {
+        guard let doubtful = doubt else { return }
+        do {
+            let storedRoom = try await services.store.room(id)
+            var stored: [Versioned<TaskMachine>] = []
+            for task in doubtful.union(tasks.map(\.id)).sorted() {
+                guard let found = try await services.store.task(task), found.document.room == id else { continue }
+                stored.append(found)
+            }
+            doubt = nil
+            await adopt(storedRoom, stored)
+        } catch {
+            logger.error("the room cannot be read: \(error)")
+        }
+    }
+
+    /// Of the room the store is right, which changes by requests alone. Of tasks memory is: what was done was done, and is
+    /// stored with the next change.
+    private func adopt(_ storedRoom: Versioned<Room>?, _ stored: [Versioned<TaskMachine>]) async {
+        let isOther = storedRoom?.version ?? 0 != room.version
+        let wasDeleted = isOther && storedRoom == nil
+        if isOther { room = storedRoom ?? Versioned(Room(id: id), version: 0) }
+        let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.document.id, $0) })
+        for index in tasks.indices {
+            let found = known[tasks[index].id]
+            if tasks[index].machine.version != found?.version ?? 0 {
+                // The write was stored, with what went with it.
+                let isWritten = found?.document == tasks[index].machine.document
+                tasks[index].isUnstored = !isWritten
+                if isWritten { (tasks[index].unstoredEntries, tasks[index].unstoredSwitches) = ([], []) }
+            }
+            tasks[index].machine.version = found?.version ?? 0
+        }
+        // Made by a request that was answered with an error.
+        let found = stored.filter { task($0.document.id) == nil }
+        tasks += found.map(OwnedTask.init)
+        guard isOther || !found.isEmpty || tasks.contains(where: \.isUnstored) else { return }
+        for task in found { _ = services.taskIndex.claim(task.document.id, for: id) }
+
+        let now = MonotonicClock.now()
+        let cause = Cause(
+            receivedAt: now, summary: "room read from the store again", id: services.numbers.nextCause())
+        var draft = draft(cause: cause.id)
+        let closing = RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed)
+        if wasDeleted { _ = RoomMachine.apply(closing, to: &draft.room) }
+        let new = Set(found.map(\.document.id))
+        draft.changeTasks { task, room in
+            if wasDeleted, task.isExplicit { return task.finish(.roomDeleted, cause) }
+            let context = context(for: task, in: room)
+            return new.contains(task.id)
+                ? task.restored(room: room, context: context, now: now, origin: cause.id)
+                : task.roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
+        }
+        draft.room = room.document
+        await transact(draft)
+    }
+}

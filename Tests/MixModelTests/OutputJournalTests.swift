@@ -1,0 +1,42 @@
+import MixModel
+import Testing
+
+@Suite struct OutputJournalTests {
+    private func status(
+        _ state: OutputStatus.State, reconnects: Int = 0, error: String? = nil, id: OutputID = "main"
+    ) -> OutputStatus {
+        OutputStatus(id: id, state: state, reconnects: reconnects, lastError: error)
+    }
+
+    @Test func eachChangeIsToldOnce() {
+        var journal = OutputJournal()
+        func take(_ statuses: OutputStatus...) -> [String] {
+            journal.take(statuses, causes: ["c"], now: 0).map(\.message)
+        }
+        #expect(take(status(.connecting)).isEmpty)
+        #expect(take(status(.live)) == ["output main: connecting → live"])
+        #expect(take(status(.live)).isEmpty)
+        #expect(take(status(.recovering, error: "reset")) == ["output main: live → recovering: reset"])
+        #expect(take(status(.recovering, error: "refused")).isEmpty)
+        #expect(take(status(.live, reconnects: 1)) == ["output main: recovering → live"])
+        // So quick that no status told of it.
+        #expect(take(status(.live, reconnects: 2)) == ["output main: connected again, 2 times so far"])
+        #expect(take(status(.failed, error: "key refused")) == ["output main: live → failed: key refused"])
+        #expect(take() == ["output main: closed"])
+        #expect(take(status(.live)) == ["output main: live"])
+    }
+
+    @Test func aFlappingOutputIsNotToldOfForEver() {
+        var journal = OutputJournal()
+        var told: [TimelineEntry] = []
+        for number in 0..<200 {
+            let state: OutputStatus.State = number.isMultiple(of: 2) ? .live : .recovering
+            told += journal.take([status(state)], causes: nil, now: Int64(number) * 100_000_000)
+        }
+        #expect(told.count == OutputJournal.mostLines)
+        let later = journal.take([status(.live)], causes: nil, now: 200_000_000_000)
+        #expect(later.map(\.message) == ["output main: recovering → live (190 changes before it are left out)"])
+        // Others are told of meanwhile.
+        #expect(!journal.take([status(.live), status(.live, id: "b")], causes: nil, now: 0).isEmpty)
+    }
+}

@@ -1,0 +1,155 @@
+import LayoutEngine
+import MixModel
+import TestSupport
+import Testing
+
+/// Tasks with settings of their own.
+@Suite struct ExplicitTaskTests {
+    private static let outputs = [PlannedOutput(id: "own", url: "rtmp://127.0.0.1/own/key")]
+
+    private func bench(_ settings: RoomSettings = RoomSettings(outputs: outputs)) -> TaskMachineTests.Bench {
+        var bench = TaskMachineTests.Bench()
+        bench.task = TaskMachine(id: "auto-demo", room: "demo", settings: settings, version: 1)
+        return bench
+    }
+    private func cause(_ bench: TaskMachineTests.Bench) -> Cause { Cause(receivedAt: bench.now, summary: "test") }
+
+    @Test func itWaitsForAStreamAndPushesToItsOwnOutputs() throws {
+        var bench = bench()
+        bench.room.settings = RoomSettings(host: "zoe", outputs: [])
+        #expect(bench.settingsChanged().isEmpty)
+        #expect(bench.task.phase == .waiting(after: nil))
+        let plan = try #require(bench.publish("alice").plans.first)
+        #expect(plan.outputs == Self.outputs)
+        #expect(plan.mode == .bypass("alice/camera"))
+    }
+
+    @Test func itComesBackAfterIdlenessAndNeverAfterItsDeletion() throws {
+        var bench = bench()
+        _ = bench.publish("alice")
+        _ = bench.connect()
+        bench.now += 1_000_000_000
+        let (token, time) = try #require(bench.unpublish("alice").deadlines.first { $0.0.kind == .idle })
+        bench.now = time
+        #expect(bench.pass(token).contains(.drainRelay))
+        _ = bench.task.relayDrained()
+        #expect(bench.task.phase == .waiting(after: .idle))
+        #expect(bench.publish("alice").contains(.launchRelay))
+
+        #expect(bench.task.stopRequested(cause: cause(bench)).contains(.drainRelay))
+        #expect(bench.task.isFinishing && !bench.task.isFinished)
+        _ = bench.task.relayDrained()
+        #expect(bench.task.isFinished)
+        _ = bench.unpublish("alice")
+        #expect(bench.publish("alice").isEmpty)
+        #expect(bench.task.restored(room: bench.room, context: bench.context, now: bench.now).isEmpty)
+        #expect(bench.task.stopRequested(cause: cause(bench)).isEmpty)
+    }
+
+    @Test func aDeletionWhileItEndsForAnotherReasonCounts() {
+        var bench = bench()
+        _ = bench.publish("alice")
+        _ = bench.tell(.roomClosed)
+        #expect(bench.task.phase == .ending(.roomClosed))
+        #expect(!bench.task.stopRequested(cause: cause(bench)).contains(.drainRelay), "it is being drained already")
+        _ = bench.task.relayDrained()
+        #expect(bench.task.phase == .finished(.requested))
+    }
+
+    @Test func aWaitingTaskIsDeletedAtOnce() {
+        var bench = bench()
+        #expect(!bench.task.stopRequested(cause: cause(bench)).isEmpty)
+        #expect(bench.task.phase == .finished(.requested))
+    }
+
+    @Test func otherSettingsActOnAirWithTheSameRelay() throws {
+        var bench = bench()
+        _ = bench.publish("alice")
+        let more = Self.outputs + [PlannedOutput(id: "more", url: "rtmp://127.0.0.1/more/key")]
+        bench.task.change(to: RoomSettings(outputs: more), version: 2)
+        let actions = bench.settingsChanged()
+        #expect(!actions.contains(.launchRelay) && !actions.contains(.drainRelay))
+        #expect(try #require(actions.plans.first).outputs == more)
+        // The first request, sent again, is still known.
+        #expect(bench.task.wasMade(with: RoomSettings(outputs: Self.outputs)))
+        #expect(!bench.task.wasMade(with: RoomSettings(outputs: more)))
+    }
+
+    /// An explicit task does just what an automatic one does in a room that has its settings.
+    @Test func settingsOfItsOwnAreAsGoodAsTheRooms() {
+        var random = SeededGenerator(announcedFor: "explicit task")
+        let seed = random.seed
+        for run in 0..<300 {
+            let settings = Self.settings(&random)
+            var explicit = bench(settings)
+            explicit.room.settings = Self.settings(&random)
+            var automatic = TaskMachineTests.Bench()
+            automatic.room.settings = settings
+            for step in 0..<Int.random(in: 1...40, using: &random) {
+                let pause = Int64.random(in: 0...400_000_000, using: &random)
+                let user = UserID("u\(Int.random(in: 0..<3, using: &random))")
+                let choice = Int.random(in: 0..<10, using: &random)
+                let video = Int.random(in: 0..<4, using: &random) > 0
+                let act = { (bench: inout TaskMachineTests.Bench) -> [TaskAction] in
+                    bench.now += pause
+                    switch choice {
+                    case 0..<5: return bench.publish(user, video: video, role: video ? .host : nil)
+                    case 5..<8: return bench.unpublish(user)
+                    case 8: return bench.connect()
+                    default: return bench.task.relayLost("killed", now: bench.now)
+                    }
+                }
+                #expect(act(&explicit) == act(&automatic), "seed \(seed), run \(run), step \(step)")
+            }
+            #expect(explicit.task.plan == automatic.task.plan, "seed \(seed), run \(run)")
+            #expect(explicit.task.phase == automatic.task.phase, "seed \(seed), run \(run)")
+        }
+    }
+
+    private static func settings(_ random: inout SeededGenerator) -> RoomSettings {
+        RoomSettings(
+            host: Bool.random(using: &random) ? "u1" : nil,
+            outputs: (0...Int.random(in: 0...2, using: &random)).map {
+                PlannedOutput(id: OutputID("o\($0)"), url: "rtmp://127.0.0.1/\(Int.random(in: 0..<9, using: &random))")
+            },
+            canvas: Bool.random(using: &random) ? .portrait : nil,
+            policy: RoomPolicy(
+                bypass: RoomPolicy.Bypass.allCases.randomElement(using: &random) ?? .auto,
+                whenHostLeaves: RoomPolicy.WhenHostLeaves.allCases.randomElement(using: &random) ?? .promote,
+                maxIdleSeconds: Int.random(in: 0...5, using: &random)))
+    }
+
+    // MARK: Causes
+
+    @Test func everythingThatACauseLedToCarriesIt() throws {
+        var bench = TaskMachineTests.Bench()
+        func publish(_ user: UserID, _ id: CauseID) -> [TaskAction] {
+            let event = RoomEvent(
+                room: "demo", source: "t", id: id.rawValue,
+                kind: .streamPublished(Publication(user: user, url: "rtmp://127.0.0.1/\(user)")))
+            _ = RoomMachine.apply(event, to: &bench.room)
+            return bench.task.roomChanged(
+                bench.room, context: bench.context,
+                cause: Cause(receivedAt: bench.now, summary: event.summary, id: id), urgency: .debounced,
+                now: bench.now)
+        }
+        let started = publish("alice", "c1")
+        #expect(started.entries.count == 2 && started.entries.allSatisfy { $0.causes == ["c1"] })
+        #expect(started.plans.first?.causes == ["c1"])
+        #expect(bench.connect().entries.map(\.causes) == [["c1"]])
+        // Two that are planned together are both told.
+        bench.now += 10_000_000
+        let held = publish("bob", "c2")
+        bench.now += 10_000_000
+        _ = publish("carol", "c3")
+        let (token, time) = try #require(held.deadlines.first)
+        bench.now = time
+        #expect(bench.pass(token).plans.first?.causes == ["c2", "c3"])
+        // A relay that dies is a cause of its own.
+        let lost = bench.task.relayLost("killed", now: bench.now, origin: "c4")
+        #expect(lost.entries.map(\.causes) == [["c4"]])
+        let (again, _) = try #require(lost.deadlines.first)
+        #expect(bench.pass(again).plans.first?.causes == ["c4"])
+        #expect(bench.connect().entries.map(\.causes) == [["c4"]])
+    }
+}
