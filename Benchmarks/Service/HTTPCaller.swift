@@ -53,15 +53,13 @@ final class HTTPCaller: ChannelInboundHandler {
     }
 
     private static func contentLength(_ head: Slice<UnsafeRawBufferPointer>) -> Int {
-        guard let found = strstr(start(of: head), "ontent-")?.advanced(by: 7) else { return 0 }
+        guard let start = head.base.baseAddress?.assumingMemoryBound(to: CChar.self),
+            let found = strstr(start, "ontent-")?.advanced(by: 7)
+        else { return 0 }
         // Content-Type and Content-Length begin alike.
         let isLength = found.pointee | 0x20 == 0x6C
         guard let name = isLength ? found : strstr(found, "ontent-")?.advanced(by: 7) else { return 0 }
         return Int(strtol(name + 7, nil, 10))
-    }
-
-    private static func start(of head: Slice<UnsafeRawBufferPointer>) -> UnsafePointer<CChar> {
-        UnsafePointer(head.base.baseAddress!.assumingMemoryBound(to: CChar.self))
     }
 
     // MARK: - Requests
