@@ -48,14 +48,18 @@ final class HTTPCaller: ChannelInboundHandler {
     }
 
     private static func endOfHead(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        guard let found = memmem(bytes.baseAddress!, bytes.count, "\r\n\r\n", 4) else { return nil }
-        return found - UnsafeMutableRawPointer(mutating: bytes.baseAddress!) + 4
+        for index in 3..<bytes.count where bytes[index] == 0x0A && bytes[index - 2] == 0x0A { return index + 1 }
+        return nil
     }
 
     private static func contentLength(_ head: Slice<UnsafeRawBufferPointer>) -> Int {
-        let base = head.base.baseAddress!
-        guard let found = strcasestr(base.assumingMemoryBound(to: CChar.self), "\r\ncontent-length:") else { return 0 }
-        return Int(strtol(found + 17, nil, 10))
+        guard let start = head.base.baseAddress?.assumingMemoryBound(to: CChar.self),
+            let found = strstr(start, "ontent-")?.advanced(by: 7)
+        else { return 0 }
+        // Content-Type and Content-Length begin alike.
+        let isLength = found.pointee | 0x20 == 0x6C
+        guard let name = isLength ? found : strstr(found, "ontent-")?.advanced(by: 7) else { return 0 }
+        return Int(strtol(name + 7, nil, 10))
     }
 
     // MARK: - Requests

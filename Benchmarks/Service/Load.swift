@@ -24,26 +24,29 @@ final class Load: Sendable {
         defer { group.shutdownGracefully { _ in } }
         let loop = group.next()
         let promise = loop.makePromise(of: Result.self)
-        let run = NIOLoopBound(Run(promise: promise, open: connections), eventLoop: loop)
-        for index in 0..<connections {
-            ClientBootstrap(group: loop)
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let caller = HTTPCaller()
-                        run.value.drive(caller) { next(index) }
-                        try channel.pipeline.syncOperations.addHandler(caller)
+        let (connections, port) = (connections, port)
+        loop.execute {
+            let run = NIOLoopBound(Run(promise: promise, open: connections), eventLoop: loop)
+            for index in 0..<connections {
+                ClientBootstrap(group: loop)
+                    .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                    .channelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            let caller = HTTPCaller()
+                            run.value.drive(caller) { next(index) }
+                            try channel.pipeline.syncOperations.addHandler(caller)
+                        }
                     }
-                }
-                .connect(host: "127.0.0.1", port: port)
-                .whenComplete { result in
-                    switch result {
-                    case .success(let channel):
-                        channel.pipeline.handler(type: HTTPCaller.self).map { NIOLoopBound($0, eventLoop: loop) }
-                            .whenSuccess { caller in run.value.begin(caller.value) { next(index) } }
-                    case .failure(let error): promise.fail(error)
+                    .connect(host: "127.0.0.1", port: port)
+                    .whenComplete { result in
+                        switch result {
+                        case .success(let channel):
+                            channel.pipeline.handler(type: HTTPCaller.self).map { NIOLoopBound($0, eventLoop: loop) }
+                                .whenSuccess { caller in run.value.begin(caller.value) { next(index) } }
+                        case .failure(let error): promise.fail(error)
+                        }
                     }
-                }
+            }
         }
         return try await promise.futureResult.get()
     }

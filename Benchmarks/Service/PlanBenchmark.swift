@@ -68,21 +68,21 @@ enum PlanBenchmark {
     ///
     /// - Returns: When the events of each room were due, in ns of CLOCK_MONOTONIC.
     private static func mute(_ rooms: [String], _ server: Server, count: Int) async throws -> [RoomID: [Int64]] {
-        let connections = 16
+        let (connections, port) = (16, server.port)
         let interval = 1_000_000_000 / Int64(rate) * Int64(connections)
         let start = monotonicTime() + 100_000_000
-        let sent = Mutex<[RoomID: [Int64]]>([:])
+        let sent = Times()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for connection in 0..<connections {
                 group.addTask {
                     var number = connection
                     var due = start + interval * Int64(connection) / Int64(connections)
-                    let line = try await PacedConnection.open(port: server.port)
+                    let line = try await PacedConnection.open(port: port)
                     while number < count {
                         let left = due - monotonicTime()
                         if left > 0 { try await Task.sleep(for: .nanoseconds(left)) }
                         let room = rooms[number % rooms.count]
-                        sent.withLock { $0[RoomID(room), default: []].append(monotonicTime()) }
+                        sent.add(monotonicTime(), of: RoomID(room))
                         try await line.send(
                             event(
                                 "stream.updated", room, #"{"user":"user1","audio":\#(number / rooms.count % 2 == 1)}"#))
@@ -94,7 +94,7 @@ enum PlanBenchmark {
             }
             try await group.waitForAll()
         }
-        return sent.withLock { $0 }
+        return sent.all
     }
 
     private static func event(_ type: String, _ room: String, _ data: String) -> ByteBuffer {
@@ -105,6 +105,13 @@ enum PlanBenchmark {
             {"specversion":"1.0","id":"\(id)","source":"/bench","type":"\(type)","subject":"\(room)","data":\(data)}
             """)
     }
+}
+
+/// Written by many connections.
+private final class Times: Sendable {
+    private let times = Mutex<[RoomID: [Int64]]>([:])
+    var all: [RoomID: [Int64]] { times.withLock { $0 } }
+    func add(_ time: Int64, of room: RoomID) { times.withLock { $0[room, default: []].append(time) } }
 }
 
 /// A connection whose answers are thrown away.

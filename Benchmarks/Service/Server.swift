@@ -62,7 +62,7 @@ final class Server {
         process.executableURL = URL(fileURLWithPath: binary)
         process.arguments = ["serve", "--config", directory + "/config.yaml"]
         process.standardOutput = FileHandle.nullDevice
-        FileManager.default.createFile(atPath: directory + "/log", contents: nil)
+        _ = FileManager.default.createFile(atPath: directory + "/log", contents: nil)
         process.standardError = FileHandle(forWritingAtPath: directory + "/log")
         try process.run()
     }

@@ -61,10 +61,14 @@ import Testing
                 _ = try await store.commit(StoreChange(event: event("\(number)"), room: .put(room, expected: 0)))
             }
             await store.close()
+            let queue = try DatabaseQueue(path: path)
+            _ = try await queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+            try queue.close()
             // Opened before the damage; no page of the tables is cached.
             let damaged = try SQLiteTaskStore(path: path)
             let file = try #require(FileHandle(forWritingAtPath: path))
             let size = try file.seekToEnd()
+            try #require(size > 4096 * 16)
             try file.seek(toOffset: 4096 * 8)
             try file.write(contentsOf: Data(repeating: 0xA5, count: Int(size) - 4096 * 8))
             try file.close()
