@@ -1,3 +1,5 @@
+import MixModel
+
 /// A JSON document as it came, before anything is expected of it.
 public enum JSONValue: Hashable, Sendable {
     case null
@@ -28,7 +30,7 @@ public enum JSONValue: Hashable, Sendable {
         case .null: "null"
         case .boolean(let value): "\(value)"
         case .number(let value): Int(exactly: value).map(String.init) ?? "\(value)"
-        case .string(let text): "\"\(Self.shortened(Redaction.text(text)))\""
+        case .string(let text): "\"\(Self.shortened(text.contains("://") ? URLRedaction.shown(text) : text))\""
         case .array: "an array"
         case .object: "an object"
         }

@@ -14,7 +14,7 @@ import LayoutEngine
 extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
-        case scene, configuration, frame, ended, requestIDR, stop, sceneChange
+        case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor
     }
     private struct StartBody: Codable {
         var version: Int
@@ -24,6 +24,7 @@ extension MixerCommand: WireMessage {
     private struct Version: Codable { var version: Int? }
     private struct EndedBody: Codable { var source: SourceID }
     private struct TimeBody: Codable { var time: MediaTime }
+    private struct DivisorBody: Codable { var divisor: Int }
 
     /// - Throws: `WireError` when a part is longer than the format can say.
     public func wireBytes() throws(WireError) -> [UInt8] {
@@ -50,6 +51,9 @@ extension MixerCommand: WireMessage {
         case .requestIDR(let time):
             writer = WireWriter(kind: Kind.requestIDR.rawValue)
             try writer.append(json: TimeBody(time: time))
+        case .frameDivisor(let divisor):
+            writer = WireWriter(kind: Kind.frameDivisor.rawValue)
+            try writer.append(json: DivisorBody(divisor: divisor))
         case .stop:
             writer = WireWriter(kind: Kind.stop.rawValue)
         }
@@ -85,6 +89,12 @@ extension MixerCommand: WireMessage {
             self = .ended(try parser.json(EndedBody.self).source)
         case .requestIDR:
             self = .requestIDR(try parser.json(TimeBody.self).time)
+        case .frameDivisor:
+            let divisor = try parser.json(DivisorBody.self).divisor
+            guard 1...MixerCommand.mostFrameDivisor ~= divisor else {
+                throw .malformed(kind: kind, reason: "no frame divisor is \(divisor)")
+            }
+            self = .frameDivisor(divisor)
         case .stop:
             self = .stop
         }

@@ -14,10 +14,14 @@ public enum MixerCommand: Hashable, Sendable {
     case ended(SourceID)
     /// The frame of this program time shall be an IDR.
     case requestIDR(MediaTime)
+    /// Of the canvas's frames only each so manieth is made from now on, 1…`mostFrameDivisor`; those asked to be IDRs
+    /// are always.
+    case frameDivisor(Int)
     case stop
 
     /// Of the messages in both directions; `start` carries it. A mixer takes no other.
-    public static let version = 2
+    public static let version = 3
+    public static let mostFrameDivisor = 16
 }
 
 /// From a mixer to its relay.

@@ -12,12 +12,17 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     /// What a mixer draws: while `mode` is `.mix`, and whenever a mixer has to bridge to a bypass. Empty = slate.
     public var scene: Scene
     public var outputs: [PlannedOutput]
+    /// Where sources may be pulled from and outputs may push to; `nil` in plans of versions that did not know it: anywhere.
+    public var sourceReach: Reach?
+    public var outputReach: Reach?
     /// When the event that caused this plan was received, in nanoseconds of CLOCK_MONOTONIC: switches are timed from it.
     public var causedAt: Int64
     /// The event in words, for the timeline: `stream.published bob/camera`.
     public var cause: String
     /// For the timeline: every cause that is in this plan.
     public var causes: [CauseID]?
+    /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
+    public var degradation: Degradation?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -31,7 +36,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
 
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
-        outputs: [PlannedOutput], causedAt: Int64, cause: String, causes: [CauseID]? = nil
+        outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
+        causes: [CauseID]? = nil, degradation: Degradation? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -40,9 +46,12 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.mode = mode
         self.scene = scene
         self.outputs = outputs
+        self.sourceReach = sourceReach
+        self.outputReach = outputReach
         self.causedAt = causedAt
         self.cause = cause
         self.causes = causes
+        self.degradation = degradation
     }
 }
 
@@ -87,8 +96,13 @@ extension ProgramPlan {
         let people = sources.count
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes"
-        case .slate: "plan \(revision): slate"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
+        case .slate: "plan \(revision): slate\(rate)"
         }
+    }
+
+    private var rate: String {
+        guard let degradation else { return "" }
+        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
     }
 }

@@ -8,20 +8,33 @@ public struct PlanningContext: Hashable, Sendable {
     public var defaultOutputs: [PlannedOutput]
     /// For rooms that name no canvas of their own.
     public var defaultCanvas: Canvas
+    /// Where sources may be pulled from and outputs may push to; `nil` = anywhere.
+    public var sourceReach: Reach?
+    public var outputReach: Reach?
     /// Streams that were announced and do not come, or cannot be shown: they are pulled and have no place in the picture.
     public var absent: Set<SourceID>
     /// Of the streams whose pictures are known; layouts may choose by their shape.
     public var pictureSizes: [SourceID: LayoutParticipant.Size]
+    /// What the machine can still carry; `nil` = a new task is never refused.
+    public var admission: Admission?
+    /// What its load asks of this task.
+    public var load: LoadOrder
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
-        absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:]
+        sourceReach: Reach? = nil, outputReach: Reach? = nil,
+        absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
+        admission: Admission? = nil, load: LoadOrder = LoadOrder()
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
         self.defaultCanvas = defaultCanvas
+        self.sourceReach = sourceReach
+        self.outputReach = outputReach
         self.absent = absent
         self.pictureSizes = pictureSizes
+        self.admission = admission
+        self.load = load
     }
 }
 

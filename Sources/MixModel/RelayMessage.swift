@@ -43,10 +43,13 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var programTime: MediaTime
     /// Why nothing can be mixed although it is wanted; `nil` while all is well.
     public var mixerError: String?
+    /// `nil` from relays of an earlier release.
+    public var load: RelayLoad?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
-        sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil
+        sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
+        load: RelayLoad? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -58,6 +61,7 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.outputs = outputs
         self.programTime = programTime
         self.mixerError = mixerError
+        self.load = load
     }
 }
 
@@ -83,16 +87,19 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     public var isAbsent: Bool?
     /// Of its pictures; `nil` until it is known.
     public var pictureSize: LayoutParticipant.Size?
+    /// Of its pictures, a second; `nil` until it is known.
+    public var frameRate: Double?
 
     public init(
         id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil,
-        pictureSize: LayoutParticipant.Size? = nil
+        pictureSize: LayoutParticipant.Size? = nil, frameRate: Double? = nil
     ) {
         self.id = id
         self.state = state
         self.error = error
         self.isAbsent = isAbsent
         self.pictureSize = pictureSize
+        self.frameRate = frameRate
     }
 }
 

@@ -30,6 +30,8 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public var whenHostLeaves: WhenHostLeaves
     /// How long the slate stays on air after the last stream before the task ends, in seconds, 0…86400.
     public var maxIdleSeconds: Int
+    /// 0…9. Higher ones are taken on first when a machine has room again, and made cheaper last when it has not.
+    public var priority: Int
 
     /// Whether one person on air is copied.
     public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
@@ -50,13 +52,25 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     }
 
     public static let defaultMaxIdleSeconds = 120
+    public static let defaultPriority = 5
 
     public init(
         bypass: Bypass = .auto, whenHostLeaves: WhenHostLeaves = .promote,
-        maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds
+        maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds, priority: Int = RoomPolicy.defaultPriority
     ) {
         self.bypass = bypass
         self.whenHostLeaves = whenHostLeaves
         self.maxIdleSeconds = maxIdleSeconds
+        self.priority = priority
+    }
+
+    /// What was stored by a release without priorities has the default one.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            bypass: try container.decode(Bypass.self, forKey: .bypass),
+            whenHostLeaves: try container.decode(WhenHostLeaves.self, forKey: .whenHostLeaves),
+            maxIdleSeconds: try container.decode(Int.self, forKey: .maxIdleSeconds),
+            priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? Self.defaultPriority)
     }
 }

@@ -82,4 +82,6 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     case noOutputs
     /// The room of an explicit task was deleted.
     case roomDeleted
+    /// Not started: the machine cannot carry it. It starts by itself when there is room.
+    case noCapacity
 }

@@ -25,7 +25,9 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     /// What the plan in force was made of, so that a restart of the service makes the same; `nil` before the first.
     public private(set) var sourceFacts: SourceFacts?
     /// What went wrong with the relay last; cleared when it is back.
-    public private(set) var lastError: String?
+    public internal(set) var lastError: String?
+    /// Why it does not run, while it waits for room on the machine.
+    public internal(set) var refusal: AdmissionRefusal?
 
     /// Until when changes are held back; `nil` = the next change acts at once.
     private var quietUntil: Int64?
@@ -110,7 +112,10 @@ extension TaskMachine {
         }
         switch phase {
         case .waiting:
-            guard wantsTask(room, context) else { return [] }
+            guard wantsTask(room, context) else {
+                forgetRefusal()
+                return []
+            }
             return start(room, context, cause)
         case .held, .ending, .finished:
             return []
@@ -259,10 +264,13 @@ extension TaskMachine {
     private func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
 
     private mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
+        let program = ProgramPlanner.program(for: room, context: context, lastHost: nil)
+        if let refusal = context.admission?.refusal(of: program) { return refuse(refusal, cause) }
         phase = .starting
         host = nil
         failedLaunches = 0
         lastError = nil
+        refusal = nil
         relayCauses = cause.chain
         let started = TimelineEntry(
             kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
@@ -291,22 +299,33 @@ extension TaskMachine {
         let causes = pending + (pending.contains(cause) ? [] : [cause])
         pending = []
         replanDeadline = nil
-        let program = ProgramPlanner.program(for: room, context: context, lastHost: host)
+        var program = ProgramPlanner.program(for: room, context: context, lastHost: host)
         if program.hostLeft { return end(.hostLeft, cause) }
+        let isHeld = keepBypass(&program, context)
+        var degradation = context.load.degradation
+        // A bypass is made of nothing that could be left out.
+        if case .bypass = program.mode { degradation = nil }
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
-        if plan.map({ program.differs(from: $0) }) ?? true {
+        let isNew =
+            plan.map {
+                program.differs(from: $0) || context.differs(from: $0) || $0.degradation?.level != degradation?.level
+            } ?? true
+        if isNew {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
             let chain = causes.flatMap { $0.chain ?? [] }
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
-                scene: program.scene, outputs: program.outputs,
-                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary, causes: chain)
+                scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
+                outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
+                cause: summary, causes: chain, degradation: degradation)
             self.plan = plan
-            let entry = TimelineEntry(kind: .decision, message: plan.summary, cause: summary, causes: chain)
+            let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
+            let entry = TimelineEntry(
+                kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]
         }
         return actions + watchIdleness(room, now)
@@ -342,7 +361,7 @@ extension TaskMachine {
         case .roomDeleted: phase = .finished(reason)
         case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
         case .hostLeft: phase = .held(until: host)
-        case .idle, .roomClosed, .noOutputs: phase = .waiting(after: reason)
+        case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
         }
         host = nil
         lastError = nil
@@ -358,11 +377,18 @@ extension TaskMachine {
 }
 
 extension Cause {
-    fileprivate var chain: [CauseID]? { id.map { [$0] } }
+    var chain: [CauseID]? { id.map { [$0] } }
 }
 
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+    }
+}
+
+extension PlanningContext {
+    /// Whether the plan was made for other limits.
+    fileprivate func differs(from plan: ProgramPlan) -> Bool {
+        plan.sourceReach != sourceReach || plan.outputReach != outputReach
     }
 }

@@ -40,7 +40,7 @@ struct MixerWireTests {
                 track: .video, pts: MediaTime(nanoseconds: -5), dts: MediaTime(nanoseconds: .min), isIDR: true,
                 payload: [0, 0, 0, 1, 0x65])),
         .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
-        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .stop,
+        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .frameDivisor(3), .stop,
     ]
     static let reports: [MixerReport] = [
         .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),

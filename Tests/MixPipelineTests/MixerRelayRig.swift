@@ -83,7 +83,9 @@ final class RelayRig: Sendable {
 
     func url(_ name: String) -> String { "http://127.0.0.1:\(server.port)/\(name)" }
 
-    func apply(_ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource]) throws {
+    func apply(
+        _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil
+    ) throws {
         let revision = shared.state.withLock { state in
             state.revision += 1
             return state.revision
@@ -92,7 +94,8 @@ final class RelayRig: Sendable {
             .apply(
                 ProgramPlan(
                     revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
-                    outputs: [], causedAt: MonotonicClock.now, cause: "test")), on: control)
+                    outputs: [], causedAt: MonotonicClock.now, cause: "test",
+                    degradation: level.map { Degradation(level: $0, reason: "test") })), on: control)
     }
 
     /// Suspends until the program is of this kind, 15 s at most.

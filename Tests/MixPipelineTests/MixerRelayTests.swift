@@ -85,6 +85,73 @@ extension RealTime {
             #expect((way.last ?? 0) <= 200)
         }
 
+        @Test("A mix is made cheaper and whole again on air: no gap, no black picture, and the load is told")
+        func levels() async throws {
+            let video = try await TestStreams.video(count: 400)
+            let sound = try await TestStreams.audio(count: 940) { _ in 0 }
+            let rig = try await RelayRig()
+            rig.publish("alice", [video, sound])
+            rig.publish("bob", [video])
+            let sources = [
+                PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
+            ]
+            let alone = Self.scene([Self.pane(Self.alice, 0, 360)], heard: [Self.alice])
+            let both = Self.scene(
+                [Self.pane(Self.alice, 0, 180), Self.pane(Self.bob, 180, 180)], heard: [Self.alice, Self.bob])
+            func isMade(_ divisor: Int) async throws {
+                try await until { rig.status?.load?.mixer?.frameDivisor == divisor }
+                try await Task.sleep(for: .seconds(1))
+            }
+            try rig.apply(.bypass(Self.alice), alone, [sources[0]])
+            try await rig.waitFor(.bypass)
+            #expect(rig.status?.load?.mixer == nil && rig.status?.load?.relaySeconds ?? 0 > 0)
+            try rig.apply(.mix(host: Self.alice), both, sources)
+            try await rig.waitFor(.mix)
+            try await isMade(1)
+            for level in [2, 3] {
+                try rig.apply(.mix(host: Self.alice), both, sources, level: level)
+                try await isMade(level + 1)
+            }
+            // Back to one person and again to two while frames are left out.
+            try rig.apply(.bypass(Self.alice), alone, [sources[0]])
+            try await rig.waitFor(.bypass)
+            try rig.apply(.mix(host: Self.alice), both, sources, level: 2)
+            try await rig.waitFor(.mix)
+            try await isMade(3)
+            let load = try #require(rig.status?.load?.mixer)
+            print("after a mix of which each third frame is made: \(load)")
+            #expect(load.cpuSeconds > 0 && load.pace.made > 5)
+            try rig.apply(.mix(host: Self.alice), both, sources)
+            try await isMade(1)
+            let segments = rig.segments
+            try await rig.stop()
+            try #require(segments.count == 4)
+            let times = segments.map { $0.frames.map(\.pts.inMilliseconds) }
+            let steps = zip(times.joined(), times.joined().dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 > 0 && $0 <= 201.5 }, "\(steps.max() ?? 0)")
+            for (track, isMix) in zip(times, [false, true, false, true]) {
+                let steps = zip(track, track.dropFirst()).map { Int((($1 - $0) / 50).rounded()) }
+                let kinds = Set(steps)
+                if isMix {
+                    #expect(kinds.isSuperset(of: [1, 3]), "\(steps)")
+                } else {
+                    #expect(kinds == [1], "\(steps)")
+                }
+            }
+            // From the bypass to the mix there is never more than one frame.
+            for (before, after) in [(0, 1), (2, 3)] {
+                let step = try #require(times[after].first) - (try #require(times[before].last))
+                #expect(abs(step - 50) <= 1.5, "\(step) ms")
+            }
+            for index in [1, 3] {
+                for (_, picture) in try await TestStreams.pictures(segments[index]) {
+                    #expect(TestMark.read(picture.frame, width: 180) != nil, "a picture without the host")
+                }
+            }
+            let audio = rig.sound.frames.map(\.pts.inMilliseconds)
+            for (before, after) in zip(audio, audio.dropFirst()) { #expect(abs(after - before - 21.33) < 2) }
+        }
+
         @Test(
             "A room of cards is on air as a mix as soon as somebody is heard; a camera makes a bypass of it, and back")
         func cards() async throws {

@@ -113,12 +113,14 @@ struct SimulatedMixer {
 
     var nextTime: MediaTime { origin + .units(Int64(nextTick), rate: fps) }
 
-    mutating func tick(showing index: Int) -> EncodedFrame {
+    /// `nil` when the frame is left out.
+    mutating func tick(showing index: Int, divisor: Int) -> EncodedFrame? {
         let time = nextTime
         let half = MediaTime.units(1, rate: fps) / 2
         let isIDR = nextTick == 0 || requests.contains { (time - $0) >= -half && (time - $0) < half }
         requests.removeAll { $0 < time + half }
-        nextTick += 1
+        defer { nextTick += 1 }
+        guard isIDR || nextTick % divisor == 0 else { return nil }
         return EncodedFrame(
             track: .video, pts: time, dts: time, isIDR: isIDR,
             payload: Content(isMixed: true, index: index).payload)

@@ -7,6 +7,8 @@ import TestSupport
 struct SplicerSimulation {
     var source = SimulatedSource()
     var mixerFPS = 20
+    /// Each so manieth frame of the canvas is made; those asked for are always.
+    var mixerDivisor = 1
     var mixerLatency = MediaTime.milliseconds(20)
     /// From the wish to mix until the mixer is there.
     var mixerStart = MediaTime.milliseconds(120)
@@ -109,7 +111,7 @@ struct SplicerSimulation {
         while mixer.nextTime <= shown + .milliseconds(1) {
             let elapsed = mixer.nextTime + .units(1, rate: source.fps) / 2 - source.phase
             let index = Int(elapsed.nanoseconds * Int64(source.fps) / 1_000_000_000)
-            let mixed = mixer.tick(showing: index)
+            guard let mixed = mixer.tick(showing: index, divisor: mixerDivisor) else { continue }
             schedule(.mixed(mixed, generation: mixer.generation), at: now + mixer.latency)
         }
         self.mixer = mixer
@@ -121,7 +123,10 @@ struct SplicerSimulation {
             case .emit(let frame) where frame.track == .video: video.append(frame)
             case .emit(let frame): audio.append(frame)
             case .requestIDR(_, let time): mixer?.requests.append(time)
-            case .switched(let splice): splices.append(splice)
+            case .switched(let splice):
+                splices.append(splice)
+                // As a relay does: a mixer on air has the distance of the frames it makes.
+                if splice.to.isMixer { splicer.setInterval(.units(Int64(mixerDivisor), rate: mixerFPS), of: splice.to) }
             case .configure, .shift: break
             }
         }

@@ -49,6 +49,32 @@ import Testing
         expectReferences(room, source: source, seed: seed)
     }
 
+    @Test("a mix of which frames are left out: no step is longer than one of its intervals", arguments: seeds)
+    func dividedMix(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var source = SimulatedSource()
+        source.phase = .milliseconds(Int.random(in: 0...49, using: &random))
+        var room = SplicerSimulation(source: source)
+        room.mixerDivisor = Int.random(in: 2...4, using: &random)
+        room.run(seconds: 60, switches: switches(12, from: 1, to: 55, using: &random), using: &random)
+
+        #expect(room.splices.filter { $0.to.isMixer }.count >= 2, "seed \(seed)")
+        #expect(room.splices.contains { $0.from?.isMixer ?? false && !$0.to.isMixer }, "seed \(seed)")
+        expectOrder(room, seed: seed)
+        let longest = MediaTime.units(Int64(room.mixerDivisor), rate: source.fps) + .milliseconds(2)
+        for (before, after) in zip(room.video, room.video.dropFirst()) {
+            #expect(after.pts - before.pts <= longest, "seed \(seed), at \(before.pts)")
+            // What is copied is copied whole.
+            guard !Content(before.payload).isMixed, !Content(after.payload).isMixed else { continue }
+            #expect(after.pts - before.pts <= .milliseconds(52), "seed \(seed), at \(before.pts)")
+        }
+        // The mix begins at the very frame, as if none were left out.
+        for splice in room.splices where splice.to.isMixer {
+            #expect(splice.videoGap ?? .zero <= .milliseconds(52), "seed \(seed)")
+        }
+        expectContinuousAudio(room, frame: .units(1024, rate: source.sampleRate), seed: seed)
+    }
+
     @Test("canvas of another rate: the gap is at most one interval of the slower", arguments: seeds)
     func unequalRates(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -48,15 +48,18 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         var field: String?
         var expected: String?
         var issues: [LayoutIssue]?
+        var neededCores: Double?
+        var availableCores: Double?
     }
 
     static func response(_ problem: OrchestratorError) -> Response {
         let body = Body(
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
-            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues)
+            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
+            neededCores: problem.refusal?.neededCores, availableCores: problem.refusal?.availableCores)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
-        if problem.status == .serviceUnavailable { headers[.retryAfter] = "1" }
+        if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
         return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
     }
 }

@@ -115,7 +115,8 @@ struct RoomSettingsReader: Sendable {
                 expected: "the URL with its stream key: answers show *** in its place")
         }
         let url = try outputs.check(
-            EventParser.substitute(text, ["room": room.name]), schemes: OrchestratorConfiguration.pushSchemes,
+            EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
+            schemes: OrchestratorConfiguration.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
         return PlannedOutput(id: OutputID(id), url: url.text)
     }
@@ -156,6 +157,9 @@ struct RoomSettingsReader: Sendable {
         }
         if reader.has("maxIdleSeconds") {
             policy.maxIdleSeconds = try reader.integer("maxIdleSeconds", in: 0...86_400) ?? standard.maxIdleSeconds
+        }
+        if reader.has("priority") {
+            policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
         }
         try reader.finish()
         return policy

@@ -8,14 +8,13 @@ extension TaskView {
     /// - Parameter room: The task's.
     init?(_ task: OwnedTask, room: Room, services: RoomServices) {
         let machine = task.machine.document
-        guard machine.revision > 0 || machine.isExplicit else { return nil }
+        guard machine.revision > 0 || machine.isExplicit || machine.awaitsCapacity else { return nil }
         let status = task.status
         let plan = machine.plan
         id = machine.id.name
         self.room = machine.room.name
         kind = machine.isExplicit ? .explicit : .automatic
         (state, endReason) = Self.state(of: machine)
-        if case .waiting = machine.phase { waitingFor = .stream }
         lastError = machine.lastError ?? status?.mixerError.map(Redaction.text)
         mixMode = if case .mix = plan?.mode { 1 } else { 0 }
         host = machine.host
@@ -25,10 +24,14 @@ extension TaskView {
         sources = (plan?.sources ?? []).map { Source($0, status) }
         outputs = (plan?.outputs ?? []).map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
+        if case .waiting = machine.phase {
+            waitingFor = machine.awaitsCapacity ? .capacity : settings.outputs.isEmpty ? .output : .stream
+        }
         revision = machine.revision
         appliedRevision = status?.revision
         relayProcess = status?.processID
         programTime = status?.programTime.inSeconds
+        degradation = plan.flatMap(Thrift.init)
     }
 
     private static func passthrough(_ status: RelayStatus?, _ plan: ProgramPlan?) -> Passthrough {
@@ -62,6 +65,15 @@ extension TaskView {
         case .recovering: (.recovering, nil)
         case .running: (.running, nil)
         }
+    }
+}
+
+extension TaskView.Thrift {
+    init?(_ plan: ProgramPlan) {
+        guard let degradation = plan.degradation else { return nil }
+        self.init(
+            level: degradation.level, fps: Double(plan.scene.canvas.fps) / Double(degradation.frameDivisor),
+            reason: degradation.reason)
     }
 }
 

@@ -63,6 +63,18 @@ struct TaskView: Encodable {
     enum Awaited: String, Encodable {
         /// It starts with the room's next stream.
         case stream
+        /// The room has nowhere to push to.
+        case output
+        /// It starts when the machine has room for it.
+        case capacity
+    }
+    /// How a mix is made cheaper while the machine carries too much.
+    struct Thrift: Encodable {
+        /// 1…4.
+        var level: Int
+        /// Frames of the canvas made in a second.
+        var fps: Double
+        var reason: String
     }
 
     var id: String
@@ -90,6 +102,8 @@ struct TaskView: Encodable {
     /// The newest plan that the relay has taken up.
     var appliedRevision: Int?
     var relayProcess: Int32?
+    /// Absent while the program is whole.
+    var degradation: Thrift?
     /// In seconds.
     var programTime: Double?
 }

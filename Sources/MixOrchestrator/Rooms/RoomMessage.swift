@@ -58,6 +58,8 @@ enum RoomMessage: Sendable {
     case relay(TaskID, TaskOwner.Report)
     /// What is kept for a while may be over.
     case tidy
+    /// The machine's load asks something else of the tasks, or lets one start; why, in words.
+    case loadChanged(String)
 }
 
 /// Where the answer to a message goes; answered exactly once.

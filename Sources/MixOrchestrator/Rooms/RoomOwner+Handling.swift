@@ -23,6 +23,9 @@ extension RoomOwner {
             await replan(cause, now: cause.receivedAt)
         case .layoutNote(let name, let entry):
             await tell(entry, ofLayout: name)
+        case .loadChanged(let reason):
+            let now = MonotonicClock.now()
+            await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
         case .relay(let task, let report):
             await handle(report, of: task)
         case .tidy:
@@ -98,6 +101,7 @@ extension RoomOwner {
             context.absent = facts.absent
             context.pictureSizes = facts.pictureSizes
         }
+        services.load.advise(&context, on: task, priority: task.seen(room).settings.policy.priority)
         return context
     }
 }

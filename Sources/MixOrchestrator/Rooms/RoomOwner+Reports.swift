@@ -45,6 +45,7 @@ extension RoomOwner {
     /// - Returns: What is to be told of the outputs.
     private func take(_ status: RelayStatus, at index: Int, _ now: Int64) -> [TaskAction] {
         tasks[index].status = status
+        services.load.take(status, of: tasks[index].id)
         let causes = tasks[index].machine.document.plan?.causes
         return tasks[index].outputs.take(status.outputs, causes: causes, now: now).map { entry in
             var entry = entry

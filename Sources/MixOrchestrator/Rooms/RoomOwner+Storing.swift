@@ -13,6 +13,7 @@ extension RoomOwner {
     /// For changes asked for from outside: not stored = not done.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
         let draft = stamped(draft)
+        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
         var change = change(of: draft, isRoomThere: !draft.deletesRoom && (room.version > 0 || draft.makesRoom))
         if draft.deletesRoom {
             change.room = room.version > 0 ? .delete(id: id.rawValue, expected: room.version) : nil
@@ -24,9 +25,13 @@ extension RoomOwner {
             return .success(.committed)
         }
         do {
-            guard try await services.store.commit(change) == .committed else { return .success(.duplicate) }
+            guard try await services.store.commit(change) == .committed else {
+                bookLoad(of: tasks.map(\.machine.document), in: room.document)
+                return .success(.duplicate)
+            }
         } catch {
             logger.error("not stored: \(error)")
+            bookLoad(of: tasks.map(\.machine.document), in: room.document)
             doubtIfNeeded(error, draft)
             return .failure(OrchestratorError(error))
         }
@@ -38,6 +43,7 @@ extension RoomOwner {
     /// not take a program off air. The next change that is stored carries it.
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
+        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
         let change = change(of: draft, isRoomThere: room.version > 0)
         guard !change.tasks.isEmpty else { return adopt(draft, change) }
         do {
@@ -47,6 +53,13 @@ extension RoomOwner {
             logger.error("not stored: \(error)")
             doubtIfNeeded(error, draft)
             keepUnstored(draft, change)
+        }
+    }
+
+    /// Two rooms must not be given the same cores, so what is decided is booked before it is stored.
+    private func bookLoad(of machines: [TaskMachine], in room: Room) {
+        for machine in machines {
+            services.load.settle(machine, priority: machine.seen(room).settings.policy.priority)
         }
     }
 

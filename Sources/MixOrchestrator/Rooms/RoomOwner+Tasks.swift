@@ -16,7 +16,9 @@ extension RoomOwner {
         }
         defer { if task(new.id) == nil { services.taskIndex.release(new.id) } }
         let outputs = new.settings.outputs ?? []
-        if let conflict = services.outputs.claim(outputs, for: new.id) { return .failure(.outputTaken(conflict)) }
+        if let conflict = services.outputs.claim(outputs, for: new.id) {
+            return .failure(.outputTaken(conflict, app: id.app))
+        }
         defer { releaseUnused(new.id) }
 
         let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
@@ -32,6 +34,10 @@ extension RoomOwner {
             + machine.roomChanged(
                 draft.room, context: context(for: machine, in: draft.room), cause: cause, urgency: .immediate,
                 now: receivedAt)
+        if let refusal = machine.refusal {
+            services.load.noteRefusal()
+            return .failure(.noCapacity(refusal))
+        }
         let task = RoomDraft.Task(machine: machine, actions: actions)
         if let index = draft.tasks.firstIndex(where: { $0.machine.id == new.id }) {
             draft.tasks[index] = task
@@ -78,7 +84,7 @@ extension RoomOwner {
         }
         if explicit != nil, settings.outputs?.isEmpty != false { throw Self.lastOutput(holder) }
         if let outputs = settings.outputs, let conflict = services.outputs.claim(outputs, for: holder) {
-            throw .outputTaken(conflict)
+            throw .outputTaken(conflict, app: id.app)
         }
         defer { releaseUnused(holder) }
 

@@ -93,6 +93,9 @@ actor RoomOwner {
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }
 
+    /// The machine's load asks something else of the tasks, or lets one start.
+    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
+
     private func startTaskOwners(_ group: inout DiscardingTaskGroup) {
         for owner in newTaskOwners { group.addTask { await owner.run() } }
         newTaskOwners = []

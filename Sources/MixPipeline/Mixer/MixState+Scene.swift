@@ -25,7 +25,7 @@ extension MixState {
 
     /// Replaces the scene by the one wanted as soon as everybody new in it has a picture for this tick and everything
     /// still is drawn.
-    mutating func applyWantedScene(at tick: MediaTime, now: MediaTime, clock: Int) {
+    mutating func applyWantedScene(at time: MediaTime, tick: Int64, now: MediaTime, clock: Int) {
         guard let wanted else { return }
         let isDrawn = !isAwaitingGraphics(of: wanted.scene, now: now, clock: clock, waitingSince: wanted.since)
         let shown = Set(player?.scene.panes.filter(\.isLive).map(\.source) ?? [])
@@ -33,14 +33,14 @@ extension MixState {
             guard pane.isLive, !shown.contains(pane.source), let source = sources[SourceID(pane.source)],
                 source.fedVideo != nil, !source.hasEnded
             else { return true }
-            switch source.sampler.choice(tick: tick) {
+            switch source.sampler.choice(tick: time) {
             case .frame: return true
-            case .pending(let newest): return newest.map { $0 > tick - Patience.normal - interval } ?? false
+            case .pending(let newest): return newest.map { $0 > time - Patience.normal - interval } ?? false
             }
         }
         guard isDrawn && isReady || now - wanted.since >= Patience.scene else { return }
         drawnBefore = drawn
-        player?.change(to: wanted.scene, at: nextTick)
+        player?.change(to: wanted.scene, at: tick)
         self.wanted = nil
         shelf.sweep(unusedSince: nextTick - 1)
     }

@@ -27,10 +27,10 @@ extension MixState {
     /// - Parameter epoch: Seconds since 1970 at program time 0, for clocks.
     mutating func nextVideo(now: MediaTime, epoch: Double) -> Step<VideoJob> {
         guard let started else { return .wait(until: nil) }
-        let tick = nextTick
+        let tick = nextDrawnTick
         let time = time(ofTick: tick)
         let clock = Int((epoch + time.inSeconds).rounded(.down))
-        applyWantedScene(at: time, now: now, clock: clock)
+        applyWantedScene(at: time, tick: tick, now: now, clock: clock)
         guard let player else { return .wait(until: nil) }
         if tick > 0, now - time > Patience.hopeless {
             skip(to: now)
@@ -67,6 +67,20 @@ extension MixState {
         return .make(commit(tick: tick, time: time, scene: scene, now: now, clock: clock))
     }
 
+    /// The next frame of the canvas that is made at all: one on the divided grid, or one that was asked to be an IDR.
+    private var nextDrawnTick: Int64 {
+        guard frameDivisor > 1, nextTick > 0 else { return nextTick }
+        let divisor = Int64(frameDivisor)
+        let onGrid = (nextTick + divisor - 1) / divisor * divisor
+        return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
+    }
+
+    /// A key frame every two seconds, also where frames are left out: the encoder counts frames.
+    private func isKeyTick(_ tick: Int64) -> Bool {
+        let distance = Int64(setup.canvas.fps * VideoEncoder.keyframeSeconds)
+        return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance
+    }
+
     /// The machine is too slow: leaves frames out rather than be ever later.
     private mutating func skip(to now: MediaTime) {
         let from = nextTick
@@ -97,7 +111,8 @@ extension MixState {
         if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {
             videoGrid.follow(sampler.wander)
         }
-        let isIDR = idrTicks.remove(tick) != nil
+        let isIDR = idrTicks.remove(tick) != nil || isKeyTick(tick)
+        lastDrawnTick = tick
         nextTick = tick + 1
         let composition = compose(scene, tick: tick, chosen: chosen, now: now, clock: clock)
         forgetEnded(shown: scene)

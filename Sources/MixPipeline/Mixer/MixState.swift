@@ -67,6 +67,9 @@ struct MixState: Sendable {
     var nextTick: Int64 = 0
     var nextSound: Int64 = 0
     var idrTicks: Set<Int64> = []
+    /// Of the frames of the canvas only each so manieth is made.
+    var frameDivisor = 1
+    var lastDrawnTick: Int64?
     var videoGrid = GridFollower(deadband: .milliseconds(1), step: .milliseconds(1))
     var soundGrid = GridFollower(deadband: .milliseconds(1), step: MediaTime(nanoseconds: 200_000))
     var soundPatience = Patience.normal

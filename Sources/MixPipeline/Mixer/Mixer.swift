@@ -97,6 +97,8 @@ private final class MixerWorker: @unchecked Sendable {
             end(source, running)
         case .requestIDR(let time):
             shared.change { $0.requestIDR(at: time) }
+        case .frameDivisor(let divisor):
+            shared.change { $0.frameDivisor = max(1, divisor) }
         case .stop:
             stop(running)
         }

@@ -28,6 +28,9 @@ final class VideoEncoder: Sendable {
     /// reads the access units around a splice with the right one.
     private static let parameterSetID = 7
 
+    /// Longest distance of two key frames, in seconds.
+    static let keyframeSeconds = 2
+
     private struct Pending {
         /// Program time by tick, from the push to the access unit.
         var times: [Int64: MediaTime] = [:]
@@ -47,7 +50,7 @@ final class VideoEncoder: Sendable {
             "appsrc name=in format=time is-live=true block=false max-bytes=0",
             """
             x264enc tune=zerolatency speed-preset=\(tuning.preset) threads=\(tuning.threads) \
-            bitrate=\(max(1, bitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(canvas.fps * 2) bframes=0 \
+            bitrate=\(max(1, bitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(canvas.fps * Self.keyframeSeconds) bframes=0 \
             byte-stream=false aud=false insert-vui=false \
             option-string="weightp=0:sps-id=\(Self.parameterSetID):\(colour.encoderOptions)"
             """,

@@ -11,6 +11,9 @@ struct MixerSlot {
     private(set) var scene: Scene?
     /// What it told before it ended, or why it was killed.
     var failure: String?
+    /// Each so manieth frame of the canvas is made.
+    private(set) var frameDivisor = 1
+    private(set) var pace = FramePace()
     private var sources: Set<SourceID> = []
 
     init(generation: Int, process: MixerProcess) {
@@ -24,6 +27,28 @@ struct MixerSlot {
     mutating func start(_ setup: MixerSetup) {
         self.setup = setup
         process.send(.start(setup))
+    }
+
+    /// Makes only each so manieth frame from the next one on.
+    mutating func divideFrames(by divisor: Int) {
+        guard isRunning, divisor != frameDivisor else { return }
+        frameDivisor = divisor
+        process.send(.frameDivisor(divisor))
+    }
+
+    /// Notes how a frame came; program time.
+    mutating func note(_ frame: EncodedFrame, now: MediaTime) {
+        guard frame.track == .video, let setup else { return }
+        pace.take(
+            pts: frame.pts, now: now, origin: setup.videoOrigin,
+            interval: .units(Int64(frameDivisor), rate: setup.canvas.fps))
+    }
+
+    /// What it has used so far; `nil` once its process is gone.
+    var load: MixerLoad? {
+        ProcessClock.seconds(of: process.processID).map {
+            MixerLoad(processID: process.processID, cpuSeconds: $0, frameDivisor: frameDivisor, pace: pace)
+        }
     }
 
     /// Shows `scene` from the next frame on. The mixer is told what is different from the one before.

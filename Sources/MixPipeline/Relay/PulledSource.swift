@@ -147,7 +147,8 @@ struct PulledSource {
             state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
         return SourceStatus(
             id: planned.id, state: state, error: error ?? (isOverdue ? PulledSource.nothingCame : nil),
-            isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize)
+            isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize,
+            frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds)
     }
 
     /// Silence as operators see it: while the camera is off, sound is all that is due.

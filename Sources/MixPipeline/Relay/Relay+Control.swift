@@ -42,8 +42,8 @@ extension Relay {
             do {
                 try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
             } catch {
-                logger.error("unreadable command: \(error)")
-                reply(.refused(reason: "unreadable command: \(error)"), on: id)
+                logger.error("unreadable command: \(URLRedaction.redact("\(error)"))")
+                reply(.refused(reason: "unreadable command: \(URLRedaction.redact("\(error)"))"), on: id)
             }
         }
     }
@@ -93,14 +93,14 @@ extension Relay {
         for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
             sources[id]?.removedAt = removedAt
         }
-        applyOutputs(plan.outputs)
+        applyOutputs(plan.outputs, reach: plan.outputReach)
         reconsider()
         reportStatus()
     }
 
-    private func applyOutputs(_ planned: [PlannedOutput]) {
+    private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
         for output in planned where outputs[output.id] == nil {
-            outputs[output.id] = RTMPOutput(output, preamble: program.preamble + program.currentGOP)
+            outputs[output.id] = RTMPOutput(output, reach: reach, preamble: program.preamble + program.currentGOP)
         }
         for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
             endings.append { await output.close() }
@@ -136,6 +136,7 @@ extension Relay {
             onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
             scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
-            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError)
+            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
     }
 }

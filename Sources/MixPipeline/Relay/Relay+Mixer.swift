@@ -22,6 +22,7 @@ extension Relay {
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision.mixer, scene: scene, now: now)
         if let mixer {
+            divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
             let shown = opening(of: scene) ?? scene
             // Before the scene: it finds everybody decoding, and waits for their pictures.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
@@ -42,6 +43,13 @@ extension Relay {
         retireMixers(need: decision.mixer, now: now)
         keepSpare(isWanted: decision.mixer == .warm || now < spareUntil, now: now)
         ticker.setPace(isCalm(now: now) ? .calm : .quick)
+    }
+
+    /// A mixer that takes over is asked for the very frame; only one on air keeps its own distance.
+    private func divideFrames(of slot: MixerSlot, by divisor: Int) {
+        mixer?.divideFrames(by: divisor)
+        guard let fps = slot.setup?.canvas.fps else { return }
+        splicer.setInterval(.units(splicer.onAir == slot.feed ? Int64(divisor) : 1, rate: fps), of: slot.feed)
     }
 
     /// What a mixer shows until it takes over from one person's bypass: that person alone. The way to the scene begins
@@ -192,6 +200,7 @@ extension Relay {
             logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
             splicer.configure(slot.feed, configuration)
         case .report(.frame(let frame)):
+            if mixer?.generation == generation { mixer?.note(frame, now: now) }
             perform(splicer.frame(frame, of: slot.feed, now: now))
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {

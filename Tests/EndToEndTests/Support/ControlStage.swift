@@ -60,7 +60,11 @@ final class ControlStage: Sendable {
             [
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
-            ] + arguments, in: directory, environment: environment)
+            ] + arguments, in: directory,
+            // What else the machine does must not decide over a test.
+            environment: [
+                "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+            ].merging(environment) { $1 })
     }
 
     /// False when the process ended first.

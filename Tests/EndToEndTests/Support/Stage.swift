@@ -69,14 +69,17 @@ final class Stage: Sendable {
         self.media = media
         self.canvas = canvas
         self.layout = layout
-        self.environment = environment
+        // The machine also carries publishers, a media server and viewers: what is tested is not to give way to them.
+        self.environment = [
+            "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+        ].merging(environment) { $1 }
         layouts = directory.appendingPathComponent("layouts")
         try FileManager.default.copyItem(at: Workspace.root.appendingPathComponent("layouts"), to: layouts)
         var started: (process: ManagedProcess, port: Int)?
         // The port is chosen here and taken by the service a moment later: another process may be faster.
         for _ in 0..<3 where started == nil {
             let port = Int.random(in: 32000..<40000)
-            let process = try await Stage.startService(in: directory, port: port, environment: environment)
+            let process = try await Stage.startService(in: directory, port: port, environment: self.environment)
             if process.isRunning { started = (process, port) }
         }
         guard let started else { throw EndToEndError("mixorchestrator does not start on three ports") }

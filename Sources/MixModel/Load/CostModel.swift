@@ -1,0 +1,50 @@
+/// What programs cost on this machine: measured priors that running relays and mixers correct. Pure.
+public struct CostModel: Hashable, Codable, Sendable {
+    public private(set) var relay: CostEstimator
+    public private(set) var mixer: CostEstimator
+
+    /// Cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
+    static let relayPrior = [0.004, 0.003]
+    /// Cores for a mixer, a megapixel a second composed and encoded, decoded, scaled, and a sound (docs/adr/0016).
+    static let mixerPrior = [0.06, 0.0014, 0.0019, 0.0059, 0.0144]
+
+    public init() {
+        relay = CostEstimator(prior: Self.relayPrior)
+        mixer = CostEstimator(prior: Self.mixerPrior)
+    }
+
+    /// In cores.
+    public func cores(_ workload: Workload) -> Double {
+        relay.predict(workload.relayFeatures) + (workload.mixerFeatures.map(mixer.predict) ?? 0)
+    }
+
+    /// Takes what a program really used.
+    public mutating func learn(_ measurement: CostMeasurement) {
+        relay.learn(measurement.workload.relayFeatures, measured: measurement.relayCores)
+        if let features = measurement.workload.mixerFeatures, let cores = measurement.mixerCores {
+            mixer.learn(features, measured: cores)
+        }
+    }
+
+    /// False for what was stored by another release with other priors, or was damaged.
+    public var isUsable: Bool {
+        relay.prior == Self.relayPrior && mixer.prior == Self.mixerPrior && relay.isSound && mixer.isSound
+    }
+}
+
+/// What one program used while its work stayed the same.
+public struct CostMeasurement: Hashable, Sendable {
+    public var workload: Workload
+    /// Mean over the measurement.
+    public var relayCores: Double
+    /// `nil` without a mixer.
+    public var mixerCores: Double?
+
+    public init(workload: Workload, relayCores: Double, mixerCores: Double? = nil) {
+        self.workload = workload
+        self.relayCores = relayCores
+        self.mixerCores = mixerCores
+    }
+
+    public var cores: Double { relayCores + (mixerCores ?? 0) }
+}

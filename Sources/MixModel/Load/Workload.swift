@@ -1,0 +1,97 @@
+import LayoutEngine
+
+/// What a program asks of a machine, in the quantities that its cost grows with. Pure; `CostModel` turns it into cores.
+public struct Workload: Hashable, Codable, Sendable {
+    /// Streams pulled and outputs pushed by the relay.
+    public var copies: Int
+    /// What the mixer does; `nil` in a bypass, which needs none.
+    public var mix: Mix?
+
+    /// A mixer's work.
+    public struct Mix: Hashable, Codable, Sendable {
+        /// Composed and encoded, in millions of pixels a second.
+        public var composed: Double
+        /// Decoded, in millions of pixels a second.
+        public var decoded: Double
+        /// Scaled into panes, in millions of pixels a second.
+        public var scaled: Double
+        /// Streams whose sound is decoded.
+        public var sounds: Int
+
+        public init(composed: Double, decoded: Double, scaled: Double, sounds: Int) {
+            self.composed = composed
+            self.decoded = decoded
+            self.scaled = scaled
+            self.sounds = sounds
+        }
+    }
+
+    /// The pictures of one stream.
+    public struct Pictures: Hashable, Codable, Sendable {
+        /// In pixels.
+        public var width: Int
+        public var height: Int
+        /// A second.
+        public var rate: Double
+
+        public init(width: Int, height: Int, rate: Double) {
+            self.width = width
+            self.height = height
+            self.rate = rate
+        }
+
+        /// Of a stream of which nothing is known yet: a phone's camera.
+        public static let assumed = Pictures(width: 720, height: 1280, rate: 25)
+
+        var megapixels: Double { Double(width * height) * rate / 1e6 }
+    }
+
+    public init(copies: Int, mix: Mix? = nil) {
+        self.copies = copies
+        self.mix = mix
+    }
+
+    /// What a program asks for.
+    ///
+    /// - Parameters:
+    ///   - pictures: Of the streams that are known.
+    ///   - frameDivisor: Only each so manieth frame of the canvas is made; at least 1.
+    public init(
+        mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
+        pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1
+    ) {
+        copies = sources.count + outputs
+        if case .bypass = mode { return }
+        let frames = Double(scene.canvas.fps) / Double(max(1, frameDivisor))
+        let panes = scene.panes.filter(\.isLive).reduce(0) { $0 + $1.width * $1.height }
+        mix = Mix(
+            composed: Double(scene.canvas.width * scene.canvas.height) * frames / 1e6,
+            decoded: sources.filter(\.video).reduce(0) { $0 + (pictures[$1.id] ?? .assumed).megapixels },
+            scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio))
+    }
+
+    /// The same with only each so manieth frame of the canvas made, where every frame is made now.
+    public func divided(by frameDivisor: Int) -> Workload {
+        var divided = self
+        divided.mix?.composed /= Double(max(1, frameDivisor))
+        divided.mix?.scaled /= Double(max(1, frameDivisor))
+        return divided
+    }
+
+    /// A mix of two people on this canvas, for a room that may become one.
+    public static func mixOfTwo(on canvas: Canvas) -> Workload {
+        let pixels = Double(canvas.width * canvas.height * canvas.fps) / 1e6
+        return Workload(
+            copies: 1, mix: Mix(composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2))
+    }
+}
+
+extension Workload {
+    /// What the relay's cost is proportional to, the constant part first.
+    var relayFeatures: [Double] { [1, Double(copies)] }
+
+    /// What the mixer's cost is proportional to, the constant part first; `nil` without one.
+    var mixerFeatures: [Double]? {
+        mix.map { [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds)] }
+    }
+}

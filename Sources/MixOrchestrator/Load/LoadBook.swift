@@ -1,0 +1,303 @@
+import MixModel
+
+/// The book that `LoadLedger` keeps: what each task costs, who waits for room, and what the machine has. Pure.
+struct LoadBook: Sendable {
+    /// A task whose relay is wanted.
+    struct Entry: Sendable {
+        var room: RoomID
+        var priority: Int
+        /// Of the plan in force, every frame made.
+        var workload: Workload
+        var isMixing: Bool
+        var plan: ProgramPlan?
+        var pictures: [SourceID: Workload.Pictures] = [:]
+        var meter = CostMeter()
+        /// What its relay and mixer used lately, in cores.
+        var used = 0.0
+        var last: (load: RelayLoad, at: MediaTime)?
+        /// Frames since the sample before.
+        var frames = 0
+        var lateFrames = 0
+        /// What the program would cost undiminished, in cores.
+        var booked = 0.0
+    }
+
+    /// A task that was refused.
+    struct Waiting: Sendable {
+        var room: RoomID
+        var priority: Int
+        var refusal: AdmissionRefusal
+        /// Order of arrival.
+        var number: Int
+    }
+
+    var settings: LoadSettings
+    var costs = CostModel()
+    var controller: OverloadController
+    private(set) var entries: [TaskID: Entry] = [:]
+    private(set) var waiting: [TaskID: Waiting] = [:]
+    private var arrivals = 0
+    /// `nil` until the machine was read.
+    private(set) var cores: Double?
+    /// Used by other processes lately, in cores.
+    private(set) var others = 0.0
+    private(set) var utilisation = 0.0
+    private(set) var held: Int?
+    /// Newest reason of each task's level.
+    private var reasons: [TaskID: String] = [:]
+    private(set) var refusals = 0
+    private var lastReading: (reading: MachineReading, at: Int64)?
+
+    init(settings: LoadSettings) {
+        self.settings = settings
+        var limits = OverloadController.Limits()
+        limits.highestLevel = settings.highestLevel
+        controller = OverloadController(limits: limits)
+    }
+
+    // MARK: Questions
+
+    /// Cores that programs have booked: what each would use undiminished. Kept and not summed: it is asked with events.
+    private(set) var committed = 0.0
+
+    /// Cores that programs may book together; `nil` = no limit.
+    var capacity: Double? {
+        if settings.cores == 0 { return nil }
+        return (settings.cores ?? cores).map { $0 * settings.utilisation }
+    }
+
+    /// Others count only against what the machine has: an operator who says how many cores there are knows of them.
+    var free: Double? { capacity.map { $0 - (settings.cores == nil ? others : 0) - committed } }
+
+    /// What a task of this priority can have; `nil` = whatever it needs. Those that waited longer, and those of higher
+    /// priority, are served first, also if something smaller would fit.
+    func admission(for task: TaskID, priority: Int) -> Admission? {
+        // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
+        guard !entries.isEmpty, var free else { return nil }
+        let own = waiting[task]?.number ?? .max
+        for other in waiting.isEmpty ? [] : queue where (-other.value.priority, other.value.number) < (-priority, own) && other.key != task {
+            let fits = other.value.refusal.neededCores <= free
+            free -= fits ? other.value.refusal.bookedCores : other.value.refusal.neededCores
+        }
+        return Admission(availableCores: free, costs: costs)
+    }
+
+    private var queue: [(key: TaskID, value: Waiting)] {
+        waiting.sorted { (-$0.value.priority, $0.value.number) < (-$1.value.priority, $1.value.number) }
+    }
+
+    func order(for task: TaskID, priority: Int) -> LoadOrder {
+        var order = LoadOrder()
+        if let level = controller.levels[task], level > 0 {
+            order.degradation = Degradation(level: level, reason: reasons[task] ?? "the machine carried too much")
+        }
+        if let held, priority <= held { order.holdsBypass = "the machine carries too much" }
+        return order
+    }
+
+    /// Tasks by level, those that are whole left out.
+    var degraded: [Int: Int] {
+        controller.levels.values.reduce(into: [:]) { if $1 > 0 { $0[$1, default: 0] += 1 } }
+    }
+
+    private func demand(_ entry: Entry) -> Double { costs.cores(entry.workload) * correction(entry) }
+
+    /// What is in the pictures makes a program dearer or cheaper than others of its size.
+    private func correction(_ entry: Entry) -> Double {
+        guard let measured = entry.meter.newest else { return 1 }
+        return min(2, max(0.5, measured.cores / max(costs.cores(measured.workload), 0.001)))
+    }
+
+    // MARK: Changes
+
+    mutating func noteRefusal() { refusals += 1 }
+
+    /// Books what a task has come to.
+    mutating func settle(_ machine: TaskMachine, priority: Int) {
+        let task = machine.id
+        if let refusal = machine.refusal, machine.awaitsCapacity {
+            if waiting[task] == nil {
+                arrivals += 1
+                refusals += 1
+            }
+            waiting[task] = Waiting(
+                room: machine.room, priority: priority, refusal: refusal, number: waiting[task]?.number ?? arrivals)
+        } else {
+            waiting[task] = nil
+        }
+        guard machine.isActive, let plan = machine.plan ?? entries[task]?.plan else {
+            committed -= entries.removeValue(forKey: task)?.booked ?? 0
+            if entries.isEmpty { committed = 0 }
+            return
+        }
+        var entry =
+            entries[task]
+            ?? Entry(room: machine.room, priority: priority, workload: Workload(copies: 0), isMixing: false)
+        if entries[task] == nil, let level = plan.degradation?.level { controller.restore(task, level: level) }
+        entry.priority = priority
+        guard entry.plan?.revision != plan.revision else {
+            entries[task] = entry
+            return
+        }
+        entry.plan = plan
+        Self.measure(&entry)
+        book(entry, of: task)
+    }
+
+    private mutating func book(_ entry: Entry, of task: TaskID) {
+        var entry = entry
+        committed -= entry.booked
+        entry.booked = demand(entry)
+        committed += entry.booked
+        entries[task] = entry
+    }
+
+    private static func measure(_ entry: inout Entry) {
+        guard let plan = entry.plan else { return }
+        entry.workload = Workload(
+            mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.count,
+            pictures: entry.pictures)
+        entry.isMixing = entry.workload.mix != nil
+    }
+
+    /// Takes what a relay tells of itself, about once a second.
+    mutating func take(_ status: RelayStatus, of task: TaskID) {
+        guard var entry = entries[task] else { return }
+        let pictures = status.sources.reduce(into: [SourceID: Workload.Pictures]()) { known, source in
+            guard let size = source.pictureSize else { return }
+            // Rates that are learnt anew with every frame are not another program.
+            known[source.id] = Workload.Pictures(
+                width: size.width, height: size.height, rate: (source.frameRate ?? 25).rounded())
+        }
+        if pictures != entry.pictures {
+            entry.pictures = pictures
+            Self.measure(&entry)
+        }
+        if let load = status.load {
+            note(load, at: status.programTime, in: &entry)
+            // The plan in force and the one that runs must be the same.
+            if status.revision == entry.plan?.revision,
+                let measurement = entry.meter.take(load, workload: entry.workload, at: status.programTime)
+            {
+                costs.learn(measurement)
+            }
+        }
+        book(entry, of: task)
+    }
+
+    private func note(_ load: RelayLoad, at time: MediaTime, in entry: inout Entry) {
+        defer { entry.last = (load, time) }
+        guard let last = entry.last, time > last.at else { return }
+        let seconds = (time - last.at).inSeconds
+        var used = load.relaySeconds - last.load.relaySeconds
+        if let mixer = load.mixer {
+            let before = last.load.mixer?.processID == mixer.processID ? last.load.mixer : nil
+            used += mixer.cpuSeconds - (before?.cpuSeconds ?? 0)
+            let pace = before?.pace ?? FramePace()
+            let lost = mixer.pace.missing - pace.missing
+            entry.frames += max(0, mixer.pace.made - pace.made + lost)
+            entry.lateFrames += max(0, mixer.pace.late - pace.late + lost)
+        }
+        // Reports also come one right after another.
+        let share = min(1, seconds)
+        entry.used += (max(0, used) / seconds - entry.used) * share
+    }
+
+    // MARK: Once a second
+
+    struct Outcome: Sendable {
+        var step: OverloadController.Step?
+        /// Rooms whose tasks have to be planned anew, and why.
+        var changed: [(room: RoomID, reason: String)] = []
+        /// Rooms whose tasks may start now.
+        var admitted: [RoomID] = []
+    }
+
+    /// Most tasks that are let in at once: each is planned and started.
+    static let mostAdmitted = 8
+
+    /// - Parameter now: CLOCK_MONOTONIC in ns.
+    mutating func tick(_ reading: MachineReading?, now: Int64) -> Outcome {
+        var outcome = Outcome()
+        // What was learnt of others counts for everybody, and rounding does not add up.
+        let booked = entries.mapValues { demand($0) }
+        for (task, cores) in booked { entries[task]?.booked = cores }
+        committed = entries.values.reduce(0) { $0 + $1.booked }
+        if let sample = sample(reading, now: now) {
+            let programs = self.programs
+            if let step = controller.take(sample, programs: programs), let room = entries[step.task]?.room {
+                reasons[step.task] = step.reason
+                outcome.step = step
+                outcome.changed.append((room, step.reason))
+            }
+            reasons = reasons.filter { controller.levels[$0.key] ?? 0 > 0 || $0.key == outcome.step?.task }
+            let before = held
+            held = controller.heldPriority(among: programs)
+            if held != before { outcome.changed += heldRooms(before) }
+        }
+        outcome.admitted = admitted()
+        return outcome
+    }
+
+    /// Bypasses that are held no longer: a mix may be due. Those held from now on stay as they are.
+    private func heldRooms(_ before: Int?) -> [(room: RoomID, reason: String)] {
+        guard let before else { return [] }
+        return entries.values.filter { !$0.isMixing && $0.priority <= before && $0.priority > held ?? -1 }
+            .map { ($0.room, "the machine carries less again") }
+    }
+
+    private func admitted() -> [RoomID] {
+        guard !waiting.isEmpty else { return [] }
+        guard var free else { return queue.prefix(Self.mostAdmitted).map(\.value.room) }
+        // Nothing is on air: the first one is tried.
+        if entries.isEmpty { return queue.prefix(1).map(\.value.room) }
+        var rooms: [RoomID] = []
+        for (_, task) in queue {
+            guard task.refusal.neededCores <= free, rooms.count < Self.mostAdmitted else { break }
+            free -= task.refusal.bookedCores
+            rooms.append(task.room)
+        }
+        return rooms
+    }
+
+    private mutating func sample(_ reading: MachineReading?, now: Int64) -> OverloadController.Sample? {
+        guard let reading else { return nil }
+        defer { lastReading = (reading, now) }
+        cores = reading.cores
+        guard let last = lastReading, now > last.at, last.reading.cores == reading.cores else { return nil }
+        let seconds = Double(now - last.at) / 1e9
+        let busy = max(0, reading.busySeconds - last.reading.busySeconds) / seconds
+        utilisation = min(1, busy / max(reading.cores, 0.01))
+        let ours = entries.values.reduce(0) { $0 + $1.used }
+        // What others do is foretold from the last ten seconds.
+        others += (max(0, busy - ours) - others) * min(1, seconds / 10)
+        var pressure: Double?
+        if let waited = reading.waitedSeconds, let before = last.reading.waitedSeconds {
+            pressure = min(1, max(0, waited - before) / seconds)
+        }
+        var frames = 0
+        var late = 0
+        for task in Array(entries.keys) {
+            frames += entries[task]?.frames ?? 0
+            late += entries[task]?.lateFrames ?? 0
+            entries[task]?.frames = 0
+            entries[task]?.lateFrames = 0
+        }
+        return OverloadController.Sample(
+            time: now, utilisation: utilisation, pressure: pressure,
+            lateFrames: frames >= 10 ? Double(late) / Double(frames) : 0)
+    }
+
+    private var programs: [OverloadController.Program] {
+        let cores = max(cores ?? 1, 0.01)
+        return entries.map { task, entry in
+            let correction = correction(entry)
+            return OverloadController.Program(
+                task: task, priority: entry.priority, isMixing: entry.isMixing,
+                costs: (0...Degradation.highest).map {
+                    let workload = entry.workload.divided(by: Degradation.frameDivisor(ofLevel: $0))
+                    return costs.cores(workload) * correction / cores
+                })
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import MixModel
+import Synchronization
+
+/// The load of this machine as every room sees it: asked and told on the path of events, so it answers from memory and
+/// never waits. Thread-safe.
+final class LoadLedger: Sendable {
+    private let book: Mutex<LoadBook>
+
+    init(settings: LoadSettings = LoadSettings(cores: 0), costs: CostModel = CostModel()) {
+        var book = LoadBook(settings: settings)
+        book.costs = costs
+        self.book = Mutex(book)
+    }
+
+    /// Figures for metrics.
+    struct Figures: Sendable {
+        /// Cores that may still be booked; `nil` = without limit.
+        var availableCores: Double?
+        /// Sum of what the tasks on air would cost undiminished.
+        var committedCores: Double
+        /// What they use now.
+        var usedCores: Double
+        var utilisation: Double
+        var degradedTasks: [Int: Int]
+        var waitingTasks: Int
+        /// Tasks that were not started, ever.
+        var refusals: Int
+    }
+
+    var figures: Figures {
+        book.withLock { book in
+            Figures(
+                availableCores: book.free.map { max(0, $0) }, committedCores: book.committed,
+                usedCores: book.entries.values.reduce(0) { $0 + $1.used }, utilisation: book.utilisation,
+                degradedTasks: book.degraded, waitingTasks: book.waiting.count, refusals: book.refusals)
+        }
+    }
+
+    var costs: CostModel { book.withLock { $0.costs } }
+
+    /// Says in `context` what the machine's load means for a decision about this task.
+    func advise(_ context: inout PlanningContext, on machine: TaskMachine, priority: Int) {
+        context.load = order(for: machine.id, priority: priority)
+        context.admission = machine.isActive ? nil : admission(for: machine.id, priority: priority)
+    }
+
+    /// `nil` = whatever the task needs.
+    func admission(for task: TaskID, priority: Int) -> Admission? {
+        book.withLock { $0.admission(for: task, priority: priority) }
+    }
+
+    func order(for task: TaskID, priority: Int) -> LoadOrder {
+        book.withLock { $0.order(for: task, priority: priority) }
+    }
+
+    /// After each decision, before it is stored: two rooms must not be given the same cores.
+    func settle(_ machine: TaskMachine, priority: Int) {
+        book.withLock { $0.settle(machine, priority: priority) }
+    }
+
+    /// A task was refused and is not kept.
+    func noteRefusal() { book.withLock { $0.noteRefusal() } }
+
+    func take(_ status: RelayStatus, of task: TaskID) {
+        book.withLock { $0.take(status, of: task) }
+    }
+
+    /// - Parameter now: CLOCK_MONOTONIC in ns.
+    func tick(_ reading: MachineReading?, now: Int64) -> LoadBook.Outcome {
+        book.withLock { $0.tick(reading, now: now) }
+    }
+}
