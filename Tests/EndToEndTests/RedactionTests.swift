@@ -1,5 +1,4 @@
 import Foundation
-import FoundationNetworking
 import Testing
 
 /// Secrets are planted through every door of a real service with real relays and mixers; afterwards nothing that people
@@ -137,13 +136,8 @@ import Testing
     private static func call(
         _ port: Int, _ method: String, _ path: String, _ body: String? = nil, _ token: String? = nil
     ) async throws -> (status: Int, text: String) {
-        guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw EndToEndError("bad path \(path)") }
-        var request = URLRequest(url: url, timeoutInterval: 10)
-        request.httpMethod = method
-        request.httpBody = body.map { Data($0.utf8) }
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))
+        let answer = try await ServiceClient(port: port).request(
+            method, path, json: body, headers: token.map { ["Authorization": "Bearer \($0)"] } ?? [:])
+        return (answer.status, answer.text)
     }
 }

@@ -72,7 +72,8 @@ import Testing
         let refused = await Self.firstEvent(Self.destination(Self.publicOnly, port: port, answers: [["127.0.0.1"]]))
         #expect(refused.hasPrefix("ended may not connect: media.example is at 127.0.0.1"), "\(refused)")
         // By its number, without a look-up.
-        let byNumber = await Self.firstEvent(Self.destination(Self.publicOnly, host: "127.0.0.1", port: port, answers: [[]]))
+        let byNumber = await Self.firstEvent(
+            Self.destination(Self.publicOnly, host: "127.0.0.1", port: port, answers: [[]]))
         #expect(byNumber.hasPrefix("ended may not connect: 127.0.0.1 is in a local network"), "\(byNumber)")
         #expect(server.accepted == 1)
     }

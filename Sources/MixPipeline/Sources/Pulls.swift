@@ -5,7 +5,9 @@ enum Pulls {
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     ///
     /// - Parameter reach: Where the connection may go; `nil` = anywhere.
-    static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void) -> any SourcePull {
+    static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void)
+        -> any SourcePull
+    {
         let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return switch scheme {
