@@ -37,7 +37,7 @@ check: setup ## format, warnings, module edges, link line, scripts
 format: ## rewrite the sources as `make check` wants them
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bench: setup ## benchmarks of the pure modules, optimised
+bench: setup ## benchmarks of the pure modules and of the whole service, optimised
 	@scripts/bench.sh
 
 fuzz: setup ## break layout files a million times and give them to the decoder

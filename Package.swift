@@ -6,11 +6,11 @@ import PackageDescription
 //   pure   – the modules without C or network (proves that they need neither)
 //   media  – pure + everything that links GStreamer
 //   control – pure + everything that must not
-//   bench  – pure + Benchmarks
+//   bench  – control + Benchmarks
 // Unset, the whole package is described. CI builds everything.
 let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
 let wantsMedia = only == "all" || only == "media"
-let wantsControl = only == "all" || only == "control"
+let wantsControl = only == "all" || only == "control" || only == "bench"
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -80,6 +80,7 @@ if wantsControl {
             traits: [.defaults, "YAML"]),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
     ]
     targets += [
@@ -97,8 +98,11 @@ if wantsControl {
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
@@ -106,7 +110,8 @@ if wantsControl {
             // A link to the document in the package's root. In the code, so that a binary that was copied has it.
             resources: [.embedInCode("Resources/openapi.yaml")],
             swiftSettings: strict),
-        .testTarget(name: "EventSubscriptionTests", dependencies: ["EventSubscription"], swiftSettings: strict),
+        .testTarget(
+            name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "TaskStoreTests",
             dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
@@ -128,7 +133,14 @@ if only == "bench" {
     targets += [
         .executableTarget(
             name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer", "TestSupport"],
-            path: "Benchmarks/Sources", swiftSettings: strict)
+            path: "Benchmarks/Sources", swiftSettings: strict),
+        .executableTarget(
+            name: "ServiceBenchmarks",
+            dependencies: [
+                "MixModel", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Benchmarks/Service", swiftSettings: strict),
     ]
 }
 

@@ -1,8 +1,37 @@
 #!/usr/bin/env bash
-# Builds the pure modules optimised, in a directory of their own, and runs Benchmarks/ with the arguments given.
+# Builds optimised, in a directory of its own, and measures: first the pure modules, then the whole service from outside.
+#
+#   scripts/bench.sh                    everything
+#   scripts/bench.sh pure               the pure modules
+#   scripts/bench.sh fuzz COUNT SEED    breaks layouts
+#   scripts/bench.sh service [NAME…]    the service: events, plans, memory
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench
 scratch=${BUILD_DIR:-.build}-bench
-swift build --scratch-path "$scratch" --configuration release --product Benchmarks
-exec "$scratch/release/Benchmarks" "$@"
+build() { swift build --scratch-path "$scratch" --configuration release --product "$1"; }
+
+pure() {
+    build Benchmarks
+    "$scratch/release/Benchmarks" "$@"
+}
+
+service() {
+    build mixorchestrator
+    build ServiceBenchmarks
+    "$scratch/release/ServiceBenchmarks" "$scratch/release/mixorchestrator" "$@"
+}
+
+case ${1:-all} in
+all)
+    pure
+    service
+    ;;
+pure) pure ;;
+fuzz) pure "$@" ;;
+service) service "${@:2}" ;;
+*)
+    sed -n 's/^#   //p' "$0" >&2
+    exit 2
+    ;;
+esac

@@ -1,3 +1,5 @@
+import MixModel
+
 /// Where streams may be pulled from or pushed to: entries `scheme://host[:port]` with `*` as wildcard.
 ///
 /// - An entry without a port allows every port. `*` in a host stands for any characters, dots too: `*.example` is every
@@ -42,34 +44,17 @@ public struct AllowList: Hashable, Sendable {
         func allows(_ url: StreamURL) -> Bool {
             guard scheme == "*" || scheme == url.scheme.rawValue else { return false }
             if let port, url.port.map(String.init) != port { return false }
-            if url.isAddress {
-                let spellsAddress =
-                    host == url.host
-                    || (host.contains(where: \.isNumber) && host.allSatisfy { $0.isNumber || $0 == "." || $0 == "*" })
-                guard spellsAddress else { return false }
-            }
-            return Self.matches(Array(host.utf8)[...], Array(url.host.utf8)[...])
+            guard !url.isAddress || host == url.host || isAddressPattern else { return false }
+            return Wildcard.matches(host, url.host)
         }
 
-        private static func matches(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
-            // Greedy with one point of return: linear in practice, and the host is at most 253 bytes.
-            var (p, t) = (pattern.startIndex, text.startIndex)
-            var retry: (pattern: Int, text: Int)?
-            while t < text.endIndex {
-                if p < pattern.endIndex, pattern[p] == UInt8(ascii: "*") {
-                    retry = (p + 1, t)
-                    p += 1
-                } else if p < pattern.endIndex, pattern[p] == text[t] {
-                    (p, t) = (p + 1, t + 1)
-                } else if let (afterStar, from) = retry {
-                    retry = (afterStar, from + 1)
-                    (p, t) = (afterStar, from + 1)
-                } else {
-                    return false
-                }
-            }
-            return pattern[p...].allSatisfy { $0 == UInt8(ascii: "*") }
+        /// `10.0.*`: digits, so that no wildcard for names can stand for an address.
+        private var isAddressPattern: Bool {
+            host.contains(where: \.isNumber) && host.allSatisfy { $0.isNumber || $0 == "." || $0 == "*" }
         }
+
+        /// Whether it means addresses, and not a name to look up.
+        var spellsAddress: Bool { isAddressPattern || host.contains(":") || host == "localhost" }
     }
 
     /// - Throws: The first entry that cannot be read.

@@ -1,54 +1,76 @@
 import Foundation
 import MixModel
 
-/// Reads events as app servers send them: CloudEvents 1.0 in structured mode, or the short form of one room.
+/// Reads events as app servers send them: CloudEvents 1.0 in structured, batched and binary mode, or the short form of
+/// one room.
 public struct EventParser: Sendable {
     /// Where streams may be pulled from.
     public var allowList: AllowList
-    /// Pull URL of a stream that comes without one; `{room}`, `{user}` and `{stream}` are replaced.
+    /// Pull URL of a stream that comes without one; `{app}`, `{room}`, `{user}` and `{stream}` are replaced.
     public var urlTemplate: String?
 
     /// What the relay can pull now.
     public static let pullSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps, .http, .https]
+
+    /// Most events of one batch.
+    public static let longestBatch = 1000
 
     public init(allowList: AllowList, urlTemplate: String? = nil) {
         self.allowList = allowList
         self.urlTemplate = urlTemplate
     }
 
-    /// One event, or several when the document is an array (CloudEvents batch). All of them are good, or none is taken.
-    public func cloudEvents(_ document: JSONValue) throws(InputError) -> [RoomEvent] {
-        guard case .array(let elements) = document else { return [try cloudEvent(document, path: "")] }
+    /// One event, or several when the document is an array (CloudEvents batch). All of them are good, or none is taken:
+    /// a sender that repeats a batch after an error cannot know which part of it was.
+    public func cloudEvents(_ document: JSONValue, apps: AppRule = .any([])) throws(InputError) -> [RoomEvent] {
+        guard case .array = document else { return [try cloudEvent(document, apps: apps)] }
+        return try batch(document, apps: apps)
+    }
+
+    /// A CloudEvents batch; an error names the event by its index.
+    public func batch(_ document: JSONValue, apps: AppRule = .any([])) throws(InputError) -> [RoomEvent] {
+        guard case .array(let elements) = document else {
+            throw InputError(.invalidField, field: "", found: document.summary, expected: "an array of events")
+        }
+        guard elements.count <= Self.longestBatch else {
+            throw InputError(
+                .invalidField, field: "", found: "\(elements.count) events",
+                expected: "at most \(Self.longestBatch) events in a batch")
+        }
         var events: [RoomEvent] = []
+        events.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
-            events.append(try cloudEvent(element, path: "[\(index)]"))
+            events.append(try cloudEvent(element, path: "[\(index)]", apps: apps))
         }
         return events
     }
 
     /// CloudEvents' structured mode. Extension attributes that are not known here are left alone, as the
     /// specification asks; unknown fields of `data` are refused.
-    public func cloudEvent(_ document: JSONValue, path: String = "") throws(InputError) -> RoomEvent {
+    public func cloudEvent(
+        _ document: JSONValue, path: String = "", apps: AppRule = .any([])
+    ) throws(InputError) -> RoomEvent {
         var reader = try FieldReader(document, path: path)
         let version = try reader.requiredString("specversion", expected: "\"1.0\"")
         guard version == "1.0" else { throw reader.invalid("specversion", .string(version), "\"1.0\"") }
-        let id = try reader.requiredString("id")
-        let source = try reader.requiredString("source", expected: "a URI reference that names the sender")
+        let id = try Self.name("id", &reader, expected: "a string that is not empty")
+        let source = try Self.name("source", &reader, expected: "a URI reference that names the sender")
         let type = try reader.requiredString("type", expected: "the type of the event")
-        let room = try Self.identifier(
+        let name = try Self.identifier(
             reader.requiredString("subject", expected: "the room's id"), field: reader.path(of: "subject"))
-        if let contentType = try reader.string("datacontenttype"), !contentType.hasPrefix("application/json") {
+        if let contentType = try reader.string("datacontenttype"), !Self.isJSON(contentType) {
             throw reader.invalid("datacontenttype", .string(contentType), "\"application/json\"")
         }
         if let value = reader.value("data_base64") { throw reader.invalid("data_base64", value, "JSON in \"data\"") }
-        let app = try reader.string("app") ?? "default"
+        let app = try apps.app(try reader.string("app"), field: reader.path(of: "app"))
+        let room = RoomID(app: app, name: name)
         let sequence = try Self.sequence(&reader)
         let time = try Self.time(&reader)
         var data = try FieldReader(reader.value("data") ?? .object([:]), path: reader.path(of: "data"))
-        let kind = try kind(type, &data, room: RoomID(room), typeField: reader.path(of: "type"))
+        let kind = try kind(type, &data, room: room, typeField: reader.path(of: "type"))
         try data.finish()
         return RoomEvent(
-            room: RoomID(room), app: app, source: source, id: id, sequence: sequence, time: time, kind: kind)
+            room: room, app: app.rawValue, source: source, id: id, sequence: sequence, time: time, kind: kind)
     }
 
     /// The short form: `{"type":"stream.published","user":"alice","url":"rtmp://…"}`.
@@ -62,8 +84,31 @@ public struct EventParser: Sendable {
         let kind = try kind(type, &reader, room: room, typeField: "type")
         try reader.finish()
         return RoomEvent(
-            room: room, source: "/v1/rooms/\(room)/events", id: id, sequence: sequence, time: time, kind: kind)
+            room: room, app: room.app.rawValue, source: "/v1/rooms/\(room.name)/events", id: id, sequence: sequence,
+            time: time, kind: kind)
     }
+
+    /// `application/json`, or another type whose subtype ends in `+json` (RFC 6838); parameters do not matter.
+    private static func isJSON(_ contentType: String) -> Bool {
+        let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
+        return type == "application/json" || type.hasSuffix("+json")
+    }
+
+    /// A name of the sender's own, which is kept to know the event again.
+    private static func name(
+        _ key: String, _ reader: inout FieldReader, expected: String
+    ) throws(InputError) -> String {
+        let text = try reader.requiredString(key, expected: expected)
+        guard text.utf8.count <= longestName else {
+            throw InputError(
+                .invalidField, field: reader.path(of: key), found: JSONValue.string(text).summary,
+                expected: "at most \(longestName) bytes")
+        }
+        return text
+    }
+
+    /// Of an event's `id` and `source`, in bytes.
+    private static let longestName = 1024
 
     private static let types = [
         "stream.published", "stream.updated", "stream.unpublished", "participant.joined", "participant.left",
@@ -131,7 +176,10 @@ public struct EventParser: Sendable {
             text = given
         } else if let urlTemplate {
             text = Self.substitute(
-                urlTemplate, ["room": room.rawValue, "user": user.rawValue, "stream": stream.rawValue])
+                urlTemplate,
+                [
+                    "app": room.app.rawValue, "room": room.name, "user": user.rawValue, "stream": stream.rawValue,
+                ])
         } else {
             throw InputError(
                 .missingField, field: data.path(of: "url"),

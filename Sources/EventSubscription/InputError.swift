@@ -10,6 +10,7 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
         case unknownField = "unknown-field"
         case unknownEventType = "unknown-event-type"
         case refusedURL = "url-refused"
+        case foreignApp = "app-forbidden"
     }
 
     public var code: Code
@@ -32,7 +33,7 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
             case .missingField: "\(place) is missing"
             case .unknownField: "\(place) is not known here"
             case .malformedJSON: "\(place) is not JSON"
-            case .refusedURL: "\(place) is refused"
+            case .refusedURL, .foreignApp: "\(place) is refused"
             case .unknownEventType, .invalidField: "\(place) cannot be used"
             }
         return what + (found.map { ": found \($0)" } ?? "") + "; expected \(expected)"

@@ -1,3 +1,5 @@
+import MixModel
+
 /// A URL of a media stream, taken apart strictly: what this type accepts, no other parser reads differently.
 public struct StreamURL: Hashable, Sendable {
     public enum Scheme: String, Hashable, Sendable, CaseIterable {
@@ -107,19 +109,9 @@ public struct StreamURL: Hashable, Sendable {
         host == "localhost" || host == "::1" || (Self.isIPv4(host) && host.hasPrefix("127."))
     }
 
-    /// Without what may be a secret: the last part of the path (the stream key) and the query.
-    public var redacted: String {
-        let shownHost = host.contains(":") ? "[\(host)]" : host
-        let authority = scheme.rawValue + "://" + shownHost + (port.map { ":\($0)" } ?? "")
-        let parts = path.split(separator: "/")
-        guard !parts.isEmpty || query != nil else { return authority }
-        return authority + "/" + (parts.dropLast().map(String.init) + ["***"]).joined(separator: "/")
-    }
+    /// Without what may be a secret, see `URLRedaction`.
+    public var redacted: String { URLRedaction.shown(text) }
 
     /// `redacted` for text that may not even be a URL.
-    public static func redacted(_ text: String) -> String {
-        redactedOrNil(text) ?? "***"
-    }
-
-    static func redactedOrNil(_ text: String) -> String? { (try? StreamURL(text))?.redacted }
+    public static func redacted(_ text: String) -> String { URLRedaction.shown(text) }
 }

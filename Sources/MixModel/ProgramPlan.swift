@@ -12,6 +12,9 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     /// What a mixer draws: while `mode` is `.mix`, and whenever a mixer has to bridge to a bypass. Empty = slate.
     public var scene: Scene
     public var outputs: [PlannedOutput]
+    /// Where sources may be pulled from and outputs may push to; `nil` in plans of versions that did not know it: anywhere.
+    public var sourceReach: Reach?
+    public var outputReach: Reach?
     /// When the event that caused this plan was received, in nanoseconds of CLOCK_MONOTONIC: switches are timed from it.
     public var causedAt: Int64
     /// The event in words, for the timeline: `stream.published bob/camera`.
@@ -33,8 +36,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
 
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
-        outputs: [PlannedOutput], causedAt: Int64, cause: String, causes: [CauseID]? = nil,
-        degradation: Degradation? = nil
+        outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
+        causes: [CauseID]? = nil, degradation: Degradation? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -43,6 +46,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.mode = mode
         self.scene = scene
         self.outputs = outputs
+        self.sourceReach = sourceReach
+        self.outputReach = outputReach
         self.causedAt = causedAt
         self.cause = cause
         self.causes = causes

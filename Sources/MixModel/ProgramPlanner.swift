@@ -8,6 +8,9 @@ public struct PlanningContext: Hashable, Sendable {
     public var defaultOutputs: [PlannedOutput]
     /// For rooms that name no canvas of their own.
     public var defaultCanvas: Canvas
+    /// Where sources may be pulled from and outputs may push to; `nil` = anywhere.
+    public var sourceReach: Reach?
+    public var outputReach: Reach?
     /// Streams that were announced and do not come, or cannot be shown: they are pulled and have no place in the picture.
     public var absent: Set<SourceID>
     /// Of the streams whose pictures are known; layouts may choose by their shape.
@@ -19,12 +22,15 @@ public struct PlanningContext: Hashable, Sendable {
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
+        sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder()
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
         self.defaultCanvas = defaultCanvas
+        self.sourceReach = sourceReach
+        self.outputReach = outputReach
         self.absent = absent
         self.pictureSizes = pictureSizes
         self.admission = admission

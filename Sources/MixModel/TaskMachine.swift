@@ -308,16 +308,20 @@ extension TaskMachine {
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
-        if plan.map({ program.differs(from: $0) || $0.degradation?.level != degradation?.level }) ?? true {
+        let isNew =
+            plan.map {
+                program.differs(from: $0) || context.differs(from: $0) || $0.degradation?.level != degradation?.level
+            } ?? true
+        if isNew {
             quietUntil = now + Self.debounceWindow
             revision += 1
             let summary = causes.map(\.summary).joined(separator: ", ")
             let chain = causes.flatMap { $0.chain ?? [] }
             let plan = ProgramPlan(
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
-                scene: program.scene, outputs: program.outputs,
-                causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt, cause: summary, causes: chain,
-                degradation: degradation)
+                scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
+                outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
+                cause: summary, causes: chain, degradation: degradation)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
@@ -379,5 +383,12 @@ extension Cause {
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+    }
+}
+
+extension PlanningContext {
+    /// Whether the plan was made for other limits.
+    fileprivate func differs(from plan: ProgramPlan) -> Bool {
+        plan.sourceReach != sourceReach || plan.outputReach != outputReach
     }
 }

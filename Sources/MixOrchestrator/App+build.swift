@@ -9,12 +9,13 @@ import TaskStore
 /// Puts the service together: used by `serve` and by the tests.
 ///
 /// - Parameters:
-///   - store: Closed by the caller after the application has run.
+///   - store: Closed by the caller after the application has run. No other service uses it meanwhile.
 ///   - starter: Starts relays.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger
 ) async throws -> some ApplicationProtocol {
+    let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let metrics = Metrics()
     let layouts = Layouts()
@@ -22,7 +23,8 @@ func buildOrchestrator(
     let services = RoomServices(
         store: store, sockets: sockets, starter: starter, layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
-        defaultCanvas: configuration.roomCanvas,
+        defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
+        outputReach: configuration.outputs.reach,
         load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)))
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
@@ -39,17 +41,21 @@ func buildOrchestrator(
     }
     try await registry.restore()
 
-    let router = Router()
+    let limits = RateLimits(requests: configuration.http.requestRate, events: configuration.http.eventRate)
+    let router = Router(context: OrchestratorContext.self)
     router.add(middleware: ProblemMiddleware())
+    router.add(
+        middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))
     EventController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics
+        metrics: metrics, limits: limits,
+        apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
     ).addRoutes(to: router)
     SnapshotController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics
+        metrics: metrics, limits: limits
     ).addRoutes(to: router)
     let settings = RoomSettingsReader(
         outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
@@ -66,13 +72,18 @@ func buildOrchestrator(
     MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images).addRoutes(to: router)
     ServiceController(store: store).addRoutes(to: router)
 
+    let unknown = RouteAccess.unknownRoutes(of: router)
+    assert(unknown.isEmpty, "RouteAccess.table says nothing of \(unknown)")
+
     return Application(
         router: router,
+        server: configuration.http.server,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
-            serverName: "mixorchestrator"),
+            serverName: "mixorchestrator",
+            availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
         services: [
-            registry, directory,
+            store, registry, directory,
             LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
         ],
         logger: logger)

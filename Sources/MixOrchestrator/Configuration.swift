@@ -8,6 +8,9 @@ import MixModel
 /// Every setting of the service, checked. `ConfigurationKeys` lists the keys.
 struct OrchestratorConfiguration: Sendable {
     var listen: ListenAddress
+    var http: HTTPSettings
+    /// Tenants beside the standard one, and everybody's tokens.
+    var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
     var data: String
     /// Directory of layouts, absolute.
@@ -17,7 +20,7 @@ struct OrchestratorConfiguration: Sendable {
     var sources: AllowList
     var urlTemplate: String?
     var outputs: AllowList
-    /// For rooms without outputs of their own; `{room}` is replaced in the URLs.
+    /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
     var roomOutputs: [PlannedOutput]
     var roomLayout: String
     var roomCanvas: Canvas
@@ -40,12 +43,17 @@ struct OrchestratorConfiguration: Sendable {
     /// Schemes that an output can have.
     static let pushSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps]
 
-    /// - Parameter reader: Environment over file, see `ConfigurationKeys.reader`.
+    /// - Parameters:
+    ///   - reader: Environment over file, see `ConfigurationKeys.reader`.
+    ///   - file: Where the reader's file is.
     /// - Throws: `StartupError` that names the key and what was expected.
-    init(_ reader: ConfigReader, overrides: Overrides = Overrides()) throws {
+    init(_ reader: ConfigReader, file: String? = nil, overrides: Overrides = Overrides()) throws {
         let values = ConfigurationValues(reader)
+        apps = try AppSettings(values, file: file)
         listen = try ListenAddress(
-            overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen")
+            overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen",
+            hasTokens: !apps.tokens.isEmpty)
+        http = try HTTPSettings(values)
         data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
         layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
@@ -94,20 +102,21 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads `host:port` or `[ipv6]:port`.
     ///
-    /// - Throws: When it cannot be read, or is not loopback: this version has no tokens.
-    init(_ text: String, key: String) throws(StartupError) {
+    /// - Parameter hasTokens: Without tokens everybody is let in: then it has to be a loopback address.
+    /// - Throws: When it cannot be read, or nothing would protect it.
+    init(_ text: String, key: String, hasTokens: Bool) throws(StartupError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             0...65_535 ~= port
         else { throw StartupError("\(key): found \"\(text)\"; expected host:port, as in 127.0.0.1:8080") }
         host = text[..<colon].trimmingCharacters(in: ["[", "]"])
         self.port = port
         guard
-            host == "localhost" || host == "::1"
+            hasTokens || host == "localhost" || host == "::1"
                 || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
         else {
             throw StartupError(
                 "\(key): refusing to listen on \(text): without tokens everybody who reaches that address could control "
-                    + "every program. Listen on 127.0.0.1 or [::1] and put a proxy that authenticates in front")
+                    + "every program. Configure tokens under apps, or listen on 127.0.0.1 or [::1]")
         }
     }
 
@@ -123,6 +132,11 @@ struct ConfigurationValues {
     /// `nil` when it is not set or empty.
     func text(_ key: String) -> String? {
         reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// As `text`, never shown.
+    func secret(_ key: String) -> String? {
+        reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     func list(_ key: String) -> [String] {
@@ -191,7 +205,8 @@ struct ConfigurationValues {
             do {
                 // Checked with a room's name in place: braces cannot be in a URL.
                 _ = try allowed.check(
-                    EventParser.substitute(url, ["room": "room"]), schemes: OrchestratorConfiguration.pushSchemes,
+                    EventParser.substitute(url, ["room": "room", "app": "app"]),
+                    schemes: OrchestratorConfiguration.pushSchemes,
                     field: "\(key)[\(index)]", setting: "outputs.allow")
             } catch {
                 throw StartupError("configuration: \(error)")

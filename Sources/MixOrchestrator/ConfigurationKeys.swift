@@ -9,7 +9,9 @@ enum ConfigurationKeys {
 
     /// Every key that means something in this version.
     static let known: [String: Kind] = [
-        "http.listen": .scalar, "data": .scalar, "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
+        "http.listen": .scalar, "http.maxConnections": .scalar, "http.idleTimeout": .scalar,
+        "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar, "data": .scalar,
+        "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "rooms.outputs": .list,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
@@ -19,7 +21,7 @@ enum ConfigurationKeys {
 
     /// Keys of the public configuration that this version cannot serve: refused unless they are empty, because leaving
     /// out access control silently would be worse.
-    static let notYet: Set<String> = ["apps", "callbacks", "playback"]
+    static let notYet: Set<String> = ["callbacks", "playback"]
 
     /// Environment over file.
     ///
@@ -71,6 +73,10 @@ enum ConfigurationKeys {
                 }
                 continue
             }
+            if full == "apps" {
+                try AppKeys.read(value, name: name, into: &values)
+                continue
+            }
             switch known[full] {
             case .scalar:
                 if isEmpty(value) { continue }
@@ -106,7 +112,7 @@ enum ConfigurationKeys {
         }
     }
 
-    private static func isEmpty(_ node: Node) -> Bool {
+    static func isEmpty(_ node: Node) -> Bool {
         switch node {
         case .scalar(let scalar): scalar.string.isEmpty || node.null != nil
         case .mapping(let mapping): mapping.allSatisfy { isEmpty($0.value) }
@@ -116,10 +122,10 @@ enum ConfigurationKeys {
     }
 
     private static func unknown(_ key: String, _ place: String) -> StartupError {
-        let words = Set(known.keys).union(notYet).union(
+        let words = Set(known.keys).union(notYet).union(["apps"]).union(
             known.keys.compactMap { $0.split(separator: ".").first.map(String.init) })
         let suggestion = Suggestion.nearest(to: key, among: words).map { " Did you mean \($0)?" } ?? ""
-        let all = known.keys.sorted().joined(separator: ", ")
+        let all = (known.keys + ["apps"]).sorted().joined(separator: ", ")
         return StartupError("\(place): \(key) is not a setting.\(suggestion) The settings are: \(all)")
     }
 
@@ -130,7 +136,8 @@ enum ConfigurationKeys {
         #if DEBUG
             names.insert(CrashingTaskStore.variable)
         #endif
-        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !names.contains(name) {
+        for name in environment.keys.sorted()
+        where name.hasPrefix(prefix) && !names.contains(name) && !AppKeys.isVariable(name.dropFirst(prefix.count)) {
             let suggestion = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
             throw StartupError("the environment variable \(name) is not a setting.\(suggestion)")
         }

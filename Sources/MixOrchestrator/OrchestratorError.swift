@@ -36,7 +36,12 @@ struct OrchestratorError: Error, Hashable, Sendable {
     }
 
     init(_ error: InputError) {
-        let status: HTTPResponse.Status = error.code == .malformedJSON ? .badRequest : .unprocessableContent
+        let status: HTTPResponse.Status =
+            switch error.code {
+            case .malformedJSON: .badRequest
+            case .foreignApp: .forbidden
+            default: .unprocessableContent
+            }
         let title =
             switch error.code {
             case .malformedJSON: "The body is not JSON"
@@ -45,6 +50,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
             case .unknownField: "A field is not known"
             case .unknownEventType: "The event's type is not known"
             case .refusedURL: "The URL is not allowed"
+            case .foreignApp: "The event belongs to another app"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,
@@ -68,13 +74,15 @@ struct OrchestratorError: Error, Hashable, Sendable {
         OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
     }
 
-    static func outputTaken(_ conflict: OutputLedger.Conflict) -> OrchestratorError {
-        OrchestratorError(
+    /// - Parameter app: The caller's: of others nothing is told but that they are there.
+    static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {
+        let isOwn = conflict.holder.app == app
+        let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"
+        let cure = isOwn ? "end that task, remove its output, or name another URL" : "name another URL"
+        return OrchestratorError(
             .conflict, "output-in-use", "Another task pushes there",
-            detail:
-                "output \(conflict.output) has the destination of task \(conflict.holder.name): end that task, remove its "
-                + "output, or name another URL. While a task ends, its destinations are still its own",
-            field: "outputs")
+            detail: "output \(conflict.output) has the destination of \(holder): \(cure). While a task ends, its "
+                + "destinations are still its own", field: "outputs")
     }
 
     static func noCapacity(_ refusal: AdmissionRefusal) -> OrchestratorError {

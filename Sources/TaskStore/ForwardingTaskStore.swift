@@ -32,7 +32,41 @@ extension ForwardingTaskStore {
     public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
         try await base.layoutEvents(of: layout, limit: limit)
     }
+    public func check() async throws(StoreError) { try await base.check() }
+    @discardableResult public func removeExpired() async throws(StoreError) -> Int { try await base.removeExpired() }
     public func close() async { await base.close() }
+}
+
+extension ForwardingTaskStore {
+    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+        try await base.register(name, for: duration)
+    }
+    public func nodes() async throws(StoreError) -> [Node] { try await base.nodes() }
+    public func claim(
+        _ tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await base.claim(tasks, by: node, for: duration)
+    }
+    public func claimAvailable(
+        by node: NodeID, limit: Int, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try await base.claimAvailable(by: node, limit: limit, for: duration)
+    }
+    public func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal {
+        try await base.renew(node, for: duration)
+    }
+    public func release(_ lease: Lease) async throws(StoreError) { try await base.release(lease) }
+    public func leases(of node: NodeID) async throws(StoreError) -> [Lease] { try await base.leases(of: node) }
+    public func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try await base.owned(by: node)
+    }
+    public func expel(_ node: NodeID) async throws(StoreError) { try await base.expel(node) }
+    public func takeMessages(limit: Int, lease: Duration) async throws(StoreError) -> [OutboxItem] {
+        try await base.takeMessages(limit: limit, lease: lease)
+    }
+    public func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome) async throws(StoreError) {
+        try await base.settle(item, outcome)
+    }
 }
 
 extension ForwardingTaskStore {

@@ -3,78 +3,124 @@ import Synchronization
 
 /// A store that lasts as long as the process: for tests and for trying things out.
 public final class MemoryTaskStore: TaskStore {
-    private struct State {
+    struct State {
         var rooms: [RoomID: Versioned<Room>] = [:]
         var tasks: [TaskID: Versioned<TaskMachine>] = [:]
-        var events: [RoomEvent] = []
+        /// Oldest first, with the time they were stored.
+        var events: [(event: RoomEvent, at: Double)] = []
         var known: Set<[String]> = []
         var timeline: [TaskID: [StampedEntry]] = [:]
         var switches: [TaskID: [SwitchRecord]] = [:]
+        /// When documents were deleted whose history is still there.
+        var removedTasks: [TaskID: Double] = [:]
         /// Oldest first.
         var layoutVersions: [String: [NewLayoutVersion]] = [:]
         var layoutEvents: [String: [LayoutEvent]] = [:]
+        var leases = MemoryLeases()
+        var outbox = MemoryOutbox()
         var isClosed = false
     }
     private let state = Mutex(State())
+    private let clock: StoreClock
+    private let retention: Retention
 
-    public init() {}
+    public init(clock: StoreClock = .system, retention: Retention = Retention()) {
+        self.clock = clock
+        self.retention = retention
+    }
 
     public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
-        try access { state throws(StoreError) in
-            var next = state
-            if let event = change.event {
-                guard next.known.insert([event.source, event.id]).inserted else { return .duplicate }
-                next.events.append(event)
+        try access { state, time throws(StoreError) in
+            for requirement in change.require where !state.leases.holds(requirement) {
+                throw .fenced("task \(requirement.task)")
             }
-            try Self.write(change.room, id: \.id, to: &next.rooms)
-            for task in change.tasks {
-                try Self.write(task.write, id: \.id, to: &next.tasks)
-                next.timeline[task.id, default: []] += task.timeline
-                next.switches[task.id, default: []] += task.switches
+            if let event = change.event, state.known.contains([event.source, event.id]) { return .duplicate }
+            try Self.check(change.room, id: \.id, in: state.rooms)
+            for task in change.tasks { try Self.check(task.write, id: \.id, in: state.tasks) }
+            if let version = change.layoutVersion?.version {
+                guard version.number > state.layoutVersions[version.layout]?.last?.version.number ?? 0 else {
+                    throw .conflict(document: "layout \(version.layout)")
+                }
             }
-            if let new = change.layoutVersion { try Self.append(new, to: &next.layoutVersions) }
-            if let event = change.layoutEvent { next.layoutEvents[event.layout, default: []].append(event) }
-            state = next
+            state.store(change, at: time)
             return .committed
         }
     }
 
-    private static func append(
-        _ new: NewLayoutVersion, to layouts: inout [String: [NewLayoutVersion]]
+    private static func check<Document, ID: Identifier>(
+        _ write: StoreChange.Write<Document>?, id: KeyPath<Document, ID>, in documents: [ID: Versioned<Document>]
     ) throws(StoreError) {
-        let layout = new.version.layout
-        var versions = layouts[layout] ?? []
-        guard new.version.number > versions.last?.version.number ?? 0 else {
-            throw .conflict(document: "layout \(layout)")
-        }
-        versions.append(new)
-        layouts[layout] = versions.suffix(Retention.layoutVersions)
-    }
-
-    private static func write<Document, ID: Identifier>(
-        _ write: StoreChange.Write<Document>?, id: KeyPath<Document, ID>,
-        to documents: inout [ID: Versioned<Document>]
-    ) throws(StoreError) {
+        let (key, expected): (ID, Int)
         switch write {
         case nil: return
-        case .put(let document, let expected):
-            let key = document[keyPath: id]
-            guard documents[key]?.version ?? 0 == expected else { throw .conflict(document: key.rawValue) }
-            documents[key] = Versioned(document, version: expected + 1)
-        case .delete(let key, let expected):
-            guard documents[ID(key)]?.version ?? 0 == expected else { throw .conflict(document: key) }
-            documents[ID(key)] = nil
+        case .put(let document, let version): (key, expected) = (document[keyPath: id], version)
+        case .delete(let text, let version): (key, expected) = (ID(text), version)
         }
+        guard documents[key]?.version ?? 0 == expected else { throw .conflict(document: key.rawValue) }
     }
 
-    public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try access { $0.rooms[id] } }
+    public func check() async throws(StoreError) { try access { _, _ in } }
+
+    @discardableResult public func removeExpired() async throws(StoreError) -> Int {
+        try access { [retention] state, time in state.removeExpired(retention, at: time) }
+    }
+
+    public func close() async { state.withLock { $0.isClosed = true } }
+
+    private func access<Value: Sendable>(
+        _ body: (inout sending State, _ time: Double) throws(StoreError) -> sending Value
+    ) throws(StoreError) -> Value {
+        let time = clock.now()
+        return try state.withLock { state throws(StoreError) in
+            guard !state.isClosed else { throw .closed }
+            return try body(&state, time)
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension MemoryTaskStore {
+    public func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? { try access { s, _ in s.rooms[id] } }
     public func rooms() async throws(StoreError) -> [Versioned<Room>] {
-        try access { $0.rooms.values.sorted { $0.document.id < $1.document.id } }
+        try access { state, _ in state.rooms.values.sorted { $0.document.id < $1.document.id } }
     }
-    public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? { try access { $0.tasks[id] } }
+    public func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>? {
+        try access { state, _ in state.tasks[id] }
+    }
     public func tasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
-        try access { $0.tasks.values.sorted { $0.document.id < $1.document.id } }
+        try access { state, _ in state.tasks.values.sorted { $0.document.id < $1.document.id } }
     }
+    public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
+        try access { state, _ in Array((state.timeline[task] ?? []).reversed().prefix(limit)) }
+    }
+    public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
+        try access { state, _ in Array((state.switches[task] ?? []).reversed().prefix(limit)) }
+    }
+    public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
+        try access { state, _ in Array(state.events.lazy.map(\.event).filter { $0.room == room }.prefix(limit)) }
+    }
+    public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
+        try access { state, _ in
+            state.layoutVersions.values.compactMap { $0.last?.version }.sorted { $0.layout < $1.layout }
+        }
+    }
+    public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
+        try access { state, _ in
+            Array((state.layoutVersions[layout] ?? []).reversed().prefix(limit).map(\.version))
+        }
+    }
+    public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
+        try access { state, _ in state.layoutVersions[layout]?.first { $0.version.number == version }?.content }
+    }
+    public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
+        try access { state, _ in Array((state.layoutEvents[layout] ?? []).reversed().prefix(limit)) }
+    }
+}
+
+// MARK: - Queries
+
+extension MemoryTaskStore {
     public func tasks(of room: RoomID) async throws(StoreError) -> [Versioned<TaskMachine>] {
         try await tasks().filter { $0.document.room == room }
     }
@@ -95,42 +141,60 @@ public final class MemoryTaskStore: TaskStore {
         Dictionary(uniqueKeysWithValues: try await tasks().map { ($0.document.id, $0.document.room) })
     }
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
-        try access { ($0.rooms.count, $0.tasks.count) }
+        try access { state, _ in (state.rooms.count, state.tasks.count) }
     }
     public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
         try await rooms().reduce(into: [:]) { rooms, room in
             if let layout = room.document.settings.layout { rooms[layout, default: []].append(room.document.id) }
         }
     }
-    public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
-        try access { Array(($0.timeline[task] ?? []).reversed().prefix(limit)) }
-    }
-    public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
-        try access { Array(($0.switches[task] ?? []).reversed().prefix(limit)) }
-    }
-    public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
-        try access { Array($0.events.filter { $0.room == room }.prefix(limit)) }
-    }
-    public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
-        try access { $0.layoutVersions.values.compactMap { $0.last?.version }.sorted { $0.layout < $1.layout } }
-    }
-    public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
-        try access { Array(($0.layoutVersions[layout] ?? []).reversed().prefix(limit).map(\.version)) }
-    }
-    public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
-        try access { $0.layoutVersions[layout]?.first { $0.version.number == version }?.content }
-    }
-    public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
-        try access { Array(($0.layoutEvents[layout] ?? []).reversed().prefix(limit)) }
-    }
-    public func close() async { state.withLock { $0.isClosed = true } }
+}
 
-    private func access<Value: Sendable>(
-        _ body: (inout sending State) throws(StoreError) -> sending Value
-    ) throws(StoreError) -> Value {
-        try state.withLock { state throws(StoreError) in
-            guard !state.isClosed else { throw .engine("the store is closed") }
-            return try body(&state)
+// MARK: - Leases and outbox
+
+extension MemoryTaskStore {
+    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+        try access { state, time in state.leases.register(name, until: time + duration.seconds) }
+    }
+    public func nodes() async throws(StoreError) -> [Node] { try access { state, _ in state.leases.nodes.map(\.node) } }
+    public func claim(
+        _ tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try access { state, time throws(StoreError) in
+            _ = try state.leases.renew(node, at: time, until: time + duration.seconds)
+            return state.leases.claim(tasks, by: node, at: time)
         }
+    }
+    public func claimAvailable(
+        by node: NodeID, limit: Int, for duration: Duration
+    ) async throws(StoreError) -> [Lease] {
+        try access { state, time throws(StoreError) in
+            _ = try state.leases.renew(node, at: time, until: time + duration.seconds)
+            let free = state.tasks.keys.filter { state.leases.isFree($0, at: time) }.sorted()
+            return state.leases.claim(Array(free.prefix(limit)), by: node, at: time)
+        }
+    }
+    public func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal {
+        try access { state, time throws(StoreError) in
+            try state.leases.renew(node, at: time, until: time + duration.seconds)
+        }
+    }
+    public func release(_ lease: Lease) async throws(StoreError) {
+        try access { state, _ in state.leases.release(lease) }
+    }
+    public func leases(of node: NodeID) async throws(StoreError) -> [Lease] {
+        try access { state, _ in state.leases.leases(of: node) }
+    }
+    public func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>] {
+        try access { state, _ in state.leases.leases(of: node).compactMap { state.tasks[$0.task] } }
+    }
+    public func expel(_ node: NodeID) async throws(StoreError) {
+        try access { state, _ in state.leases.expel(node) }
+    }
+    public func takeMessages(limit: Int, lease: Duration) async throws(StoreError) -> [OutboxItem] {
+        try access { state, time in state.outbox.take(limit, at: time, until: time + lease.seconds) }
+    }
+    public func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome) async throws(StoreError) {
+        try access { state, time throws(StoreError) in try state.outbox.settle(item, outcome, at: time) }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// The tables and how they came to be. Migrations are only ever appended.
@@ -55,6 +56,29 @@ enum SQLiteSchema {
                     CREATE INDEX rooms_by_layout ON rooms (layout) WHERE layout IS NOT NULL;
                     CREATE INDEX tasks_by_activity ON tasks (active);
                     CREATE INDEX tasks_of_room ON tasks (room);
+                    """)
+        }
+        migrator.registerMigration("4 leases, outbox, retention") { db in
+            // Events of before count as stored now.
+            try db.execute(
+                sql: """
+                    ALTER TABLE events ADD COLUMN at REAL NOT NULL DEFAULT \(Int(Date().timeIntervalSince1970));
+                    CREATE TABLE nodes (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, until REAL NOT NULL
+                    );
+                    CREATE TABLE leases (
+                        task TEXT PRIMARY KEY NOT NULL, owner INTEGER, epoch INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE INDEX leases_of_owner ON leases (owner) WHERE owner IS NOT NULL;
+                    CREATE TABLE outbox (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+                        body BLOB NOT NULL, due REAL NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, settled REAL
+                    );
+                    CREATE INDEX outbox_due ON outbox (due, number) WHERE settled IS NULL;
+                    CREATE INDEX outbox_settled ON outbox (settled) WHERE settled IS NOT NULL;
+                    CREATE TABLE removed_tasks (task TEXT PRIMARY KEY NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+                    CREATE INDEX removed_tasks_by_time ON removed_tasks (at);
+                    CREATE TABLE probe (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
                     """)
         }
         return migrator

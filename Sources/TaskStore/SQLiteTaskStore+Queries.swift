@@ -12,52 +12,42 @@ extension SQLiteTaskStore {
         try await documents("rooms WHERE id > ? ORDER BY id LIMIT ?", [id?.rawValue ?? "", limit])
     }
     public func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID] {
-        try await perform { pool in
-            try await pool.read { db in
-                try String.fetchAll(
-                    db, sql: "SELECT DISTINCT room FROM tasks WHERE room > ? ORDER BY room LIMIT ?",
-                    arguments: [id?.rawValue ?? "", limit]
-                ).map { RoomID($0) }
-            }
+        try await read { db in
+            try String.fetchAll(
+                db, sql: "SELECT DISTINCT room FROM tasks WHERE room > ? ORDER BY room LIMIT ?",
+                arguments: [id?.rawValue ?? "", limit]
+            ).map { RoomID($0) }
         }
     }
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
-        try await perform { pool in
-            try await pool.read { db in
-                let rows = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks")
-                return Dictionary(
-                    uniqueKeysWithValues: rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) })
-            }
+        try await read { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks")
+            return Dictionary(
+                uniqueKeysWithValues: rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) })
         }
     }
 
     public func liveRooms() async throws(StoreError) -> [RoomID] {
-        try await perform { pool in
-            try await pool.read { db in
-                try String.fetchAll(db, sql: "SELECT id FROM rooms WHERE live = 1 ORDER BY id").map { RoomID($0) }
-            }
+        try await read { db in
+            try String.fetchAll(db, sql: "SELECT id FROM rooms WHERE live = 1 ORDER BY id").map { RoomID($0) }
         }
     }
 
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
-        try await perform { pool in
-            try await pool.read { db in
-                // The indices are smaller than the tables, which hold the documents.
-                let rooms = try Int.fetchOne(db, sql: "SELECT count(*) FROM rooms INDEXED BY rooms_by_life")
-                let tasks = try Int.fetchOne(db, sql: "SELECT count(*) FROM tasks INDEXED BY tasks_by_activity")
-                return (rooms ?? 0, tasks ?? 0)
-            }
+        try await read { db in
+            // The indices are smaller than the tables, which hold the documents.
+            let rooms = try Int.fetchOne(db, sql: "SELECT count(*) FROM rooms INDEXED BY rooms_by_life")
+            let tasks = try Int.fetchOne(db, sql: "SELECT count(*) FROM tasks INDEXED BY tasks_by_activity")
+            return (rooms ?? 0, tasks ?? 0)
         }
     }
 
     public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
-        try await perform { pool in
-            try await pool.read { db in
-                let rows = try Row.fetchAll(
-                    db, sql: "SELECT layout, id FROM rooms WHERE layout IS NOT NULL ORDER BY layout, id")
-                return rows.reduce(into: [:]) { rooms, row in
-                    rooms[row["layout"] as String, default: []].append(RoomID(row["id"] as String))
-                }
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT layout, id FROM rooms WHERE layout IS NOT NULL ORDER BY layout, id")
+            return rows.reduce(into: [:]) { rooms, row in
+                rooms[row["layout"] as String, default: []].append(RoomID(row["id"] as String))
             }
         }
     }

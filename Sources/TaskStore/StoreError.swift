@@ -2,10 +2,18 @@
 public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The document was changed by somebody else since it was read.
     case conflict(document: String)
+    /// The task or the message belongs to another node meanwhile.
+    case fenced(String)
+    /// The node was declared dead, or never was: it has to register again.
+    case expelled(NodeID)
+    /// More changes wait for the disk than are kept waiting.
+    case overloaded
     /// The directory or the file cannot be written.
     case notWritable(path: String, reason: String)
     /// The file is not a database, or a damaged one.
     case corrupt(path: String, reason: String)
+    /// The disk does not read or write.
+    case unreadable(path: String, reason: String)
     /// The file was written by a newer version of this program.
     case tooNew(path: String)
     /// No space is left for writing.
@@ -17,11 +25,19 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .conflict(let document):
             "\(document) was changed by another writer: read it again and repeat the change"
+        case .fenced(let what):
+            "\(what) was taken over by another node, which goes on with it: nothing was stored here"
+        case .expelled(let node):
+            "the node \(node) was expelled, others may run its tasks: start this service again"
+        case .overloaded:
+            "more changes wait to be stored than can be kept waiting: send it again in a second"
         case .notWritable(let path, let reason):
             "cannot write to \(path): \(reason). "
                 + "Create the directory, give it to the user that runs this program, or name another with --data"
         case .corrupt(let path, let reason):
             "\(path) is damaged or not a database: \(reason). Restore it from a backup, or move it away to start empty"
+        case .unreadable(let path, let reason):
+            "the disk of \(path) does not read or write: \(reason). Nothing new is accepted until it does"
         case .tooNew(let path):
             "\(path) was written by a newer version of this program: install that version, or name another --data"
         case .full(let path):

@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: [
         ("rtmp://h:1935/live/KEY", "rtmp://h:1935/live/***"), ("rtmp://h/live/KEY?auth_key=KEY", "rtmp://h/live/***"),
         ("rtmp://h/KEY", "rtmp://h/***"), ("rtmp://h", "rtmp://h"), ("rtmp://h/", "rtmp://h"),
-        ("srt://h:9000?streamid=KEY", "srt://h:9000/***"), ("http://[::1]:80/a/b/KEY.flv", "http://[::1]:80/a/b/***"),
+        ("srt://h:9000?streamid=KEY", "srt://h:9000/***"), ("http://[::1]:80/a/b/KEY.flv", "http://[::1]:80/a/***"),
         ("nonsense KEY", "***"),
     ])
     func redactionTakesTheKeyAndTheQuery(_ url: String, _ redacted: String) {
@@ -90,9 +90,11 @@ import Testing
             "cannot connect to rtmp://h:1935/live/***: refused"
         ),
         ("location=rtmp://h/a/KEY", "location=rtmp://h/a/***"), ("(\"rtmp://h/KEY\")", "(\"rtmp://h/***\")"),
-        ("rtmp://user:KEY@h/KEY failed", "rtmp://*** failed"),
+        ("rtmp://user:KEY@h/KEY failed", "rtmp://h/*** failed"),
         ("rtmp://h/a/KEY, rtmp://h/b/KEY", "rtmp://h/a/***, rtmp://h/b/***"),
-        ("unknown://h/KEY", "unknown://***"),
+        ("unknown://h/KEY", "unknown://h/***"), ("at rtmp://[::1]:1935/live/KEY.", "at rtmp://[::1]:1935/live/***."),
+        ("[rtmp://h/live/KEY]", "[rtmp://h/live/***]"), ("rtmp://h?k=KEY", "rtmp://h/***"),
+        ("rtmp://h/KEY?a=1/b", "rtmp://h/***"),
     ])
     func urlsInTextLoseTheirSecrets(_ text: String, _ redacted: String) {
         #expect(Redaction.text(text) == redacted)

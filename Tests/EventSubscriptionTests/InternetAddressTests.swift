@@ -1,4 +1,5 @@
 import Foundation
+import MixModel
 import Testing
 
 @testable import EventSubscription
@@ -55,5 +56,20 @@ import Testing
     ) throws {
         let list = try AllowList(entries)
         #expect(list.allows(try StreamURL(url), at: try Self.address(address)) == allowed)
+    }
+
+    /// What relays go by says the same of addresses as the list itself.
+    @Test(
+        arguments: [
+            ([], "127.0.0.1", true), ([], "::1", true), ([], "10.0.0.1", false),
+            (["rtmp://media.example"], "127.0.0.1", false),
+            (["rtmp://*"], "10.0.0.1", false), (["rtmp://media.example", "rtmp://10.0.*"], "10.0.0.1", true),
+            (["rtmp://10.0.*:1936"], "10.0.0.1", false), (["https://10.0.*"], "10.0.0.1", false),
+            (["*://10.0.0.1:*"], "10.0.0.1", true), (["rtmp://[fd00::7]:1935"], "fd00::7", true),
+            (["rtmp://*"], "169.254.169.254", false), (["rtmp://*"], "8.8.8.8", true),
+        ] as [([String], String, Bool)])
+    func relaysAreToldWhatIsSpelt(_ entries: [String], _ address: String, _ allowed: Bool) throws {
+        let target = Reach.Target(scheme: "rtmp", host: "media.example", port: 1935)
+        #expect(try AllowList(entries).reach.allows(Self.address(address), of: target) == allowed)
     }
 }

@@ -82,7 +82,7 @@ import Testing
         ("data: x\ndata: y", "data"),
         ("http: 7", "http: expected keys below it"), ("data: [a]", "data: expected one value"),
         ("sources: { allow: { a: b } }", "sources.allow: expected a list"), ("- a", "expected keys"),
-        ("a: [", "is not YAML"), ("apps: [ { id: default } ]", "apps is not supported"),
+        ("a: [", "is not YAML"),
         ("playback: { key: x }", "playback is not supported"), ("relay: { orphanTimeout: 0 }", "1…86400"),
         ("relay: { orphanTimeout: soon }", "found \"soon\""), ("relay: { keep: perhaps }", "true or false"),
         ("rooms: { canvas: { background: red } }", "#1A2B3C"), ("log: { level: loud }", "one of trace"),

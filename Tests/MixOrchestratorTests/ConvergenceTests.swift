@@ -54,11 +54,22 @@ import Testing
         print("\(runs) runs, \(results.events) deliveries, \(results.crashes) crashes")
     }
 
-    private static func simulate(seed: UInt64) -> (crashes: Int, events: Int, faults: [String]) {
+    /// The judge is no good if it never finds anything.
+    @Test func aServiceThatAnswersTooSoonIsNotTrue() {
+        let seed = SeededGenerator(announcedFor: "answers too soon").seed
+        let untrue = (0..<500).count { !Self.simulate(seed: seed &+ UInt64($0), answersTooSoon: true).faults.isEmpty }
+        print("\(untrue) of 500 runs are not true")
+        #expect(untrue > 10)
+    }
+
+    private static func simulate(
+        seed: UInt64, answersTooSoon: Bool = false
+    ) -> (crashes: Int, events: Int, faults: [String]) {
         var random = SeededGenerator(seed: seed)
         let history = RoomHistory(room: "demo", &random)
         var service = SimulatedService(
-            Room(id: "demo", settings: settings(history)), context: context, random: random)
+            Room(id: "demo", settings: settings(history)), context: context, random: random,
+            answersTooSoon: answersTooSoon)
         for event in history.deliveries { service.tell(event) }
         service.pass(10_000_000_000)
         let faults = history.faults(service.storedRoom, service.storedPlan, outputs: outputs) + service.relayFaults

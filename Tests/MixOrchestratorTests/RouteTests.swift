@@ -210,7 +210,9 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
                 store.losesAnswers(true)
                 #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 503)
                 store.losesAnswers(false)
-                #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
+                // Not there any more, if what was stored was noticed meanwhile.
+                let gone = try await bench.call(.delete, "/v1/rooms/demo").status
+                #expect([204, 404].contains(gone))
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
                 #expect(try await store.room("demo") == nil)
                 try await bench.publish("zoe")

@@ -22,11 +22,14 @@ struct SimulatedService {
     private var now: Int64 = 1_000_000_000
     private var random: SeededGenerator
     private let context: PlanningContext
+    /// Answers before it has stored: what it was told last is gone in a crash. Nothing should do this.
+    private let answersTooSoon: Bool
     private(set) var crashes = 0
     /// Relays that were started although one was there, or told to end although none was: none.
     private(set) var faults: [String] = []
 
-    init(_ room: Room, context: PlanningContext, random: SeededGenerator) {
+    init(_ room: Room, context: PlanningContext, random: SeededGenerator, answersTooSoon: Bool = false) {
+        self.answersTooSoon = answersTooSoon
         self.room = room
         task = TaskMachine(id: .automatic(for: room.id), room: room.id)
         stored = (room, task)
@@ -62,6 +65,7 @@ struct SimulatedService {
         let fate = Int.random(in: 0..<24, using: &random)
         if fate == 0 {
             restart()
+            if answersTooSoon, let event { known.insert(event.id) }
             return false
         }
         stored = (newRoom, newTask)

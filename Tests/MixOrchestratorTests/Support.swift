@@ -123,7 +123,7 @@ func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:])
     var values: [AbsoluteConfigKey: ConfigValue] = [:]
     for (key, words) in settings {
         let content =
-            switch try #require(ConfigurationKeys.known[key]) {
+            switch try #require(key.hasPrefix("apps.") ? appKind(key) : ConfigurationKeys.known[key]) {
             case .scalar: ConfigContent.string(words.joined())
             case .list: ConfigContent.stringArray(words)
             }
@@ -131,6 +131,8 @@ func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:])
     }
     return try OrchestratorConfiguration(ConfigReader(provider: InMemoryProvider(values: values)))
 }
+
+private func appKind(_ key: String) -> ConfigurationKeys.Kind { key.hasSuffix(".scopes") ? .list : .scalar }
 
 /// Short, because sockets live in it.
 func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {

@@ -12,10 +12,10 @@ extension RTMPOutput {
         _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
         limits: OutputQueue.Limits = OutputQueue.Limits()
     ) {
-        self.init(PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits) { url, name in
+        self.init(PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits) { url, limits, name in
             switch kind {
-            case .socket: try RTMPSocketConnection(url: url)
-            case .element: try RTMPConnection(url: url, name: name)
+            case .socket: try RTMPSocketConnection(url: url, limits: limits)
+            case .element: try RTMPConnection(url: url, limits: limits, name: name)
             }
         }
     }

@@ -91,7 +91,9 @@ import Testing
     }
 
     @Test func tagsGoUpAsMessagesAndMetadataIsKept() throws {
-        let connection = TCPConnection(host: "h", port: 1, loop: .shared, timeout: 1) { _ in }
+        let connection = TCPConnection(
+            Destination(scheme: "rtmp", host: "h", port: 1, limits: nil), loop: .shared, timeout: 1
+        ) { _ in }
         var writer = RTMPChunkWriter()
         writer.chunkSize = 4096
         let uplink = RTMPUplink(connection: connection, stream: 3, writer: writer, bytesBefore: 0)

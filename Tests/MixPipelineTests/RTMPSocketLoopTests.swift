@@ -77,7 +77,9 @@ import Testing
             SocketLoop.shared.perform {
                 var answer: CheckedContinuation<String, Never>? = continuation
                 var keeper: TCPConnection?
-                let connection = TCPConnection(host: "h", port: 9, loop: .shared, timeout: 5) { event in
+                let connection = TCPConnection(
+                    Destination(scheme: "rtmp", host: "h", port: 9, limits: nil), loop: .shared, timeout: 5
+                ) { event in
                     let words: String? =
                         switch event {
                         case .connected: nil

@@ -59,7 +59,7 @@ import Testing
             let store = try SQLiteTaskStore(path: path)
             await store.close()
             let queue = try DatabaseQueue(path: path)
-            try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9 from the future')") }
+            try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 from the future')") }
             try queue.close()
             #expect(throws: StoreError.tooNew(path: path)) { try SQLiteTaskStore(path: path) }
         }

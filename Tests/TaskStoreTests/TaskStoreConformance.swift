@@ -1,5 +1,6 @@
 import Foundation
 import MixModel
+import Synchronization
 import Testing
 
 @testable import TaskStore
@@ -8,12 +9,30 @@ import Testing
 struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     var testDescription: String
     /// The directory is the test's own.
-    var open: @Sendable (_ directory: String) throws -> any TaskStore
+    private var make: @Sendable (_ directory: String, StoreClock, Retention) throws -> any TaskStore
+
+    func open(
+        _ directory: String, clock: StoreClock = .system, retention: Retention = Retention()
+    ) throws -> any TaskStore {
+        try make(directory, clock, retention)
+    }
 
     static let all = [
-        StoreUnderTest(testDescription: "memory") { _ in MemoryTaskStore() },
-        StoreUnderTest(testDescription: "SQLite") { try SQLiteTaskStore(path: $0 + "/store.sqlite") },
+        StoreUnderTest(testDescription: "memory") { _, clock, retention in
+            MemoryTaskStore(clock: clock, retention: retention)
+        },
+        StoreUnderTest(testDescription: "SQLite") { directory, clock, retention in
+            try SQLiteTaskStore(path: directory + "/store.sqlite", clock: clock, retention: retention)
+        },
     ]
+}
+
+/// A clock that stands still until it is told to go on.
+final class ManualClock: Sendable {
+    private let seconds = Mutex(1_700_000_000.0)
+
+    var clock: StoreClock { StoreClock { self.seconds.withLock { $0 } } }
+    func advance(_ time: Double) { seconds.withLock { $0 += time } }
 }
 
 func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
@@ -26,6 +45,14 @@ func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -
 func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomEvent {
     let publication = Publication(user: "alice", url: "rtmp://127.0.0.1/\(id)", role: .host)
     return RoomEvent(room: room, source: source, id: id, sequence: 7, time: 1.5, kind: .streamPublished(publication))
+}
+
+func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<CommitResult, StoreError> {
+    do throws(StoreError) {
+        return .success(try await store.commit(change))
+    } catch {
+        return .failure(error)
+    }
 }
 
 /// What every store does. A new implementation joins `StoreUnderTest.all`.
@@ -217,6 +244,81 @@ func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomE
                 #expect(try await store.events(of: room.document.id, limit: 100).map(\.id) == (0..<25).map(String.init))
             }
             await store.close()
+        }
+    }
+
+    /// Commits of many at once, some of which repeat an event or lost a race, in whatever groups they come together.
+    @Test(arguments: StoreUnderTest.all)
+    func whatIsRefusedLeavesTheOthersOfItsGroup(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            _ = try await store.commit(StoreChange(event: event("known"), room: .put(room("taken"), expected: 0)))
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<300 {
+                    group.addTask {
+                        let task = TaskMachine(id: TaskID("auto-\(number)"), room: RoomID("room\(number)"))
+                        var change = StoreChange(
+                            event: event("e\(number)"), room: .put(Room(id: RoomID("room\(number)")), expected: 0),
+                            tasks: [.init(id: task.id, write: .put(task, expected: 0))],
+                            outbox: [OutboxMessage(id: "m\(number)", kind: "k", body: [])])
+                        let expected: Result<CommitResult, StoreError>
+                        switch number % 5 {
+                        case 0:
+                            change.event = event("known")
+                            expected = .success(.duplicate)
+                        case 1:
+                            change.tasks[0].write = .put(task, expected: 3)
+                            expected = .failure(.conflict(document: "auto-\(number)"))
+                        case 2:
+                            change.room = .put(Room(id: "taken"), expected: 0)
+                            expected = .failure(.conflict(document: "taken"))
+                        default:
+                            expected = .success(.committed)
+                        }
+                        let result = await outcome(of: change, in: store)
+                        #expect(result == expected)
+                    }
+                }
+            }
+            let good = (0..<300).filter { $0 % 5 >= 3 }
+            #expect(try await store.rooms().count == good.count + 1)
+            #expect(Set(try await store.tasks().map(\.document.id)) == Set(good.map { TaskID("auto-\($0)") }))
+            #expect(
+                Set(try await store.events(of: "demo", limit: 1000).map(\.id)) == Set(good.map { "e\($0)" } + ["known"])
+            )
+            #expect(
+                Set(try await store.takeMessages(limit: 1000, lease: .seconds(1)).map(\.message.id))
+                    == Set(good.map { "m\($0)" }))
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aChangeThatWasCommittedTwiceIsThereOnce(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let change = StoreChange(
+                event: event("1"), room: .put(room("demo"), expected: 0),
+                outbox: [OutboxMessage(id: "m", kind: "k", body: [1])])
+            try await withThrowingTaskGroup(of: CommitResult.self) { group in
+                for _ in 0..<20 { group.addTask { try await store.commit(change) } }
+                let results = try await group.reduce(into: []) { $0.append($1) }
+                #expect(results.count { $0 == .committed } == 1)
+            }
+            #expect(try await store.room("demo")?.version == 1)
+            #expect(try await store.takeMessages(limit: 9, lease: .seconds(1)).count == 1)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func aStoreThatWorksPassesItsCheck(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            try await store.check()
+            try await store.check()
+            await store.close()
+            await #expect(throws: StoreError.self) { try await store.check() }
         }
     }
 

@@ -18,8 +18,9 @@ struct DoctorCommand: AsyncParsableCommand {
         var findings: [Finding] = []
         do {
             let configuration = try OrchestratorConfiguration(
-                ConfigurationKeys.reader(file: config), overrides: .init(listen: listen, data: data))
+                ConfigurationKeys.reader(file: config), file: config, overrides: .init(listen: listen, data: data))
             findings.append(Finding(isGood: true, text: "configuration"))
+            findings += configuration.apps.warnings.map { Finding(isGood: false, text: $0) }
             findings.append(await Self.port(configuration.listen))
             findings += Self.directory(configuration.data)
             findings += await WorkerCheck.findings(worker: configuration.worker)

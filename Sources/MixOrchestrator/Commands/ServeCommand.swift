@@ -20,7 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "YAML file with the configuration.")
     var config: String?
-    @Option(help: "Address to serve HTTP on, host:port; loopback only. Default 127.0.0.1:8080.")
+    @Option(help: "Address to serve HTTP on, host:port; loopback only unless there are tokens. Default 127.0.0.1:8080.")
     var listen: String?
     @Option(help: "Directory for the store and the relays' sockets. Default ./data.")
     var data: String?
@@ -44,11 +44,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func serve() async throws {
         let configuration = try OrchestratorConfiguration(
-            ConfigurationKeys.reader(file: config),
+            ConfigurationKeys.reader(file: config), file: config,
             overrides: .init(listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays))
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
         var logger = Logger(label: "mixorchestrator")
         logger.logLevel = configuration.logLevel
+        for warning in configuration.apps.warnings { logger.warning("\(warning)") }
         // Before anything is restored: a second service must not touch the first one's relays.
         try await Self.checkPort(configuration.listen)
         let lock = try DataDirectory(configuration.data)
@@ -121,7 +122,8 @@ struct DataDirectory {
             for directory in [path, relays] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,
-                    attributes: directory == relays ? [.posixPermissions: 0o700] : nil)
+                    // Stream keys are in there.
+                    attributes: [.posixPermissions: 0o700])
             }
         } catch {
             let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error

@@ -9,8 +9,11 @@ struct EventController: Sendable {
     let registry: RoomRegistry
     let parser: EventParser
     let metrics: Metrics
+    let limits: RateLimits
+    /// Where there are no tokens: for which apps beside the standard one events are taken. Otherwise the token says it.
+    let apps: Set<AppID>?
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.post("v1/events", use: cloudEvents)
         router.post("v1/rooms/{room}/events", use: shortForm)
     }
@@ -19,36 +22,91 @@ struct EventController: Sendable {
         var accepted = 0
         var duplicate = 0
         var stale = 0
-    }
 
-    @Sendable private func cloudEvents(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let receivedAt = MonotonicClock.now()
-        let type = request.headers[.contentType]?.split(separator: ";").first.map { $0.lowercased() }
-        let accepted = ["application/cloudevents+json", "application/cloudevents-batch+json", "application/json"]
-        guard let type, accepted.contains(type.trimmingCharacters(in: .whitespaces)) else {
-            throw OrchestratorError(
-                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
-                detail: "found \(type ?? "none")", field: "Content-Type",
-                expected: accepted.joined(separator: ", "))
+        mutating func add(_ other: Counts) {
+            accepted += other.accepted
+            duplicate += other.duplicate
+            stale += other.stale
         }
-        return try await take(try parser.cloudEvents(try await request.json()), receivedAt)
     }
 
-    @Sendable private func shortForm(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func cloudEvents(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let mode = try ContentMode(request.headers)
+        let rule = apps.map { AppRule.any($0) } ?? .only(context.caller.app)
+        let events =
+            switch mode {
+            case .structured: [try parser.cloudEvent(try await request.json(), apps: rule)]
+            case .batch: try parser.batch(try await request.json(), apps: rule)
+            case .json: try parser.cloudEvents(try await request.json(), apps: rule)
+            case .binary:
+                [
+                    try parser.binaryEvent(
+                        headers: request.headers.lazy.map { ($0.name.canonicalName, $0.value) },
+                        body: try await request.bytes(), apps: rule)
+                ]
+            }
+        return try await take(events, receivedAt, context)
+    }
+
+    /// How an event is packed (HTTP protocol binding 1.0, section 3).
+    private enum ContentMode {
+        case structured, batch, binary
+        /// Said to be JSON and nothing more: an event, or several.
+        case json
+
+        init(_ headers: HTTPFields) throws(OrchestratorError) {
+            let type = headers[.contentType].map { field in
+                field.prefix { $0 != ";" }.lowercased().trimmingCharacters(in: .whitespaces)
+            }
+            let isBinary = HTTPField.Name("ce-specversion").map { headers.contains($0) } ?? false
+            switch type {
+            case "application/cloudevents+json": self = .structured
+            case "application/cloudevents-batch+json": self = .batch
+            case let type? where type.hasPrefix("application/cloudevents"): throw Self.refused(type)
+            // A type that is no JSON is refused with the event's other attributes.
+            case _ where isBinary: self = .binary
+            case "application/json": self = .json
+            default: throw Self.refused(type)
+            }
+        }
+
+        private static func refused(_ type: String?) -> OrchestratorError {
+            OrchestratorError(
+                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
+                detail: "found \(type.map { String($0.prefix(100)) } ?? "none")", field: "Content-Type",
+                expected: "application/cloudevents+json, application/cloudevents-batch+json, application/json; or any "
+                    + "JSON type with the event's attributes in ce-… headers")
+        }
+    }
+
+    @Sendable private func shortForm(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? UUID().uuidString
-        guard 1...256 ~= key.utf8.count else {
-            throw InputError(.invalidField, field: "Idempotency-Key", expected: "1 to 256 bytes")
-        }
-        return try await take([try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt)
+        let key = try request.idempotencyKey() ?? UUID().uuidString
+        return try await take(
+            [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
     }
 
-    /// Events of one room stay in order: they are taken one after another.
-    private func take(_ events: [RoomEvent], _ receivedAt: Int64) async throws -> Response {
-        for event in events where event.app != "default" {
-            throw InputError(.invalidField, field: "app", found: "\"\(event.app)\"", expected: "\"default\"")
+    /// Events of one room stay in order: they are taken one after another. Rooms do not wait for each other.
+    private func take(
+        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
+    ) async throws -> Response {
+        try limits.take(events: events.count, context)
+        var counts = Counts()
+        if events.count <= 1 {
+            counts = try await takeInOrder(events[...], receivedAt)
+        } else {
+            let rooms = Dictionary(grouping: events, by: \.room)
+            try await withThrowingTaskGroup(of: Counts.self) { group in
+                for events in rooms.values { group.addTask { try await takeInOrder(events[...], receivedAt) } }
+                for try await part in group { counts.add(part) }
+            }
         }
+        return jsonResponse(counts, status: .accepted)
+    }
+
+    private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {
         var counts = Counts()
         for event in events {
             let outcome = try await registry.owner(event.room).receive(event, at: receivedAt)
@@ -59,6 +117,6 @@ struct EventController: Sendable {
             case .stale: counts.stale += 1
             }
         }
-        return jsonResponse(counts, status: .accepted)
+        return counts
     }
 }

@@ -14,7 +14,7 @@ struct LayoutController: Sendable {
     let layouts: Layouts
     let images: ImageStore
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/layouts", use: list)
         router.get("v1/layouts/{name}", use: get)
         router.put("v1/layouts/{name}", use: put)
@@ -31,8 +31,8 @@ struct LayoutController: Sendable {
         var layouts: [LayoutView]
     }
 
-    @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let use = try await registry.layoutUse()
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let use = try await registry.layoutUse(by: context.caller.app)
         var views = layouts.catalogue.all.compactMap { name, entry -> LayoutView? in
             let rooms = use[name] ?? []
             return entry.isDeleted && rooms.isEmpty ? nil : LayoutView(name, entry, rooms: rooms)
@@ -42,11 +42,11 @@ struct LayoutController: Sendable {
         return jsonResponse(List(layouts: views.sorted { $0.name < $1.name }))
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let (name, entry) = try known(context)
         let content =
             name == LayoutLibrary.automaticName ? Array(LayoutLibrary.automaticFile.utf8) : entry?.good?.content
-        var view = LayoutView(name, entry, rooms: try await registry.layoutUse()[name] ?? [])
+        var view = LayoutView(name, entry, rooms: try await registry.layoutUse(by: context.caller.app)[name] ?? [])
         view.images = await images.status(of: layouts.writtenTemplate(name).images)
         return Self.response(view, template: content)
     }
@@ -56,7 +56,7 @@ struct LayoutController: Sendable {
         var versions: [LayoutVersionView]
     }
 
-    @Sendable private func versions(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func versions(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
         let inUse = layouts.entry(name)?.good?.version.number
         let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
@@ -66,7 +66,7 @@ struct LayoutController: Sendable {
             Versions(layout: name, versions: versions.map { LayoutVersionView($0, inUse: inUse) }))
     }
 
-    @Sendable private func version(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func version(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
         let text = try context.parameters.require("version")
         guard let number = Int(text), number > 0 else {
@@ -85,7 +85,7 @@ struct LayoutController: Sendable {
         var events: [LayoutEventView]
     }
 
-    @Sendable private func events(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func events(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
         let limit = request.uri.queryParameters["limit"].flatMap { Int($0) } ?? 50
         let events = try await store.layoutEvents(of: name, limit: min(max(limit, 1), Retention.layoutEvents))
@@ -95,7 +95,7 @@ struct LayoutController: Sendable {
 
     // MARK: Changing
 
-    @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let name = try Self.fileName(context)
         let precondition = try LayoutPrecondition(request.headers)
@@ -105,10 +105,10 @@ struct LayoutController: Sendable {
             LayoutDirectory.NewLayout(
                 name: name, template: template, content: content, origin: .api, precondition: precondition,
                 receivedAt: receivedAt))
-        return try await response(name, change)
+        return try await response(name, change, context)
     }
 
-    @Sendable private func rollBack(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func rollBack(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
         var reader = try FieldReader(try await request.json())
         let expected = 1...Int(Int32.max)
@@ -119,18 +119,21 @@ struct LayoutController: Sendable {
         }
         try reader.finish()
         let change = try await directory.rollBack(name, to: version, try LayoutPrecondition(request.headers))
-        return try await response(name, change)
+        return try await response(name, change, context)
     }
 
-    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
-        try await directory.delete(name, try LayoutPrecondition(request.headers))
+        try await directory.delete(name, try LayoutPrecondition(request.headers), for: context.caller.app)
         return Response(status: .noContent)
     }
 
-    private func response(_ name: String, _ change: LayoutDirectory.Change) async throws -> Response {
+    private func response(
+        _ name: String, _ change: LayoutDirectory.Change, _ context: OrchestratorContext
+    ) async throws -> Response {
         let view = LayoutView(
-            name, LayoutCatalogue.Entry(good: change.good), rooms: try await registry.layoutUse()[name] ?? [])
+            name, LayoutCatalogue.Entry(good: change.good),
+            rooms: try await registry.layoutUse(by: context.caller.app)[name] ?? [])
         return Self.response(view, template: change.good.content, status: change.isNew ? .created : .ok)
     }
 
@@ -153,7 +156,7 @@ struct LayoutController: Sendable {
     }
 
     /// The name of a layout that a file can have.
-    static func fileName(_ context: some RequestContext) throws -> String {
+    static func fileName(_ context: OrchestratorContext) throws -> String {
         let name = try context.parameters.require("name")
         guard LayoutFiles.isName(name), name != LayoutLibrary.automaticName else {
             throw InputError(
@@ -163,7 +166,7 @@ struct LayoutController: Sendable {
     }
 
     /// A layout that is there, `auto` too.
-    private func known(_ context: some RequestContext) throws -> (String, LayoutCatalogue.Entry?) {
+    private func known(_ context: OrchestratorContext) throws -> (String, LayoutCatalogue.Entry?) {
         let name = try context.parameters.require("name")
         let entry = layouts.entry(name)
         guard entry != nil || name == LayoutLibrary.automaticName else { throw OrchestratorError.layoutNotFound(name) }

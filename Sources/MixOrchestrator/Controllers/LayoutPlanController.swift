@@ -8,7 +8,7 @@ struct LayoutPlanController: Sendable {
     let layouts: Layouts
     let defaultCanvas: Canvas
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.post("v1/layouts/{name}/plan", use: plan)
     }
 
@@ -19,7 +19,7 @@ struct LayoutPlanController: Sendable {
         var svg: String
     }
 
-    @Sendable private func plan(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func plan(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try context.parameters.require("name")
         guard LayoutFiles.isName(name) else {
             throw InputError(.invalidField, field: "name", found: "\"\(name)\"", expected: LayoutFiles.nameRule)

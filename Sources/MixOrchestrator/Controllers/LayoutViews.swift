@@ -28,8 +28,8 @@ struct LayoutView: Encodable {
     var changedAt: Date?
     var origin: LayoutVersion.Origin?
     var problem: Problem?
-    /// That use it, ordered by id.
-    var rooms: [RoomID]
+    /// The caller's that use it, ordered by name.
+    var rooms: [String]
     /// That it names; only where one layout is asked for.
     var images: [ImageStore.Status]?
 
@@ -43,7 +43,7 @@ struct LayoutView: Encodable {
         changedAt = good.map { Date(timeIntervalSince1970: $0.version.at) }
         origin = good?.version.origin
         problem = entry?.problem.map { Problem(message: $0.description, issues: $0.issues) }
-        self.rooms = rooms
+        self.rooms = rooms.map(\.name)
     }
 }
 

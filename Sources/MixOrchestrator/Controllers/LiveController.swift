@@ -4,20 +4,31 @@ import MixModel
 import NIOCore
 
 /// `GET /live/{room}.flv`: the program as HTTP-FLV, handed through from the relay. Of a room with several tasks it is the
-/// automatic one's, otherwise the first's that is on air; `?task=` names another.
+/// automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the standard one
+/// are at `/live/{app}/{room}.flv`.
 struct LiveController: Sendable {
     let registry: RoomRegistry
     let sockets: RelaySockets
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("live/{room}.flv", use: flv)
+        router.get("live/{app}/{room}.flv", use: flvOfApp)
         router.on("live/{room}.flv", method: .options, use: preflight)
+        router.on("live/{app}/{room}.flv", method: .options, use: preflight)
     }
 
-    @Sendable private func flv(_ request: Request, _ context: some RequestContext) async throws -> Response {
-        let room = try context.roomID()
+    @Sendable private func flvOfApp(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let app = AppID(try context.identifier("app"))
+        return try await flv(RoomID(app: app, name: try context.identifier("room")), request)
+    }
+
+    @Sendable private func flv(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await flv(RoomID(app: .standard, name: try context.identifier("room")), request)
+    }
+
+    private func flv(_ room: RoomID, _ request: Request) async throws -> Response {
         let asked = try request.queryText("task").map { name in
-            TaskID(app: context.app, name: try EventParser.identifier(name, field: "task"))
+            TaskID(app: room.app, name: try EventParser.identifier(name, field: "task"))
         }
         guard let owner = try await registry.reader(room), let onAir = await owner.taskOnAir else {
             throw Self.notOnAir(room)
@@ -42,7 +53,7 @@ struct LiveController: Sendable {
             })
     }
 
-    @Sendable private func preflight(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         Response(
             status: .noContent,
             headers: [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET, HEAD, OPTIONS"])

@@ -7,11 +7,11 @@ struct MetricsController: Sendable {
     let layouts: Layouts
     let images: ImageStore
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("metrics", use: get)
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let (rooms, tasks) = await registry.census()
         let catalogue = layouts.catalogue
         let text = metrics.text([

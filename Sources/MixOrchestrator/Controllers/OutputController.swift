@@ -8,13 +8,13 @@ struct OutputController: Sendable {
     let registry: RoomRegistry
     let settings: RoomSettingsReader
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.post("v1/tasks/{task}/outputs", use: post)
         router.delete("v1/tasks/{task}/outputs/{output}", use: delete)
     }
 
     /// The same output again is answered with 200 and changes nothing.
-    @Sendable private func post(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
         let (owner, view, _) = try await registry.task(id)
@@ -28,7 +28,7 @@ struct OutputController: Sendable {
                 return current
             }
             if let same = outputs.first(where: { RoomSettingsReader.isSame($0, output) }) {
-                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id))
+                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id), app: id.app)
             }
             guard outputs.count < RoomSettingsReader.mostOutputs else { throw Self.tooMany(id) }
             var changed = current
@@ -43,7 +43,7 @@ struct OutputController: Sendable {
         return response
     }
 
-    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
         let name = OutputID(try context.identifier("output"))

@@ -8,7 +8,7 @@ struct RoomController: Sendable {
     let history: TaskHistory
     let settings: RoomSettingsReader
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/rooms", use: list)
         router.get("v1/rooms/{room}", use: get)
         router.put("v1/rooms/{room}", use: put)
@@ -24,7 +24,7 @@ struct RoomController: Sendable {
         case open, closed
     }
 
-    @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let state = try request.queryChoice("state", of: State.self)
         let page = try await registry.rooms(of: context.app, page: try request.page()) { room in
             state == nil || (state == .open) == room.open
@@ -32,11 +32,11 @@ struct RoomController: Sendable {
         return jsonResponse(List(rooms: page.views, next: page.next))
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(try context.roomID())
     }
 
-    @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
         let precondition = try SettingsPrecondition(request.headers)
@@ -46,7 +46,7 @@ struct RoomController: Sendable {
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }
 
-    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
         guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
@@ -57,9 +57,10 @@ struct RoomController: Sendable {
     }
 
     private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let switches = try await history.switches(of: .automatic(for: room), limit: 20)
         guard let shown = try await registry.reader(room)?.roomView() else { throw Self.noRoom(room) }
         var view = shown.view
-        view.task?.switches = try await history.switches(of: .automatic(for: room), limit: 20)
+        view.task?.switches = switches
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response

@@ -115,7 +115,8 @@ struct RoomSettingsReader: Sendable {
                 expected: "the URL with its stream key: answers show *** in its place")
         }
         let url = try outputs.check(
-            EventParser.substitute(text, ["room": room.name]), schemes: OrchestratorConfiguration.pushSchemes,
+            EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
+            schemes: OrchestratorConfiguration.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
         return PlannedOutput(id: OutputID(id), url: url.text)
     }

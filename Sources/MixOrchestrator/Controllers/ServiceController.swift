@@ -5,7 +5,7 @@ import TaskStore
 struct ServiceController: Sendable {
     let store: any TaskStore
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("healthz") { _, _ in jsonResponse(["status": "ok"]) }
         router.get("readyz") { _, _ in
             // Throws while the store cannot be read.

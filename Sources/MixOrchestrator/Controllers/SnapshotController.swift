@@ -9,8 +9,9 @@ struct SnapshotController: Sendable {
     let registry: RoomRegistry
     let parser: EventParser
     let metrics: Metrics
+    let limits: RateLimits
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.put("v1/rooms/{room}/streams", use: put)
     }
 
@@ -20,11 +21,12 @@ struct SnapshotController: Sendable {
         var stale: Int
     }
 
-    @Sendable private func put(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
         let id = try request.idempotencyKey() ?? UUID().uuidString
         let event = try parser.snapshot(try await request.json(), room: room, id: id)
+        try limits.take(events: 1, context)
         let outcome = try await registry.owner(room).receive(event, at: receivedAt)
         metrics.count(.events, outcome.rawValue)
         return jsonResponse(

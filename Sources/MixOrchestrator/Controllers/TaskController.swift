@@ -11,7 +11,7 @@ struct TaskController: Sendable {
     let history: TaskHistory
     let settings: RoomSettingsReader
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/tasks", use: list)
         router.post("v1/tasks", use: post)
         router.get("v1/tasks/{task}", use: get)
@@ -24,7 +24,7 @@ struct TaskController: Sendable {
         var next: String?
     }
 
-    @Sendable private func list(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let state = try request.queryChoice("state", of: TaskView.State.self)
         let room = try request.queryText("room").map { name in
             RoomID(app: context.app, name: try EventParser.identifier(name, field: "room"))
@@ -35,11 +35,11 @@ struct TaskController: Sendable {
         return jsonResponse(List(tasks: page.views, next: page.next))
     }
 
-    @Sendable private func get(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(try context.taskID())
     }
 
-    @Sendable private func post(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let key = try request.idempotencyKey()
         var reader = try FieldReader(try await request.json())
@@ -81,7 +81,7 @@ struct TaskController: Sendable {
         "task-" + SHA256.hash(data: Data(key.utf8)).prefix(16).map { String(format: "%02x", $0) }.joined()
     }
 
-    @Sendable private func patch(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
         try Self.checkPatchType(request)
@@ -118,7 +118,7 @@ struct TaskController: Sendable {
         }
     }
 
-    @Sendable private func delete(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
         let (owner, _, _) = try await registry.task(id)
@@ -127,9 +127,11 @@ struct TaskController: Sendable {
     }
 
     private func answer(_ id: TaskID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        // Read first: the state that is shown with a switch must not be the one before it.
+        let switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
         let shown = try await registry.task(id)
         var view = shown.view
-        view.switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
+        view.switches = switches
         var response = jsonResponse(view, status: status)
         response.headers[.eTag] = shown.tag.text
         return response

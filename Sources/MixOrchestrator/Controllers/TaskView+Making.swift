@@ -15,7 +15,6 @@ extension TaskView {
         self.room = machine.room.name
         kind = machine.isExplicit ? .explicit : .automatic
         (state, endReason) = Self.state(of: machine)
-        if case .waiting = machine.phase { waitingFor = machine.awaitsCapacity ? .capacity : .stream }
         lastError = machine.lastError ?? status?.mixerError.map(Redaction.text)
         mixMode = if case .mix = plan?.mode { 1 } else { 0 }
         host = machine.host
@@ -25,6 +24,9 @@ extension TaskView {
         sources = (plan?.sources ?? []).map { Source($0, status) }
         outputs = (plan?.outputs ?? []).map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
+        if case .waiting = machine.phase {
+            waitingFor = machine.awaitsCapacity ? .capacity : settings.outputs.isEmpty ? .output : .stream
+        }
         revision = machine.revision
         appliedRevision = status?.revision
         relayProcess = status?.processID

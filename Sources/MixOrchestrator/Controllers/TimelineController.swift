@@ -9,7 +9,7 @@ struct TimelineController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
 
-    func addRoutes(to router: some RouterMethods<some RequestContext>) {
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("v1/tasks/{task}/timeline", use: timeline)
         router.get("v1/tasks/{task}/switches", use: switches)
     }
@@ -49,7 +49,7 @@ struct TimelineController: Sendable {
         var next: Int64?
     }
 
-    @Sendable private func timeline(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func timeline(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let id = try context.taskID()
         _ = try await registry.task(id)
         let limit = try request.queryInteger("limit", in: 1...Retention.timelineEntries) ?? 200
@@ -66,7 +66,7 @@ struct TimelineController: Sendable {
         var switches: [TaskView.Switch]
     }
 
-    @Sendable private func switches(_ request: Request, _ context: some RequestContext) async throws -> Response {
+    @Sendable private func switches(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let id = try context.taskID()
         _ = try await registry.task(id)
         let limit = try request.queryInteger("limit", in: 1...Retention.switches) ?? 50

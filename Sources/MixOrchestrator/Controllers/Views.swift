@@ -63,6 +63,8 @@ struct TaskView: Encodable {
     enum Awaited: String, Encodable {
         /// It starts with the room's next stream.
         case stream
+        /// The room has nowhere to push to.
+        case output
         /// It starts when the machine has room for it.
         case capacity
     }

@@ -1,5 +1,5 @@
-import EventSubscription
 import Foundation
+import MixModel
 import Synchronization
 
 /// The system's resolver.

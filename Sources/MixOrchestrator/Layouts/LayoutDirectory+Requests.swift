@@ -76,7 +76,10 @@ extension LayoutDirectory {
                 receivedAt: receivedAt))
     }
 
-    func performDelete(_ name: String, _ precondition: LayoutPrecondition) async throws(OrchestratorError) {
+    /// - Parameter app: Who asks: rooms of other apps are counted and not named.
+    func performDelete(
+        _ name: String, _ precondition: LayoutPrecondition, for app: AppID
+    ) async throws(OrchestratorError) {
         let before = layouts.entry(name)
         try precondition.check(name, before)
         guard before != nil else { throw .layoutNotFound(name) }
@@ -87,7 +90,9 @@ extension LayoutDirectory {
             throw OrchestratorError(error)
         }
         guard rooms.isEmpty else {
-            let shown = rooms.prefix(20).map(\.rawValue).joined(separator: ", ") + (rooms.count > 20 ? " …" : "")
+            let own = rooms.filter { $0.app == app }.prefix(20).map(\.name)
+            let others = rooms.count - own.count
+            let shown = (own + (others > 0 ? ["\(others) more"] : [])).joined(separator: ", ")
             throw OrchestratorError(
                 .conflict, "layout-in-use", "Rooms use the layout",
                 detail: "\(name) is used by \(shown): give them another with PUT /v1/rooms/{room} first")

@@ -32,7 +32,7 @@ actor LayoutDirectory: Service {
         case image(ImageStore.News)
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
-        case delete(String, LayoutPrecondition, Reply<Void>)
+        case delete(String, LayoutPrecondition, AppID, Reply<Void>)
     }
 
     /// A layout that came by API.
@@ -138,8 +138,10 @@ actor LayoutDirectory: Service {
         try await ask { .rollBack(name, version: version, precondition, $0) }
     }
 
-    nonisolated func delete(_ name: String, _ precondition: LayoutPrecondition) async throws(OrchestratorError) {
-        try await ask { .delete(name, precondition, $0) }
+    nonisolated func delete(
+        _ name: String, _ precondition: LayoutPrecondition, for app: AppID
+    ) async throws(OrchestratorError) {
+        try await ask { .delete(name, precondition, app, $0) }
     }
 
     /// Requests that may wait at once.
@@ -173,8 +175,11 @@ actor LayoutDirectory: Service {
         case .rollBack(let name, let version, let precondition, let reply):
             reply.answer(
                 await result { () throws(OrchestratorError) in try await performRollBack(name, version, precondition) })
-        case .delete(let name, let precondition, let reply):
-            reply.answer(await result { () throws(OrchestratorError) in try await performDelete(name, precondition) })
+        case .delete(let name, let precondition, let app, let reply):
+            reply.answer(
+                await result { () throws(OrchestratorError) in
+                    try await performDelete(name, precondition, for: app)
+                })
         }
     }
 

@@ -9,8 +9,13 @@ extension RoomOwner {
         if case .full = error { false } else { true }
     }
 
-    /// Reads what is stored before anything is decided on it. While it cannot be read, the doubt stays.
+    /// Reads what is stored before anything is decided on it. While it cannot be read, the doubt stays. What follows of
+    /// the reading is stored, and that may leave the next doubt.
     func settleDoubt() async {
+        for _ in 0..<3 where doubt != nil { await readAgain() }
+    }
+
+    private func readAgain() async {
         guard let doubtful = doubt else { return }
         do {
             let storedRoom = try await services.store.room(id)
@@ -32,11 +37,16 @@ extension RoomOwner {
         let isOther = storedRoom?.version ?? 0 != room.version
         let wasDeleted = isOther && storedRoom == nil
         if isOther { room = storedRoom ?? Versioned(Room(id: id), version: 0) }
-        let versions = Dictionary(uniqueKeysWithValues: stored.map { ($0.document.id, $0.version) })
+        let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.document.id, $0) })
         for index in tasks.indices {
-            let version = versions[tasks[index].id] ?? 0
-            if tasks[index].machine.version != version { tasks[index].isUnstored = true }
-            tasks[index].machine.version = version
+            let found = known[tasks[index].id]
+            if tasks[index].machine.version != found?.version ?? 0 {
+                // The write was stored, with what went with it.
+                let isWritten = found?.document == tasks[index].machine.document
+                tasks[index].isUnstored = !isWritten
+                if isWritten { (tasks[index].unstoredEntries, tasks[index].unstoredSwitches) = ([], []) }
+            }
+            tasks[index].machine.version = found?.version ?? 0
         }
         // Made by a request that was answered with an error.
         let found = stored.filter { task($0.document.id) == nil }

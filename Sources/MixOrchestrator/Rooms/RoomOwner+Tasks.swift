@@ -16,7 +16,9 @@ extension RoomOwner {
         }
         defer { if task(new.id) == nil { services.taskIndex.release(new.id) } }
         let outputs = new.settings.outputs ?? []
-        if let conflict = services.outputs.claim(outputs, for: new.id) { return .failure(.outputTaken(conflict)) }
+        if let conflict = services.outputs.claim(outputs, for: new.id) {
+            return .failure(.outputTaken(conflict, app: id.app))
+        }
         defer { releaseUnused(new.id) }
 
         let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
@@ -82,7 +84,7 @@ extension RoomOwner {
         }
         if explicit != nil, settings.outputs?.isEmpty != false { throw Self.lastOutput(holder) }
         if let outputs = settings.outputs, let conflict = services.outputs.claim(outputs, for: holder) {
-            throw .outputTaken(conflict)
+            throw .outputTaken(conflict, app: id.app)
         }
         defer { releaseUnused(holder) }
 

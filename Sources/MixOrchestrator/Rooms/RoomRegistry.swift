@@ -263,13 +263,15 @@ final class RoomRegistry: Service {
         return (rooms, tasks)
     }
 
-    /// The rooms that use each layout, ordered by id: those that name it, and those in memory that have it by default.
-    func layoutUse() async throws(StoreError) -> [String: [RoomID]] {
+    /// The rooms of one app, or of all, that use each layout, ordered by id: those that name it, and those in memory that
+    /// have it by default.
+    func layoutUse(by app: AppID? = nil) async throws(StoreError) -> [String: [RoomID]] {
         var use = try await services.store.roomsNamingLayouts().mapValues { Set($0) }
         for owner in owners {
             for layout in await owner.layoutNames { use[layout, default: []].insert(owner.id) }
         }
-        return use.mapValues { $0.sorted() }
+        return use.mapValues { rooms in rooms.filter { app == nil || $0.app == app }.sorted() }
+            .filter { !$0.value.isEmpty }
     }
 
     // MARK: Running

@@ -12,10 +12,13 @@ struct RoomServices: Sendable {
     var layouts: Layouts
     var metrics: Metrics
     var logger: Logger
-    /// For rooms without outputs of their own; `{room}` is replaced in the URLs.
+    /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
     var defaultOutputs: [PlannedOutput]
     var defaultLayout: String
     var defaultCanvas: Canvas
+    /// Which addresses relays may connect to.
+    var sourceReach: Reach?
+    var outputReach: Reach?
     var load = LoadLedger()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
@@ -28,7 +31,8 @@ struct RoomServices: Sendable {
     func context(for room: Room) -> PlanningContext {
         PlanningContext(
             template: layouts.template(layoutName(of: room)),
-            defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas)
+            defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
+            sourceReach: sourceReach, outputReach: outputReach)
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
@@ -36,7 +40,9 @@ struct RoomServices: Sendable {
 
     private func configuredOutputs(of room: Room) -> [PlannedOutput] {
         defaultOutputs.map { output in
-            PlannedOutput(id: output.id, url: EventParser.substitute(output.url, ["room": room.id.name]))
+            PlannedOutput(
+                id: output.id,
+                url: EventParser.substitute(output.url, ["app": room.id.app.rawValue, "room": room.id.name]))
         }
     }
 }

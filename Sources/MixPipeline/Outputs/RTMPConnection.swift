@@ -18,8 +18,10 @@ final class RTMPConnection: OutputConnection {
     private let pipeline: Pipeline
     private let source: AppSource
     private let ledger = Mutex(Ledger())
+    private let destination: Destination?
 
-    init(url: String, name: String) throws(GStreamerError) {
+    init(url: String, limits: Destination.Limits? = nil, name: String) throws(GStreamerError) {
+        destination = Destination(url: url, limits: limits)
         // `async=false`: without it the sink would wait for a first buffer to change its state.
         // `chunk-size`: each of the default's pieces of 128 bytes costs a buffer, a quarter of the sink's work.
         pipeline = try Pipeline(
@@ -31,7 +33,15 @@ final class RTMPConnection: OutputConnection {
     }
 
     /// What goes wrong here is seen in `failure`.
-    func open() async { try? await pipeline.play() }
+    func open() async {
+        do throws(Destination.Unreachable) {
+            // The element looks the host up again; docs/adr/0015 says what that leaves open.
+            if let destination, destination.limits != nil { _ = try await destination.check(within: .seconds(5)) }
+        } catch {
+            return ledger.withLock { $0.refusal = error.description }
+        }
+        try? await pipeline.play()
+    }
 
     func push(_ tag: OutputTag) {
         let flow = source.push(bytes: tag.bytes, dts: UInt64(tag.timestamp) * 1_000_000)

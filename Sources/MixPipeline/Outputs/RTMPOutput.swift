@@ -34,25 +34,32 @@ public final class RTMPOutput: Sendable {
     private static let interval = (close: Duration.milliseconds(100), calm: Duration.milliseconds(250))
 
     /// Makes a connection from the URL and a name for logs. Throws what trying again cannot help.
-    typealias Connect = @Sendable (_ url: String, _ name: String) throws -> any OutputConnection
+    typealias Connect =
+        @Sendable (
+            _ url: String, _ limits: Destination.Limits?, _ name: String
+        ) throws -> any OutputConnection
 
     private let url: String
+    private let placeLimits: Destination.Limits?
     private let makeConnection: Connect
     private let redaction: URLRedaction
     private let state: Mutex<State>
 
     /// Begins to connect at once.
-    /// - Parameter preamble: Headers of the program so far, and perhaps its current group of pictures.
-    public convenience init(_ planned: PlannedOutput, preamble: [FLVTag]) {
-        self.init(planned, preamble: preamble, policy: OutputMachine.Policy())
+    /// - Parameters:
+    ///   - reach: Where its connections may go; `nil` = anywhere.
+    ///   - preamble: Headers of the program so far, and perhaps its current group of pictures.
+    public convenience init(_ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag]) {
+        self.init(planned, reach: reach, preamble: preamble, policy: OutputMachine.Policy())
     }
 
     init(
-        _ planned: PlannedOutput, preamble: [FLVTag], policy: OutputMachine.Policy,
+        _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], policy: OutputMachine.Policy,
         limits: OutputQueue.Limits = OutputQueue.Limits(), connect: @escaping Connect = RTMPOutput.makeConnection
     ) {
         id = planned.id
         url = planned.url
+        placeLimits = reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
         makeConnection = connect
         redaction = URLRedaction(planned.url)
         let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
@@ -153,7 +160,7 @@ public final class RTMPOutput: Sendable {
 
     private func connect() async {
         do {
-            let connection = try makeConnection(url, "output-\(id)")
+            let connection = try makeConnection(url, placeLimits, "output-\(id)")
             await connection.open()
             state.withLock { state in
                 state.connection = connection
@@ -165,12 +172,14 @@ public final class RTMPOutput: Sendable {
     }
 
     @Sendable
-    private static func makeConnection(_ url: String, _ name: String) throws -> any OutputConnection {
+    private static func makeConnection(
+        _ url: String, _ limits: Destination.Limits?, _ name: String
+    ) throws -> any OutputConnection {
         // TLS and Adobe's way of logging in are `rtmp2sink`'s.
         if url.prefix(8).lowercased() == "rtmps://" || RTMPAddress.hasCredentials(url) {
-            return try RTMPConnection(url: url, name: name)
+            return try RTMPConnection(url: url, limits: limits, name: name)
         }
-        return try RTMPSocketConnection(url: url)
+        return try RTMPSocketConnection(url: url, limits: limits)
     }
 
     /// Moves tags from the queue into the connection as far as its window is open.

@@ -37,9 +37,10 @@ final class RTMPSocketConnection: OutputConnection {
     private let session: RTMPSession
 
     /// - Throws: `RTMPError.badURL`: trying again cannot help.
-    init(url: String) throws(RTMPError) {
+    init(url: String, limits: Destination.Limits? = nil) throws(RTMPError) {
         let address = try RTMPAddress(url)
-        session = RTMPSession(.publish, address, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)) { [shared] event in
+        session = RTMPSession(.publish, address, limits: limits, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)) {
+            [shared] event in
             shared.take(event)
         }
     }

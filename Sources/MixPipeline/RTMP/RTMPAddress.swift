@@ -46,7 +46,9 @@ struct RTMPAddress: Hashable, Sendable {
         return url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     }
 
-    private static func split(authority: Substring) throws(RTMPError) -> (host: String, port: UInt16) {
+    static func split(
+        authority: Substring, defaultPort: UInt16 = RTMPAddress.defaultPort
+    ) throws(RTMPError) -> (host: String, port: UInt16) {
         var host = authority
         var digits: Substring?
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {

@@ -26,6 +26,7 @@ final class RTMPSession: @unchecked Sendable {
     private let loop = SocketLoop.shared
     private let onEvent: @Sendable (Event) -> Void
     private let timeouts: Timeouts
+    private let limits: Destination.Limits?
     private var client: RTMPClient
     private var connection: TCPConnection?
     private var timer: SocketLoop.Watch?
@@ -33,14 +34,17 @@ final class RTMPSession: @unchecked Sendable {
     private var farewell: Farewell?
     private var isOver = false
 
-    /// - Parameter onEvent: Called on the loop, one event after another; must return at once.
+    /// - Parameters:
+    ///   - limits: Where the connection may go; `nil` = anywhere.
+    ///   - onEvent: Called on the loop, one event after another; must return at once.
     init(
-        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, timeouts: Timeouts,
+        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?, timeouts: Timeouts,
         onEvent: @escaping @Sendable (Event) -> Void
     ) {
         var random = SystemRandomNumberGenerator()
         client = RTMPClient(purpose, address, using: &random)
         self.timeouts = timeouts
+        self.limits = limits
         self.onEvent = onEvent
     }
 
@@ -52,7 +56,9 @@ final class RTMPSession: @unchecked Sendable {
             self.timer = timer
             loop.add(timer)
             let connection = TCPConnection(
-                host: client.address.host, port: client.address.port, loop: loop, timeout: timeouts.step
+                Destination(
+                    scheme: "rtmp", host: client.address.host, port: client.address.port, limits: limits),
+                loop: loop, timeout: timeouts.step
             ) { [weak self] event in self?.take(event) }
             self.connection = connection
             connection.open()

@@ -1,4 +1,5 @@
 import Foundation
+import MixModel
 
 /// An address that a TCP socket can be connected to.
 struct SocketAddress: Sendable {
@@ -9,6 +10,23 @@ struct SocketAddress: Sendable {
 
     private let storage: sockaddr_storage
     private let length: socklen_t
+
+    /// Of IPv4 and IPv6.
+    var internet: InternetAddress? {
+        withUnsafePointer(to: storage) { pointer in
+            switch family {
+            case AF_INET:
+                pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { socket in
+                    withUnsafeBytes(of: socket.pointee.sin_addr) { InternetAddress(Array($0)) }
+                }
+            case AF_INET6:
+                pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { socket in
+                    withUnsafeBytes(of: socket.pointee.sin6_addr) { InternetAddress(Array($0)) }
+                }
+            default: nil
+            }
+        }
+    }
 
     var family: Int32 { Int32(storage.ss_family) }
 

@@ -17,8 +17,7 @@ final class TCPConnection: @unchecked Sendable {
 
     private static let tcp = Int32(IPPROTO_TCP)
 
-    private let host: String
-    private let port: UInt16
+    private let destination: Destination
     private let loop: SocketLoop
     /// In ns.
     private let timeout: Int64
@@ -34,11 +33,11 @@ final class TCPConnection: @unchecked Sendable {
     private let outgoing = Mutex(Outgoing())
 
     /// - Parameters:
+    ///   - destination: Its host is looked up when the connection is opened.
     ///   - timeout: For resolving the name and for each of its addresses, in seconds.
     ///   - onEvent: Called on the loop.
-    init(host: String, port: UInt16, loop: SocketLoop, timeout: Int, onEvent: @escaping (Event) -> Void) {
-        self.host = host
-        self.port = port
+    init(_ destination: Destination, loop: SocketLoop, timeout: Int, onEvent: @escaping (Event) -> Void) {
+        self.destination = destination
         self.loop = loop
         self.timeout = Int64(timeout) * 1_000_000_000
         self.onEvent = onEvent
@@ -48,17 +47,17 @@ final class TCPConnection: @unchecked Sendable {
 
     /// Resolves the name and tries its addresses one after another.
     func open() {
-        if let addresses = try? SocketAddress.resolve(host: host, port: port, isNumeric: true) {
-            return open(trying: addresses)
+        do throws(Destination.Unreachable) {
+            if let addresses = try destination.numericAddresses() { return open(trying: addresses) }
+        } catch {
+            return refuse(error)
         }
         let watch = makeWatch()
         isResolving = true
         watch.deadline = MonotonicClock.now + timeout
         // Not on the loop: a name server that does not answer holds the thread for many seconds.
-        DispatchQueue.global().async { [weak self, host, port, loop] in
-            let result = Result { () throws(SocketAddress.Unresolved) in
-                try SocketAddress.resolve(host: host, port: port, isNumeric: false)
-            }
+        DispatchQueue.global().async { [weak self, destination, loop] in
+            let result = Result { () throws(Destination.Unreachable) in try destination.addresses() }
             loop.perform { [weak self] in self?.resolved(result) }
         }
     }
@@ -120,11 +119,17 @@ final class TCPConnection: @unchecked Sendable {
 
     // MARK: - Connecting
 
-    private func resolved(_ result: Result<[SocketAddress], SocketAddress.Unresolved>) {
+    /// Not from within `open()`: whoever calls it does not know the connection yet.
+    private func refuse(_ error: Destination.Unreachable) {
+        _ = makeWatch()
+        loop.perform { [weak self] in self?.end(error.description) }
+    }
+
+    private func resolved(_ result: Result<[SocketAddress], Destination.Unreachable>) {
         guard !isOver, isResolving else { return }
         isResolving = false
         switch result {
-        case .failure(let failure): end("cannot resolve \(host): \(failure.reason)")
+        case .failure(let failure): end(failure.description)
         case .success(let addresses): open(trying: addresses)
         }
     }
@@ -132,7 +137,7 @@ final class TCPConnection: @unchecked Sendable {
     private func tryNextAddress(after reason: String) {
         drop()
         guard let address = addresses.popFirst() else {
-            return end("cannot connect to \(host):\(port): \(reason)")
+            return end("cannot connect to \(destination.target.host):\(destination.target.port): \(reason)")
         }
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         descriptor = socket(address.family, kind, 0)
@@ -149,7 +154,7 @@ final class TCPConnection: @unchecked Sendable {
 
     private func timedOut() {
         if isResolving {
-            end("cannot resolve \(host): timed out")
+            end("cannot resolve \(destination.target.host): timed out")
         } else if !isConnected {
             tryNextAddress(after: "timed out")
         }

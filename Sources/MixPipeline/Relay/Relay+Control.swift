@@ -42,8 +42,8 @@ extension Relay {
             do {
                 try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
             } catch {
-                logger.error("unreadable command: \(error)")
-                reply(.refused(reason: "unreadable command: \(error)"), on: id)
+                logger.error("unreadable command: \(URLRedaction.redact("\(error)"))")
+                reply(.refused(reason: "unreadable command: \(URLRedaction.redact("\(error)"))"), on: id)
             }
         }
     }
@@ -93,14 +93,14 @@ extension Relay {
         for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
             sources[id]?.removedAt = removedAt
         }
-        applyOutputs(plan.outputs)
+        applyOutputs(plan.outputs, reach: plan.outputReach)
         reconsider()
         reportStatus()
     }
 
-    private func applyOutputs(_ planned: [PlannedOutput]) {
+    private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
         for output in planned where outputs[output.id] == nil {
-            outputs[output.id] = RTMPOutput(output, preamble: program.preamble + program.currentGOP)
+            outputs[output.id] = RTMPOutput(output, reach: reach, preamble: program.preamble + program.currentGOP)
         }
         for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
             endings.append { await output.close() }

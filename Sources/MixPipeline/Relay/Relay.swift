@@ -196,7 +196,7 @@ public actor Relay {
         disconnect(id)
         guard let source = sources[id] else { return }
         let attempt = source.attempt
-        let pull = Pulls.open(source.planned.url) { [inbox] event in
+        let pull = Pulls.open(source.planned.url, reach: plan?.sourceReach) { [inbox] event in
             switch event {
             case .bytes(let bytes, let arrival):
                 inbox.yield(.pulled(id, attempt: attempt, bytes: bytes, arrival: arrival))

@@ -1,4 +1,5 @@
 import GStreamerKit
+import MixModel
 import Synchronization
 
 /// What the pulls share: one GStreamer source element whose output is an FLV stream, and a sink that hands the bytes on
@@ -20,18 +21,26 @@ final class FLVElementPull: Sendable {
     private let element: String
     private let properties: [(String, String)]
     private let redaction: URLRedaction
+    private let destination: Destination?
+    private let pinned: @Sendable (InternetAddress) -> [(String, String)]
     private let state: Mutex<State>
 
     /// - Parameters:
+    ///   - limits: Where the connection may go; `nil` = anywhere.
+    ///   - pinned: Properties that make the element connect to the address that was checked; without any it looks the
+    ///     host up again, and docs/adr/0015 says what that leaves open.
     ///   - element: In the notation of `gst-launch-1.0`, without anything that comes from outside.
     ///   - properties: Set one by one, so that a URL cannot be read as a part of a description.
     init(
-        _ element: String, properties: [(String, String)], url: String,
+        _ element: String, properties: [(String, String)], url: String, limits: Destination.Limits?,
+        pinned: @escaping @Sendable (InternetAddress) -> [(String, String)] = { _ in [] },
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) {
         self.element = element
         self.properties = properties
         redaction = URLRedaction(url)
+        destination = Destination(url: url, limits: limits)
+        self.pinned = pinned
         state = Mutex(State(receiver: onEvent))
     }
 
@@ -60,9 +69,15 @@ final class FLVElementPull: Sendable {
 
     /// Lives until the connection has ended or `stop()` was called: cancellation ends the loop over the events.
     private func run() async {
+        let address: InternetAddress?
+        do throws(Destination.Unreachable) {
+            address = try await checkedAddress()
+        } catch {
+            return end(with: error.description)
+        }
         let pipeline: Pipeline
         do {
-            pipeline = try makePipeline()
+            pipeline = try makePipeline(properties + (address.map(pinned) ?? []))
             guard !state.withLock({ $0.isStopped }) else { return }
             try await pipeline.play()
         } catch {
@@ -79,7 +94,13 @@ final class FLVElementPull: Sendable {
         await pipeline.tearDown(within: .seconds(2))
     }
 
-    private func makePipeline() throws(GStreamerError) -> Pipeline {
+    /// `nil` where nothing is to be checked.
+    private func checkedAddress() async throws(Destination.Unreachable) -> InternetAddress? {
+        guard let destination, destination.limits != nil else { return nil }
+        return try await destination.check(within: .seconds(5))
+    }
+
+    private func makePipeline(_ properties: [(String, String)]) throws(GStreamerError) -> Pipeline {
         let pipeline = try Pipeline("\(element) name=source ! appsink name=out sync=false async=false", name: "pull")
         let source = try pipeline.element("source")
         for (property, value) in properties { try source.set(property, to: value) }

@@ -1,20 +1,40 @@
-/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive.
+import MixModel
+
+/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Redirects are not followed: nobody has checked where
+/// they lead.
 public final class HTTPPull: SourcePull {
     private let pull: FLVElementPull
 
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `http://` or `https://`.
+    ///   - limits: Where the connection may go; `nil` = anywhere.
     ///   - timeout: For the connection and for silence on it, in whole seconds.
-    public static func open(
-        _ url: String, timeout: Int = 15,
+    static func open(
+        _ url: String, limits: Destination.Limits? = nil, timeout: Int = 15,
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         let pull = FLVElementPull(
-            "souphttpsrc is-live=true retries=0",
-            properties: [("location", url), ("timeout", "\(max(1, timeout))")], url: url, onEvent: onEvent)
+            "souphttpsrc is-live=true retries=0 automatic-redirect=false",
+            properties: [("location", url), ("timeout", "\(max(1, timeout))")], url: url, limits: limits,
+            pinned: { pinned(url, to: $0) }, onEvent: onEvent)
         pull.start()
         return HTTPPull(pull)
+    }
+
+    /// The URL with a checked address for the host, which is named in a header instead. Not for HTTPS: a certificate is
+    /// for a name, and keeps those away who have none for it.
+    static func pinned(_ url: String, to address: InternetAddress) -> [(String, String)] {
+        let scheme = "http://"
+        guard url.prefix(scheme.count).lowercased() == scheme else { return [] }
+        let rest = url.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let port = authority.wholeMatch(of: /.*(:[0-9]+)/).map { String($0.1) } ?? ""
+        let host = "\(address)".contains(":") ? "[\(address)]" : "\(address)"
+        return [
+            ("location", scheme + host + port + rest.dropFirst(authority.count)),
+            ("extra-headers", "headers,Host=(string)\"\(authority)\""),
+        ]
     }
 
     private init(_ pull: FLVElementPull) { self.pull = pull }

@@ -1,13 +1,18 @@
+import MixModel
+
 /// Opens the pull that a URL's scheme asks for.
 enum Pulls {
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
-    static func open(_ url: String, onEvent: @escaping @Sendable (PullEvent) -> Void) -> any SourcePull {
+    ///
+    /// - Parameter reach: Where the connection may go; `nil` = anywhere.
+    static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void) -> any SourcePull {
+        let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return switch scheme {
-        case "http", "https": HTTPPull.open(url, onEvent: onEvent)
+        case "http", "https": HTTPPull.open(url, limits: limits, onEvent: onEvent)
         // TLS and Adobe's way of logging in are `rtmp2src`'s.
-        case "rtmp" where !RTMPAddress.hasCredentials(url): RTMPSocketPull.open(url, onEvent: onEvent)
-        default: RTMPPull.open(url, onEvent: onEvent)
+        case "rtmp" where !RTMPAddress.hasCredentials(url): RTMPSocketPull.open(url, limits: limits, onEvent: onEvent)
+        default: RTMPPull.open(url, limits: limits, onEvent: onEvent)
         }
     }
 }

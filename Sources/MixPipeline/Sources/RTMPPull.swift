@@ -7,11 +7,12 @@ public final class RTMPPull: SourcePull {
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `rtmp://` or `rtmps://` host, application and stream.
+    ///   - limits: Where the connection may go; `nil` = anywhere.
     ///   - connectTimeout: For every step of making the connection, in whole seconds.
     ///   - idleTimeout: The connection ends when nothing has come for so long, in whole seconds; 0 = never. Also the
     ///     longest wait for somebody to publish.
-    public static func open(
-        _ url: String, connectTimeout: Int = 5, idleTimeout: Int = 15,
+    static func open(
+        _ url: String, limits: Destination.Limits? = nil, connectTimeout: Int = 5, idleTimeout: Int = 15,
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         let pull = FLVElementPull(
@@ -19,7 +20,7 @@ public final class RTMPPull: SourcePull {
             properties: [
                 ("location", url), ("timeout", "\(max(1, connectTimeout))"),
                 ("idle-timeout", "\(max(0, idleTimeout))"),
-            ], url: url, onEvent: onEvent)
+            ], url: url, limits: limits, onEvent: onEvent)
         pull.start()
         return RTMPPull(pull)
     }

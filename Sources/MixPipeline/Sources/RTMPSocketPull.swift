@@ -1,4 +1,5 @@
 import Dispatch
+import MixModel
 import ProgramSplicer
 import Synchronization
 
@@ -52,18 +53,22 @@ public final class RTMPSocketPull: SourcePull {
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `rtmp://` host, application and stream.
+    ///   - limits: Where the connection may go; `nil` = anywhere.
     ///   - connectTimeout: For every step of making the connection, in whole seconds.
     ///   - idleTimeout: The connection ends when no media has come for so long, in whole seconds; 0 = never. Also the
     ///     longest wait for somebody to publish.
-    public static func open(
-        _ url: String, connectTimeout: Int = 5, idleTimeout: Int = 15,
+    static func open(
+        _ url: String, limits: Destination.Limits? = nil, connectTimeout: Int = 5, idleTimeout: Int = 15,
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         RTMPSocketPull(
-            url, RTMPSession.Timeouts(step: max(1, connectTimeout), idle: max(0, idleTimeout)), onEvent)
+            url, limits, RTMPSession.Timeouts(step: max(1, connectTimeout), idle: max(0, idleTimeout)), onEvent)
     }
 
-    private init(_ url: String, _ timeouts: RTMPSession.Timeouts, _ onEvent: @escaping @Sendable (PullEvent) -> Void) {
+    private init(
+        _ url: String, _ limits: Destination.Limits?, _ timeouts: RTMPSession.Timeouts,
+        _ onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) {
         let receiver = Receiver(onEvent)
         let redaction = URLRedaction(url)
         self.receiver = receiver
@@ -77,7 +82,7 @@ public final class RTMPSocketPull: SourcePull {
             DispatchQueue.global().async { receiver.end(reason) }
             return
         }
-        let session = RTMPSession(.play, address, timeouts: timeouts) { event in
+        let session = RTMPSession(.play, address, limits: limits, timeouts: timeouts) { event in
             switch event {
             case .began: break
             case .media(let messages, let arrival): receiver.take(messages, arrivedAt: arrival)

@@ -72,13 +72,3 @@ public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
         return true
     }
 }
-
-extension AllowList {
-    /// Whether a URL that is allowed may be fetched from this address, to which its host was resolved. Addresses of
-    /// local networks have to be spelt in an entry, so that a name cannot lead there.
-    public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
-        guard allows(url) else { return false }
-        if address.isPublic { return true }
-        return entries.isEmpty ? address.isLoopback : entries.contains { $0.allows(url.at(address)) }
-    }
-}

@@ -1,0 +1,76 @@
+import Foundation
+import NIOCore
+import Synchronization
+
+/// How many events a second are stored durably, and how long one waits for its answer.
+enum EventBenchmark {
+    static let connections = 64
+    static let rooms = 1000
+
+    /// - Parameter count: Of events, single ones and then as many in batches.
+    static func run(_ binary: String, count: Int) async throws {
+        let server = try Server(binary)
+        defer { server.stop() }
+        try await server.start()
+        let load = Load(port: server.port, connections: connections)
+        // Makes the rooms and fills caches.
+        _ = try await measure("warm-up", server, load, events: min(count, 20_000), batch: 1)
+        _ = try await measure("single events", server, load, events: count, batch: 1)
+        _ = try await measure("batches of 20", server, load, events: count, batch: 20)
+        print(
+            "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
+        )
+    }
+
+    private static func measure(
+        _ name: String, _ server: Server, _ load: Load, events: Int, batch: Int
+    ) async throws -> Load.Result {
+        let next = Mutex(0)
+        let run = UInt32.random(in: 0 ... .max)
+        let before = server.processorTime()
+        let result = try await load.run { _ in
+            let first = next.withLock { next in
+                defer { next += batch }
+                return next
+            }
+            guard first < events else { return nil }
+            return request(first..<first + batch, run)
+        }
+        let processor = server.processorTime() - before
+        let good = result.statuses[202] ?? 0
+        let rate = Int(Double(good * batch) / result.seconds)
+        print(
+            """
+            \(name): \(rate) durable events/s from \(connections) connections over \(rooms) rooms, \
+            \(Latencies(result.latencies).summary), answers \(result.statuses), \
+            service \(Int(processor / Double(max(1, good * batch)) * 1e6)) µs of processor time an event
+            """)
+        return result
+    }
+
+    /// Somebody mutes and unmutes; every event changes the room.
+    private static func request(_ numbers: Range<Int>, _ run: UInt32) -> ByteBuffer {
+        let events = numbers.map { number in event(number, run) }
+        guard events.count > 1 else {
+            return HTTPCaller.request("POST", "/v1/events", type: "application/cloudevents+json", events[0])
+        }
+        return HTTPCaller.request(
+            "POST", "/v1/events", type: "application/cloudevents-batch+json",
+            "[" + events.joined(separator: ",") + "]")
+    }
+
+    private static func event(_ number: Int, _ run: UInt32) -> String {
+        let room = number % rooms
+        let user = number / rooms % 3
+        let isPublished = number / rooms / 3 % 2 == 0
+        let data =
+            isPublished
+            ? #"{"user":"user\#(user)","url":"rtmp://127.0.0.1/live/room\#(room)-user\#(user)","role":"guest"}"#
+            : #"{"user":"user\#(user)","audio":\#(number / rooms / 6 % 2 == 0)}"#
+        let type = isPublished ? "stream.published" : "stream.updated"
+        return """
+            {"specversion":"1.0","id":"\(run)-\(number)","source":"/bench","type":"\(type)","subject":"room\(room)",\
+            "time":"2026-01-31T12:00:00Z","sequence":"\(UInt64(run) << 32 + UInt64(number))","data":\(data)}
+            """
+    }
+}

@@ -1,0 +1,85 @@
+import NIOCore
+import NIOPosix
+
+/// Keeps a number of connections busy on one thread: each sends its next request when it has the answer to the last.
+final class Load: Sendable {
+    struct Result: Sendable {
+        var latencies: [Int64] = []
+        var statuses: [Int: Int] = [:]
+        /// From the first request to the last answer, in seconds.
+        var seconds: Double = 0
+    }
+
+    private let port: Int
+    private let connections: Int
+
+    init(port: Int, connections: Int) {
+        self.port = port
+        self.connections = connections
+    }
+
+    /// - Parameter next: The request of a connection (by its index), `nil` when it is done. Called on one thread.
+    func run(_ next: @escaping @Sendable (Int) -> ByteBuffer?) async throws -> Result {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        defer { group.shutdownGracefully { _ in } }
+        let loop = group.next()
+        let promise = loop.makePromise(of: Result.self)
+        let run = NIOLoopBound(Run(promise: promise, open: connections), eventLoop: loop)
+        for index in 0..<connections {
+            ClientBootstrap(group: loop)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let caller = HTTPCaller()
+                        run.value.drive(caller) { next(index) }
+                        try channel.pipeline.syncOperations.addHandler(caller)
+                    }
+                }
+                .connect(host: "127.0.0.1", port: port)
+                .whenComplete { result in
+                    switch result {
+                    case .success(let channel):
+                        channel.pipeline.handler(type: HTTPCaller.self).map { NIOLoopBound($0, eventLoop: loop) }
+                            .whenSuccess { caller in run.value.begin(caller.value) { next(index) } }
+                    case .failure(let error): promise.fail(error)
+                    }
+                }
+        }
+        return try await promise.futureResult.get()
+    }
+
+    /// Confined to the event loop.
+    private final class Run {
+        private let promise: EventLoopPromise<Result>
+        private var open: Int
+        private var result = Result()
+        private let start = monotonicTime()
+        private var sent: [ObjectIdentifier: Int64] = [:]
+
+        init(promise: EventLoopPromise<Result>, open: Int) {
+            self.promise = promise
+            self.open = open
+        }
+
+        func drive(_ caller: HTTPCaller, next: @escaping () -> ByteBuffer?) {
+            let key = ObjectIdentifier(caller)
+            caller.onAnswer = { [unowned caller] status, time in
+                self.result.latencies.append(time - (self.sent[key] ?? time))
+                self.result.statuses[status, default: 0] += 1
+                self.begin(caller, next: next)
+            }
+            caller.onClose = {
+                self.open -= 1
+                guard self.open == 0 else { return }
+                self.result.seconds = Double(monotonicTime() - self.start) / 1e9
+                self.promise.succeed(self.result)
+            }
+        }
+
+        func begin(_ caller: HTTPCaller, next: () -> ByteBuffer?) {
+            guard let request = next() else { return caller.close() }
+            sent[ObjectIdentifier(caller)] = monotonicTime()
+            caller.send(request)
+        }
+    }
+}

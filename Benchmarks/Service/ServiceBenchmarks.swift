@@ -1,0 +1,34 @@
+import Foundation
+
+/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|plans|restart|memory]`.
+///
+/// Starts the service on a free loopback port with a data directory of its own and ends it. Everything is bounded in
+/// count; nothing is asserted.
+@main
+enum ServiceBenchmarks {
+    static func main() async throws {
+        raiseDescriptorLimit()
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let binary = arguments.first, access(binary, X_OK) == 0 else {
+            throw BenchmarkError("usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|plans|restart|memory]…")
+        }
+        let chosen = Set(arguments.dropFirst())
+        let unknown = chosen.subtracting(["events", "memory", "plans", "restart"])
+        guard unknown.isEmpty else { throw BenchmarkError("unknown: \(unknown.sorted().joined(separator: ", "))") }
+        func isWanted(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
+        print("load generator and service share \(ProcessInfo.processInfo.activeProcessorCount) cores\n")
+        if isWanted("events") { try await EventBenchmark.run(binary, count: 200_000) }
+        if isWanted("plans") { try await PlanBenchmark.run(binary, rooms: 1000, seconds: 20) }
+        if isWanted("restart") { try await RestartBenchmark.run(binary, rooms: 10_000, relays: 100) }
+        if isWanted("memory") { try await MemoryBenchmark.run(binary, events: 1_000_000, rooms: 100_000) }
+    }
+
+    /// A thousand relays are a thousand sockets, here and in the service, which inherits the limit.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+}

@@ -1,0 +1,23 @@
+import MixModel
+
+extension AllowList {
+    /// Whether a URL that is allowed may be fetched from this address, to which its host was resolved. Addresses of
+    /// local networks have to be spelt in an entry, so that a name cannot lead there.
+    public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
+        guard allows(url) else { return false }
+        if address.isPublic { return true }
+        return entries.isEmpty ? address.isLoopback : entries.contains { $0.allows(url.at(address)) }
+    }
+
+    /// What relays go by when they have looked up a host: the addresses of local networks that entries spell. Names
+    /// were checked before and are not in it.
+    public var reach: Reach {
+        guard !entries.isEmpty else { return .loopback }
+        return Reach(
+            places: entries.filter(\.spellsAddress).map { entry in
+                Reach.Place(
+                    scheme: entry.scheme == "*" ? nil : entry.scheme, address: entry.host,
+                    port: entry.port.flatMap { Int($0) })
+            })
+    }
+}

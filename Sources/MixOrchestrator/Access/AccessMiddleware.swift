@@ -1,0 +1,87 @@
+import EventSubscription
+import HTTPTypes
+import Hummingbird
+import MixModel
+
+/// Decides whether a request is served at all: who makes it, whether they may, and whether they do it too often.
+///
+/// Without tokens everybody who reaches the port, which is a loopback one then, may do everything; web pages may not.
+struct AccessMiddleware: RouterMiddleware {
+    let tokens: AccessTokens
+    /// Beside the standard one.
+    let apps: Set<AppID>
+    let limits: RateLimits
+
+    func handle(
+        _ request: Request, context: OrchestratorContext,
+        next: (Request, OrchestratorContext) async throws -> Response
+    ) async throws -> Response {
+        var context = context
+        context.caller = tokens.isEmpty ? try anybody(request) : try caller(request, context)
+        if let seconds = limits.requests.take(by: RateLimits.key(context)) {
+            throw OrchestratorError.tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
+        }
+        return try await next(request, context)
+    }
+
+    /// Without tokens `?app=` says whose rooms are meant.
+    private func anybody(_ request: Request) throws -> Caller {
+        try BrowserGuard.check(request.head)
+        var app = AppID.standard
+        if request.uri.query != nil, let named = request.uri.queryParameters["app"] {
+            app = try AppRule.any(apps).app(String(named), field: "app")
+        }
+        return .anonymous(app, scopes: Set(Scope.allCases))
+    }
+
+    private func caller(_ request: Request, _ context: OrchestratorContext) throws(OrchestratorError) -> Caller {
+        // A path that nobody serves has no route; it is not said so to strangers.
+        let access = context.endpointPath.flatMap { RouteAccess.of(request.method, $0) }
+        if access == .open { return .anonymous() }
+        guard let caller = Self.token(request).flatMap({ tokens.caller(showing: $0) }) else {
+            if let seconds = limits.failures.take(by: .address(context.peer)) {
+                throw .tooMany("requests without a good token", retryAfter: seconds, setting: nil)
+            }
+            throw .unauthorized
+        }
+        guard context.endpointPath != nil else { return caller }
+        guard case .scope(let scope) = access, caller.scopes.contains(scope) else {
+            throw .missingScope(access)
+        }
+        return caller
+    }
+
+    /// RFC 6750, section 2.1.
+    private static func token(_ request: Request) -> String? {
+        guard let value = request.headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }
+        let token = value.dropFirst(7).drop { $0 == " " }
+        return token.isEmpty ? nil : String(token)
+    }
+}
+
+extension OrchestratorError {
+    static let unauthorized = OrchestratorError(
+        .unauthorized, "unauthorized", "A token is needed",
+        detail: "the request has no Authorization header with a token that is known here",
+        field: "Authorization", expected: "Bearer and one of the tokens that the configuration lists under apps",
+        // RFC 6750, section 3.
+        headers: [.wwwAuthenticate: "Bearer realm=\"mixorchestrator\""])
+
+    static func missingScope(_ access: RouteAccess?) -> OrchestratorError {
+        guard case .scope(let scope) = access else {
+            return OrchestratorError(
+                .forbidden, "scope-missing", "The token may not do that", detail: "no scope opens this route")
+        }
+        return OrchestratorError(
+            .forbidden, "scope-missing", "The token may not do that",
+            detail: "this needs the scope \(scope.rawValue), which the token does not have", field: "Authorization",
+            expected: "a token with the scope \(scope.rawValue)")
+    }
+
+    static func tooMany(_ what: String, retryAfter seconds: Int, setting: String?) -> OrchestratorError {
+        OrchestratorError(
+            .tooManyRequests, "rate-limited", "Too many \(what)",
+            detail: "send it again in \(seconds) s" + (setting.map { "; \($0) is the limit" } ?? ""),
+            headers: [.retryAfter: "\(seconds)"])
+    }
+}

@@ -1,0 +1,112 @@
+import EventSubscription
+import Foundation
+import MixModel
+
+/// The tenants and their tokens, as configured: `apps.{n}.id` and `apps.{n}.tokens.{m}.…`.
+struct AppSettings: Sendable {
+    /// Every app that is named.
+    private(set) var ids: Set<AppID> = []
+    private(set) var tokens = AccessTokens()
+    /// What does not keep the service from starting, and should be put right.
+    private(set) var warnings: [String] = []
+
+    /// More are a mistake.
+    static let most = 256
+    static let mostTokens = 64
+    static let longestToken = 512
+
+    /// - Parameter file: The configuration file, whose permissions are looked at when it holds tokens.
+    init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
+        var holdsTokens = false
+        let numbers = (0..<Self.most).filter { Self.exists("apps.\($0)", values) }
+        for (position, number) in numbers.enumerated() {
+            let key = "apps.\(number)"
+            guard position == number else { throw Self.wrong("apps.\(position)", "nothing", "the apps without gaps") }
+            let id = try Self.id(key, values)
+            guard ids.insert(id).inserted else {
+                throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other app has")
+            }
+            var index = 0
+            while Self.tokenExists("\(key).tokens.\(index)", values) {
+                guard index < Self.mostTokens else {
+                    throw Self.wrong("\(key).tokens", "more", "at most \(Self.mostTokens) tokens")
+                }
+                holdsTokens = try add("\(key).tokens.\(index)", of: id, values) || holdsTokens
+                index += 1
+            }
+        }
+        if holdsTokens, let file { warn(ofReaders: file) }
+    }
+
+    /// - Returns: Whether the token stands in the configuration itself.
+    private mutating func add(_ key: String, of app: AppID, _ values: ConfigurationValues) throws(StartupError) -> Bool
+    {
+        let given = values.secret("\(key).token")
+        let file = values.text("\(key).tokenFile")
+        let token: String
+        switch (given, file) {
+        case (let given?, nil): token = given
+        case (nil, let file?):
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw Self.wrong("\(key).tokenFile", "\"\(file)\"", "a file that can be read")
+            }
+            token = String(decoding: data.prefix(64 << 10), as: UTF8.self).trimmingCharacters(
+                in: .whitespacesAndNewlines)
+            warn(ofReaders: file)
+        default: throw Self.wrong(key, given == nil ? "nothing" : "both", "either token or tokenFile")
+        }
+        guard AccessTokens.shortest...Self.longestToken ~= token.utf8.count,
+            token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Self.wrong(
+                file == nil ? "\(key).token" : "\(key).tokenFile", "\(token.utf8.count) bytes",
+                "\(AccessTokens.shortest) to \(Self.longestToken) printable ASCII characters without spaces, as "
+                    + "`openssl rand -hex 32` prints")
+        }
+        let names = values.list("\(key).scopes")
+        let scopes = Set(names.compactMap { Scope(rawValue: $0) })
+        guard !names.isEmpty, names.allSatisfy({ Scope(rawValue: $0) != nil }) else {
+            let stranger = names.first { Scope(rawValue: $0) == nil }
+            throw Self.wrong(
+                "\(key).scopes", stranger.map { "\"\($0)\"" } ?? "nothing",
+                "some of " + Scope.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        guard tokens.add(token, app: app, scopes: scopes) else {
+            throw Self.wrong(key, "a token that is there already", "another for each entry")
+        }
+        return file == nil
+    }
+
+    private static func id(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> AppID {
+        let expected = "1 to 64 of a-z, A-Z, 0-9, - _ ."
+        guard let id = values.text("\(key).id") else { throw wrong("\(key).id", "nothing", expected) }
+        let isGood =
+            id.utf8.count <= 64 && id != "." && id != ".."
+            && id.utf8.allSatisfy { byte in
+                let character = Character(UnicodeScalar(byte))
+                return character.isASCII && (character.isLetter || character.isNumber) || "-_.".contains(character)
+            }
+        guard isGood else { throw wrong("\(key).id", "\"\(id)\"", expected) }
+        return AppID(id)
+    }
+
+    private static func exists(_ key: String, _ values: ConfigurationValues) -> Bool {
+        values.text("\(key).id") != nil || tokenExists("\(key).tokens.0", values)
+    }
+
+    private static func tokenExists(_ key: String, _ values: ConfigurationValues) -> Bool {
+        values.secret("\(key).token") != nil || values.text("\(key).tokenFile") != nil
+            || !values.list("\(key).scopes").isEmpty
+    }
+
+    private mutating func warn(ofReaders file: String) {
+        guard let mode = (try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]) as? Int,
+            mode & 0o007 != 0
+        else { return }
+        warnings.append("\(file) holds tokens and is open to every user of this machine: chmod o= \(file)")
+    }
+
+    private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {
+        StartupError("configuration: \(key): found \(found); expected \(expected)")
+    }
+}

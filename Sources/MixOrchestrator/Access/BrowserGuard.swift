@@ -1,0 +1,52 @@
+import HTTPTypes
+
+/// Keeps web pages out where no token does. A page that somebody on this machine has open can send requests to a loopback
+/// address, and, by giving its own name a loopback address (DNS rebinding), even read the answers.
+enum BrowserGuard {
+    /// - Throws: `OrchestratorError` of status 421 or 403.
+    static func check(_ request: HTTPRequest) throws(OrchestratorError) {
+        if let authority = request.authority, !authority.isEmpty, !isLoopback(host(of: authority)) {
+            throw OrchestratorError(
+                .misdirectedRequest, "host-refused", "The request is meant for another host",
+                detail:
+                    "without tokens only requests to a loopback address are served, not to \(authority.prefix(100))",
+                field: "Host", expected: "localhost, 127.0.0.1 or [::1]; or configure tokens under apps")
+        }
+        guard ![.get, .head, .options].contains(request.method) else { return }
+        if let origin = request.headerFields[.origin], !isLoopback(host(ofOrigin: origin)) {
+            throw foreign(
+                "Origin", "\(origin.prefix(100))", "no Origin, or one of this machine; or configure tokens under apps")
+        }
+        if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headerFields[$0] }),
+            site.lowercased() == "cross-site"
+        {
+            throw foreign("Sec-Fetch-Site", site, "same-origin; or configure tokens under apps")
+        }
+    }
+
+    private static func foreign(_ field: String, _ found: String, _ expected: String) -> OrchestratorError {
+        OrchestratorError(
+            .forbidden, "origin-refused", "Web pages of other places may not do that",
+            detail: "\(field) is \(found)", field: field, expected: expected)
+    }
+
+    /// `scheme://host[:port]`; `null` has no host.
+    private static func host(ofOrigin origin: String) -> Substring {
+        origin.firstRange(of: "://").map { host(of: String(origin[$0.upperBound...])) } ?? ""
+    }
+
+    /// Without the port; empty when it is written in no way that means one thing only.
+    private static func host(of authority: String) -> Substring {
+        let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
+        let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
+        let port = authority[host.endIndex...]
+        return port.isEmpty || (port.first == ":" && port.dropFirst().allSatisfy(\.isNumber)) ? host : ""
+    }
+
+    /// Names that end in a loopback address, as `127.0.0.1.example`, are names.
+    private static func isLoopback(_ host: Substring) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return isAddress || host == "[::1]" || host.lowercased() == "localhost"
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+
+/// What a token may be used for. None includes another: a token gets every scope that its holder needs.
+enum Scope: String, Hashable, Sendable, CaseIterable {
+    /// Telling what happens in rooms.
+    case events
+    /// Changing rooms and tasks.
+    case tasks
+    /// Changing layouts, which all apps share.
+    case layouts
+    /// Everything that changes nothing.
+    case read
+}
+
+/// Who may use a route.
+enum RouteAccess: Hashable, Sendable {
+    case open
+    case scope(Scope)
+
+    /// Every route, as it is registered. What is not here is open to nobody as soon as there are tokens.
+    static let table: [String: RouteAccess] = {
+        var table: [String: RouteAccess] = [:]
+        func add(_ access: RouteAccess, _ routes: String...) {
+            for route in routes { table[route] = access }
+        }
+        // Probes do not carry tokens; the document holds no secret; viewers have no token.
+        add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
+        add(
+            .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
+            "OPTIONS /live/{app}/{room}.flv")
+        add(
+            .scope(.events), "POST /v1/events", "POST /v1/rooms/{room}/events", "PUT /v1/rooms/{room}/streams")
+        add(
+            .scope(.tasks), "PUT /v1/rooms/{room}", "DELETE /v1/rooms/{room}", "POST /v1/tasks",
+            "PATCH /v1/tasks/{task}",
+            "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
+        add(
+            .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
+            "POST /v1/layouts/{name}/rollback")
+        add(
+            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/tasks",
+            "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
+            "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
+            "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan")
+        return table
+    }()
+
+    /// `nil` when nobody has said who may use it. `HEAD` is as `GET`.
+    ///
+    /// - Parameter path: As it was registered, with parameters in braces.
+    static func of(_ method: HTTPRequest.Method, _ path: String) -> RouteAccess? {
+        table[(method == .head ? "GET " : method.rawValue + " ") + path]
+    }
+
+    /// Routes that are missing in the table.
+    static func unknownRoutes(of router: Router<some RequestContext>) -> [String] {
+        router.routes.filter { of($0.method, $0.path.description) == nil }.map { "\($0.method.rawValue) \($0.path)" }
+    }
+}

@@ -1,0 +1,98 @@
+import Logging
+import MixModel
+import ServiceLifecycle
+import Synchronization
+import TaskStore
+
+/// The store as this life of the service may use it: holds the leases of its tasks, and has every write of a task carry
+/// the lease's fence. Should another life or another machine take a task over, what is still written here is refused.
+final class NodeStore: ForwardingTaskStore, Service {
+    let base: any TaskStore
+    private let node: NodeID
+    private let logger: Logger
+    private let fences = Mutex<[TaskID: Fence]>([:])
+
+    /// How long leases hold without renewal. Nobody else takes them on one machine: a start expels the lives before it.
+    static let lease: Duration = .seconds(30)
+    static let renewalInterval: Duration = .seconds(10)
+    /// Tasks claimed in one transaction.
+    private static let claimSize = 1000
+
+    private init(_ store: any TaskStore, node: NodeID, logger: Logger) {
+        base = store
+        self.node = node
+        self.logger = logger
+    }
+
+    /// Registers this life and takes every stored task.
+    ///
+    /// - Parameter name: Of the data directory's owner. The caller has locked the directory: earlier lives are dead, and
+    ///   their leases are freed at once.
+    static func join(_ store: any TaskStore, name: String, logger: Logger) async throws(StoreError) -> NodeStore {
+        for earlier in try await store.nodes() where earlier.name == name { try await store.expel(earlier.id) }
+        let node = NodeStore(store, node: try await store.register(name, for: lease), logger: logger)
+        try await node.claimStored()
+        return node
+    }
+
+    private func claimStored() async throws(StoreError) {
+        while true {
+            let leases = try await base.claimAvailable(by: node, limit: Self.claimSize, for: Self.lease)
+            take(leases)
+            if leases.count < Self.claimSize { return }
+        }
+    }
+
+    private func take(_ leases: [Lease]) {
+        fences.withLock { fences in for lease in leases { fences[lease.task] = lease.fence } }
+    }
+
+    /// Renews the leases until the service shuts down; they stay with a dead node until its successor expels it.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.renewalInterval)) != nil { await self.renew() }
+        }
+    }
+
+    private func renew() async {
+        do throws(StoreError) {
+            guard try await base.renew(node, for: Self.lease) == .lapsed else { return }
+            let held = try await base.leases(of: node)
+            let lost = fences.withLock { fences in
+                let lost = Set(fences.keys).subtracting(held.map(\.task))
+                for task in lost { fences[task] = nil }
+                return lost
+            }
+            logger.warning("leases had run out", metadata: ["lost": "\(lost.count)", "node": "\(node)"])
+        } catch {
+            logger.error("leases are not renewed: \(error)", metadata: ["node": "\(node)"])
+        }
+    }
+
+    // MARK: Writing
+
+    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        // Most events are of rooms without a task.
+        guard change.tasks.contains(where: { $0.write != nil }) else { return try await base.commit(change) }
+        let tasks = change.tasks.filter { $0.write != nil }.map(\.id)
+        let unclaimed = fences.withLock { fences in tasks.filter { fences[$0] == nil } }
+        if !unclaimed.isEmpty { take(try await base.claim(unclaimed, by: node, for: Self.lease)) }
+        var guarded = change
+        for task in tasks {
+            guard let fence = fences.withLock({ $0[task] }) else { throw .fenced("task \(task)") }
+            guarded.require.append(.init(task: task, fence: fence))
+        }
+        do {
+            let result = try await base.commit(guarded)
+            forgetDeleted(change)
+            return result
+        } catch {
+            if case .fenced = error { fences.withLock { fences in for task in tasks { fences[task] = nil } } }
+            throw error
+        }
+    }
+
+    private func forgetDeleted(_ change: StoreChange) {
+        for case .delete(let id, _)? in change.tasks.map(\.write) { fences.withLock { $0[TaskID(id)] = nil } }
+    }
+}

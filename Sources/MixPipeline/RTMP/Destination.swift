@@ -1,0 +1,118 @@
+import Dispatch
+import MixModel
+import Synchronization
+
+/// Where a connection is to go, and where it may go: a host is looked up here, and only addresses that pass are
+/// connected to. Made for one attempt, so that each looks up anew.
+struct Destination: Sendable {
+    /// Which addresses are allowed, and the setting that says so, as in `sources.allow`.
+    struct Limits: Hashable, Sendable {
+        var reach: Reach
+        var setting: String
+    }
+
+    /// Why there is nothing to connect to; holds nothing of the URL but its host.
+    struct Unreachable: Error, Hashable, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Asks for all addresses of a host, blocking.
+    typealias Resolve =
+        @Sendable (_ host: String, _ port: UInt16, _ isNumeric: Bool) throws(SocketAddress.Unresolved)
+        -> [SocketAddress]
+
+    let target: Reach.Target
+    /// `nil`: anywhere.
+    let limits: Limits?
+    private let resolve: Resolve
+
+    init(
+        scheme: String, host: String, port: UInt16, limits: Limits?,
+        resolve: @escaping Resolve = { host, port, isNumeric throws(SocketAddress.Unresolved) in
+            try SocketAddress.resolve(host: host, port: port, isNumeric: isNumeric)
+        }
+    ) {
+        target = Reach.Target(scheme: scheme, host: host, port: Int(port))
+        self.limits = limits
+        self.resolve = resolve
+    }
+
+    /// The addresses of a host that is one itself; `nil` when it is a name. Does not block.
+    func numericAddresses() throws(Unreachable) -> [SocketAddress]? {
+        guard let addresses = try? resolve(target.host, UInt16(target.port), true) else { return nil }
+        return try allowed(addresses)
+    }
+
+    /// Blocks while it asks the network.
+    func addresses() throws(Unreachable) -> [SocketAddress] {
+        let found: [SocketAddress]
+        do {
+            found = try resolve(target.host, UInt16(target.port), false)
+        } catch {
+            throw Unreachable(description: "cannot resolve \(target.host): \(error.reason)")
+        }
+        return try allowed(found)
+    }
+
+    private func allowed(_ addresses: [SocketAddress]) throws(Unreachable) -> [SocketAddress] {
+        guard let limits else { return addresses }
+        var refused: InternetAddress?
+        let good = addresses.filter { address in
+            guard let internet = address.internet else { return false }
+            let isGood = limits.reach.allows(internet, of: target)
+            if !isGood { refused = internet }
+            return isGood
+        }
+        if good.isEmpty, let refused {
+            throw Unreachable(description: Reach.refusal(target, at: refused, setting: limits.setting))
+        }
+        return good
+    }
+
+    /// For elements that look up by themselves: throws unless the host may be connected to now.
+    ///
+    /// - Parameter limit: A name server that does not answer holds a thread, and nobody else.
+    /// - Returns: The first address that passes.
+    func check(within limit: Duration) async throws(Unreachable) -> InternetAddress? {
+        let once = Once<Result<[SocketAddress], Unreachable>>()
+        let result = await withCheckedContinuation { continuation in
+            once.begin(continuation)
+            DispatchQueue.global().async {
+                once.end(Result { () throws(Unreachable) in try addresses() })
+            }
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
+                once.end(.failure(Unreachable(description: "cannot resolve \(target.host): timed out")))
+            }
+        }
+        return try result.get().first?.internet
+    }
+
+    /// Hands over the first answer.
+    private final class Once<Answer: Sendable>: Sendable {
+        private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)
+
+        func begin(_ continuation: CheckedContinuation<Answer, Never>) {
+            self.continuation.withLock { $0 = continuation }
+        }
+
+        func end(_ answer: Answer) { continuation.withLock { $0.take() }?.resume(returning: answer) }
+    }
+}
+
+extension Destination {
+    /// Of a URL of any scheme, for elements that take it whole; `nil` when it has no host.
+    init?(url: String, limits: Limits?) {
+        guard let separator = url.firstRange(of: "://") else { return nil }
+        let scheme = url[..<separator.lowerBound].lowercased()
+        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let standard: UInt16 =
+            switch scheme {
+            case "http": 80
+            case "https", "rtmps": 443
+            default: RTMPAddress.defaultPort
+            }
+        guard let (host, port) = try? RTMPAddress.split(authority: place, defaultPort: standard) else { return nil }
+        self.init(scheme: scheme, host: host, port: port, limits: limits)
+    }
+}

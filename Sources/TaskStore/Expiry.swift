@@ -1,0 +1,85 @@
+import GRDB
+import Synchronization
+
+/// Removes what `Retention` no longer keeps, a few rows at a time: as part of other transactions while there are many,
+/// by itself while there are few.
+final class Expiry: Sendable {
+    private let retention: Retention
+    /// Changes since the last step.
+    private let changes = Mutex(0)
+    /// A step removes more than that many changes add.
+    private static let interval = Retention.step / 2
+
+    init(_ retention: Retention) { self.retention = retention }
+
+    /// Called inside every transaction.
+    func wrote(_ count: Int, _ db: Database, at time: Double) throws {
+        let isDue = changes.withLock { changes in
+            changes += count
+            guard changes >= Self.interval else { return false }
+            changes = 0
+            return true
+        }
+        if isDue { _ = try step(db, at: time) }
+    }
+
+    /// - Returns: How many rows were removed.
+    func step(_ db: Database, at time: Double) throws -> Int {
+        try removeEvents(db, time) + removeMessages(db, time) + removeTasks(db, time)
+    }
+
+    private func removeEvents(_ db: Database, _ time: Double) throws -> Int {
+        // Numbers grow with time and have few gaps: counting them counts rows well enough, and is free.
+        let oldest = try Row.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT number, at, (SELECT max(number) FROM events) FROM events ORDER BY number LIMIT 1"))
+        guard let oldest else { return 0 }
+        let isExpired = oldest[1] < time - retention.eventAge || oldest[0] <= (oldest[2] as Int) - retention.events
+        guard isExpired else { return 0 }
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM events WHERE number IN (SELECT number FROM events ORDER BY number LIMIT ?3)
+                AND (at < ?1 OR number <= (SELECT max(number) FROM events) - ?2)
+                """
+        ).execute(arguments: [time - retention.eventAge, retention.events, Retention.step])
+        return db.changesCount
+    }
+
+    private func removeMessages(_ db: Database, _ time: Double) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM outbox WHERE number IN (
+                    SELECT number FROM outbox WHERE settled < ?1 ORDER BY settled LIMIT ?2)
+                """
+        ).execute(arguments: [time - retention.settledMessageAge, Retention.step])
+        return db.changesCount
+    }
+
+    /// What is kept about one task whose document was deleted.
+    private func removeTasks(_ db: Database, _ time: Double) throws -> Int {
+        let found = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT task FROM removed_tasks WHERE at < ? ORDER BY at LIMIT 1"),
+            arguments: [time - retention.removedTaskAge])
+        guard let task = found else { return 0 }
+        let isBack = try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT 1 FROM tasks WHERE id = ?"), arguments: [task])
+        var removed = 0
+        if isBack == nil {
+            for table in ["timeline", "switches"] {
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM \(table) WHERE number IN (
+                            SELECT number FROM \(table) WHERE task = ? ORDER BY number LIMIT ?)
+                        """
+                ).execute(arguments: [task, Retention.step])
+                removed += db.changesCount
+            }
+        }
+        guard removed == 0 else { return removed }
+        if isBack == nil {
+            try db.cachedStatement(sql: "DELETE FROM leases WHERE task = ?").execute(arguments: [task])
+        }
+        try db.cachedStatement(sql: "DELETE FROM removed_tasks WHERE task = ?").execute(arguments: [task])
+        return 1
+    }
+}

@@ -1,0 +1,57 @@
+import MixModel
+
+/// What `LeaseStore` says, in memory.
+struct MemoryLeases {
+    private(set) var nodes: [(node: Node, until: Double)] = []
+    private var registered = 0
+    private var holders: [TaskID: (owner: NodeID?, epoch: Int64)] = [:]
+
+    mutating func register(_ name: String, until: Double) -> NodeID {
+        registered += 1
+        let node = Node(id: NodeID("\(name)#\(registered)"), name: name)
+        nodes.append((node, until))
+        return node.id
+    }
+
+    func holds(_ requirement: StoreChange.Requirement) -> Bool {
+        guard let holder = holders[requirement.task] else { return false }
+        return holder.owner == requirement.fence.owner && holder.epoch == requirement.fence.epoch
+    }
+
+    mutating func renew(_ node: NodeID, at time: Double, until: Double) throws(StoreError) -> Renewal {
+        guard let index = nodes.firstIndex(where: { $0.node.id == node }) else { throw .expelled(node) }
+        defer { nodes[index].until = until }
+        return nodes[index].until > time ? .kept : .lapsed
+    }
+
+    func isFree(_ task: TaskID, at time: Double) -> Bool {
+        guard let owner = holders[task]?.owner else { return true }
+        return !nodes.contains { $0.node.id == owner && $0.until > time }
+    }
+
+    mutating func claim(_ tasks: [TaskID], by node: NodeID, at time: Double) -> [Lease] {
+        tasks.compactMap { task in
+            if isFree(task, at: time) { holders[task] = (node, (holders[task]?.epoch ?? 0) + 1) }
+            guard let holder = holders[task], holder.owner == node else { return nil }
+            return Lease(task: task, fence: Fence(owner: node, epoch: holder.epoch))
+        }
+    }
+
+    mutating func release(_ lease: Lease) {
+        guard holds(.init(task: lease.task, fence: lease.fence)) else { return }
+        holders[lease.task]?.owner = nil
+    }
+
+    func leases(of node: NodeID) -> [Lease] {
+        holders.filter { $0.value.owner == node }
+            .map { Lease(task: $0.key, fence: Fence(owner: node, epoch: $0.value.epoch)) }
+            .sorted { $0.task < $1.task }
+    }
+
+    mutating func expel(_ node: NodeID) {
+        nodes.removeAll { $0.node.id == node }
+        for (task, holder) in holders where holder.owner == node { holders[task]?.owner = nil }
+    }
+
+    mutating func forget(_ task: TaskID) { holders[task] = nil }
+}

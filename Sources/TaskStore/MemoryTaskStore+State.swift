@@ -1,0 +1,66 @@
+import MixModel
+
+extension MemoryTaskStore.State {
+    /// Stores a change that was found to be good.
+    mutating func store(_ change: StoreChange, at time: Double) {
+        if let event = change.event {
+            known.insert([event.source, event.id])
+            events.append((event, time))
+        }
+        Self.write(change.room, id: \.id, to: &rooms)
+        for task in change.tasks {
+            Self.write(task.write, id: \.id, to: &tasks)
+            if case .delete = task.write { removedTasks[task.id] = time }
+            if !task.timeline.isEmpty {
+                timeline[task.id] = ((timeline[task.id] ?? []) + task.timeline).suffix(Retention.timelineEntries)
+            }
+            if !task.switches.isEmpty {
+                switches[task.id] = ((switches[task.id] ?? []) + task.switches).suffix(Retention.switches)
+            }
+        }
+        if let new = change.layoutVersion {
+            let layout = new.version.layout
+            layoutVersions[layout] = ((layoutVersions[layout] ?? []) + [new]).suffix(Retention.layoutVersions)
+        }
+        if let event = change.layoutEvent {
+            layoutEvents[event.layout] = ((layoutEvents[event.layout] ?? []) + [event]).suffix(Retention.layoutEvents)
+        }
+        for message in change.outbox { outbox.append(message, due: time) }
+    }
+
+    private static func write<Document, ID: Identifier>(
+        _ write: StoreChange.Write<Document>?, id: KeyPath<Document, ID>,
+        to documents: inout [ID: Versioned<Document>]
+    ) {
+        switch write {
+        case nil: return
+        case .put(let document, let expected):
+            documents[document[keyPath: id]] = Versioned(document, version: expected + 1)
+        case .delete(let key, _):
+            documents[ID(key)] = nil
+        }
+    }
+
+    /// - Returns: How much was removed, at most about `Retention.step` of each kind.
+    mutating func removeExpired(_ retention: Retention, at time: Double) -> Int {
+        var removed = 0
+        let surplus = events.count - retention.events
+        while removed < Retention.step, let oldest = events.first,
+            oldest.at < time - retention.eventAge || removed < surplus
+        {
+            known.remove([oldest.event.source, oldest.event.id])
+            events.removeFirst()
+            removed += 1
+        }
+        removed += outbox.removeSettled(before: time - retention.settledMessageAge)
+        for (task, _) in removedTasks.filter({ $0.value < time - retention.removedTaskAge }) {
+            removedTasks[task] = nil
+            removed += 1
+            guard tasks[task] == nil else { continue }
+            timeline[task] = nil
+            switches[task] = nil
+            leases.forget(task)
+        }
+        return removed
+    }
+}

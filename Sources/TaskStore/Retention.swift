@@ -1,0 +1,27 @@
+/// How much is kept. What is beyond it is removed in small steps, between other writes and when nothing else is to do.
+public struct Retention: Hashable, Sendable {
+    /// Of one task; older ones are dropped now and then.
+    public static let timelineEntries = 1000
+    /// Of one task; older ones are dropped now and then.
+    public static let switches = 200
+    /// Of one layout. Dropped at once: the newest so many are there, no more.
+    public static let layoutVersions = 100
+    /// Of one layout; older ones are dropped now and then.
+    public static let layoutEvents = 200
+
+    /// Events younger than this are kept, in seconds, unless there are more than `events`. An event that is sent again
+    /// after its first copy was removed is not known to be a duplicate; its sequence or time still tells that it is
+    /// stale.
+    public var eventAge: Double = 7 * 86_400
+    /// Of all rooms together.
+    public var events = 1_000_000
+    /// How long the timeline and the switches of a task outlive its document, in seconds.
+    public var removedTaskAge: Double = 86_400
+    /// How long a message that was delivered or given up is known, so that it is not added again, in seconds.
+    public var settledMessageAge: Double = 86_400
+
+    public init() {}
+
+    /// Rows of each kind removed in one step.
+    static let step = 512
+}

@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+import MixModel
+
+/// The statements behind `LeaseStore`. A node's leases hold while `nodes.until` is in the future; the row of an expelled
+/// node is gone.
+enum SQLiteLeases {
+    /// Whether the task is still that owner's, whatever the time: only taking over ends it.
+    static func holds(_ requirement: StoreChange.Requirement, _ db: Database) throws -> Bool {
+        guard let number = number(of: requirement.fence.owner) else { return false }
+        return try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT 1 FROM leases WHERE task = ? AND owner = ? AND epoch = ?"),
+            arguments: [requirement.task.rawValue, number, requirement.fence.epoch]) != nil
+    }
+
+    static func register(_ name: String, until: Double, _ db: Database) throws -> NodeID {
+        try db.cachedStatement(sql: "INSERT INTO nodes (name, until) VALUES (?, ?)").execute(arguments: [name, until])
+        return id(name, db.lastInsertedRowID)
+    }
+
+    static func nodes(_ db: Database) throws -> [Node] {
+        try Row.fetchAll(db, sql: "SELECT number, name FROM nodes ORDER BY number").map { row in
+            Node(id: id(row["name"], row["number"]), name: row["name"])
+        }
+    }
+
+    /// - Returns: Whether nothing had run out.
+    static func renew(_ node: NodeID, at time: Double, until: Double, _ db: Database) throws -> Renewal {
+        guard let number = number(of: node),
+            let before = try Double.fetchOne(
+                db.cachedStatement(sql: "SELECT until FROM nodes WHERE number = ?"), arguments: [number])
+        else { throw StoreError.expelled(node) }
+        try db.cachedStatement(sql: "UPDATE nodes SET until = ? WHERE number = ?").execute(arguments: [until, number])
+        return before > time ? .kept : .lapsed
+    }
+
+    private static let isFree = "owner IS NULL OR owner NOT IN (SELECT number FROM nodes WHERE until > ?2)"
+
+    static func claim(_ tasks: [TaskID], by node: NodeID, at time: Double, _ db: Database) throws -> [Lease] {
+        guard let number = number(of: node) else { throw StoreError.expelled(node) }
+        return try tasks.compactMap { task in
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO leases (task, owner, epoch) VALUES (?1, ?3, 1)
+                    ON CONFLICT DO UPDATE SET owner = ?3, epoch = epoch + 1 WHERE \(isFree)
+                    """
+            ).execute(arguments: [task.rawValue, time, number])
+            let epoch = try Int64.fetchOne(
+                db.cachedStatement(sql: "SELECT epoch FROM leases WHERE task = ? AND owner = ?"),
+                arguments: [task.rawValue, number])
+            return epoch.map { Lease(task: task, fence: Fence(owner: node, epoch: $0)) }
+        }
+    }
+
+    /// The stored tasks that `claim` would give.
+    static func available(limit: Int, at time: Double, _ db: Database) throws -> [TaskID] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT id FROM tasks LEFT JOIN leases ON task = id WHERE \(isFree) ORDER BY id LIMIT ?1
+                """, arguments: [limit, time]
+        ).map { TaskID($0) }
+    }
+
+    static func release(_ lease: Lease, _ db: Database) throws {
+        guard let number = number(of: lease.fence.owner) else { return }
+        try db.cachedStatement(
+            sql: "UPDATE leases SET owner = NULL WHERE task = ? AND owner = ? AND epoch = ?"
+        ).execute(arguments: [lease.task.rawValue, number, lease.fence.epoch])
+    }
+
+    static func leases(of node: NodeID, _ db: Database) throws -> [Lease] {
+        guard let number = number(of: node) else { return [] }
+        return try Row.fetchAll(
+            db, sql: "SELECT task, epoch FROM leases WHERE owner = ? ORDER BY task", arguments: [number]
+        ).map { row in
+            Lease(task: TaskID(row["task"] as String), fence: Fence(owner: node, epoch: row["epoch"]))
+        }
+    }
+
+    static func expel(_ node: NodeID, _ db: Database) throws {
+        guard let number = number(of: node) else { return }
+        try db.execute(sql: "UPDATE leases SET owner = NULL WHERE owner = ?", arguments: [number])
+        try db.execute(sql: "DELETE FROM nodes WHERE number = ?", arguments: [number])
+    }
+
+    private static func id(_ name: String, _ number: Int64) -> NodeID { NodeID("\(name)#\(number)") }
+
+    static func number(of node: NodeID) -> Int64? {
+        node.rawValue.lastIndex(of: "#").flatMap { Int64(node.rawValue[node.rawValue.index(after: $0)...]) }
+    }
+}

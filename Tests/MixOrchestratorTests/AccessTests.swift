@@ -1,0 +1,221 @@
+import HTTPTypes
+import MixModel
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+/// Tokens, scopes and apps on a whole service.
+@Suite(.timeLimit(.minutes(5))) struct AccessTests {
+    static let token = [
+        "all": "all-scopes-0123456789abcdef", "events": "events-0123456789abcdef", "tasks": "tasks-0123456789abcdef",
+        "layouts": "layouts-0123456789abcdef", "read": "read-0123456789abcdef", "other": "other-app-0123456789abcdef",
+    ]
+    static func apps() -> [String: [String]] {
+        var settings = ["apps.0.id": ["default"], "apps.1.id": ["shop"]]
+        for (index, name) in ["all", "events", "tasks", "layouts", "read"].enumerated() {
+            settings["apps.0.tokens.\(index).token"] = [token[name] ?? ""]
+            settings["apps.0.tokens.\(index).scopes"] =
+                name == "all" ? Scope.allCases.map(\.rawValue) : [name]
+        }
+        settings["apps.1.tokens.0.token"] = [token["other"] ?? ""]
+        settings["apps.1.tokens.0.scopes"] = Scope.allCases.map(\.rawValue)
+        return settings
+    }
+    static func bearer(_ name: String) -> HTTPFields {
+        [.authorization: "Bearer \(token[name] ?? name)", .contentType: "application/json"]
+    }
+    private func withTokens(_ body: @escaping @Sendable (Bench) async throws -> Void) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(), settings: Self.apps(), body)
+        }
+    }
+
+    @Test func openRoutesNeedNoToken() async throws {
+        try await withTokens { bench in
+            for (uri, status) in [
+                ("/healthz", 200), ("/readyz", 200), ("/openapi.yaml", 200), ("/live/demo.flv", 404),
+                ("/live/shop/demo.flv", 404),
+            ] {
+                let answer = try await bench.call(.get, uri)
+                #expect(answer.status == status, "\(uri)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            nil, "Bearer", "Bearer ", "Basic YTpi", "Bearer wrong-0123456789abcdef",
+            "Bearer all-scopes-0123456789abcde",
+            "Bearer all-scopes-0123456789abcdefg", "all-scopes-0123456789abcdef",
+        ] as [String?])
+    func withoutAGoodTokenNothingIsServed(_ header: String?) async throws {
+        try await withTokens { bench in
+            var headers: HTTPFields = [:]
+            headers[.authorization] = header
+            for (method, uri) in [
+                (HTTPRequest.Method.get, "/v1/rooms"), (.get, "/metrics"), (.post, "/v1/events"),
+                (.delete, "/v1/rooms/a"),
+                (.get, "/v1/nothing"), (.put, "/v1/layouts/x"),
+            ] {
+                let answer = try await bench.call(method, uri, method == .get ? nil : "{}", headers: headers)
+                #expect(answer.status == 401, "\(uri)")
+                #expect(answer.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
+                #expect(try answer.value("type") == "urn:mixorchestrator:problem:unauthorized")
+                #expect(!answer.text.contains("0123456789abcde"))
+            }
+        }
+    }
+
+    @Test func aTokenOpensItsScopesAndNoOther() async throws {
+        let examples: [(Scope, HTTPRequest.Method, String, String?)] = [
+            (.events, .post, "/v1/rooms/demo/events", #"{"type":"room.opened"}"#),
+            (.tasks, .put, "/v1/rooms/demo", "{}"), (.tasks, .delete, "/v1/tasks/none", nil),
+            (.layouts, .post, "/v1/layouts/none/rollback", "{}"), (.read, .get, "/v1/rooms", nil),
+            (.read, .get, "/metrics", nil), (.read, .post, "/v1/layouts/auto/plan?participants=2", nil),
+        ]
+        try await withTokens { bench in
+            for (needed, method, uri, body) in examples {
+                for scope in Scope.allCases {
+                    let answer = try await bench.call(method, uri, body, headers: Self.bearer(scope.rawValue))
+                    if scope == needed {
+                        #expect(answer.status != 403 && answer.status != 401, "\(method) \(uri): \(answer.text)")
+                    } else {
+                        #expect(answer.status == 403, "\(method) \(uri) with \(scope)")
+                        #expect(try answer.value("detail")?.contains("scope \(needed.rawValue)") == true)
+                    }
+                }
+            }
+            #expect(try await bench.call(.get, "/v1/nothing", headers: Self.bearer("read")).status == 404)
+        }
+    }
+
+    /// What is not in the table is closed.
+    @Test func aRouteOfWhichNothingIsSaidIsClosed() {
+        #expect(RouteAccess.of(.get, "/v1/secret") == nil)
+        #expect(RouteAccess.of(.head, "/v1/rooms") == .scope(.read))
+        #expect(RouteAccess.of(.get, "/healthz") == .open)
+    }
+
+    @Test func anAppSeesAndChangesItsOwnRoomsOnly() async throws {
+        try await withTokens { bench in
+            let publish = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/a"}"#
+            for app in ["all", "other"] {
+                let answer = try await bench.call(.post, "/v1/rooms/demo/events", publish, headers: Self.bearer(app))
+                #expect(answer.status == 202, "\(answer.text)")
+            }
+            let extra = #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/{app}/{room}"}]}"#
+            #expect(try await bench.call(.put, "/v1/rooms/mine", extra, headers: Self.bearer("all")).status == 201)
+            try await eventually { bench.relays.started.count == 2 ? true : nil }
+            #expect(Set(bench.relays.started.map(\.task)) == ["auto-demo", "shop/auto-demo"])
+
+            for (app, rooms) in [("all", ["demo", "mine"]), ("other", ["demo"])] {
+                let list = try await bench.call(.get, "/v1/rooms", headers: Self.bearer(app))
+                for (index, room) in rooms.enumerated() { #expect(try list.value("rooms.\(index).id") == room) }
+                #expect(try list.value("rooms.\(rooms.count)") == nil)
+                let tasks = try await bench.call(.get, "/v1/tasks", headers: Self.bearer(app))
+                #expect(try tasks.value("tasks.0.id") == "auto-demo")
+                #expect(try tasks.value("tasks.0.room") == "demo")
+                #expect(try tasks.value("tasks.1") == nil)
+                let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline", headers: Self.bearer(app))
+                #expect(try timeline.value("task") == "auto-demo")
+            }
+            let layout = try await bench.call(.get, "/v1/layouts/auto", headers: Self.bearer("other"))
+            #expect(try layout.value("rooms.0") == "demo")
+            #expect(try layout.value("rooms.1") == nil)
+
+            // Not by any way of writing the other's name.
+            for uri in ["/v1/rooms/mine", "/v1/rooms/default%2Fmine", "/v1/rooms/mine?app=default"] {
+                let answer = try await bench.call(.get, uri, headers: Self.bearer("other"))
+                #expect([404, 422].contains(answer.status), "\(uri): \(answer.text)")
+                #expect([404, 422].contains(try await bench.call(.delete, uri, headers: Self.bearer("other")).status))
+            }
+            #expect(try await bench.call(.get, "/v1/rooms/shop%2Fdemo", headers: Self.bearer("all")).status == 422)
+            #expect(try await bench.call(.delete, "/v1/rooms/demo", headers: Self.bearer("other")).status == 204)
+            #expect(try await bench.call(.get, "/v1/rooms/demo", headers: Self.bearer("all")).status == 200)
+            #expect(try await bench.call(.get, "/v1/rooms/demo", headers: Self.bearer("other")).status == 404)
+        }
+    }
+
+    @Test func anEventOfAnotherAppIsRefused() async throws {
+        try await withTokens { bench in
+            func event(_ app: String?) -> String {
+                let attribute = app.map { #""app":"\#($0)","# } ?? ""
+                return #"{"specversion":"1.0","id":"\#(app ?? "none")","source":"s",\#(attribute)"#
+                    + #""type":"room.opened","subject":"lobby"}"#
+            }
+            for (app, status) in [("default", 403), ("shop", 202), (nil, 202)] as [(String?, Int)] {
+                let answer = try await bench.call(.post, "/v1/events", event(app), headers: Self.bearer("other"))
+                #expect(answer.status == status, "\(answer.text)")
+                if status == 403 {
+                    #expect(try answer.value("type") == "urn:mixorchestrator:problem:app-forbidden")
+                    #expect(try answer.value("field") == "app")
+                }
+            }
+            #expect(try await bench.call(.get, "/v1/rooms/lobby", headers: Self.bearer("all")).status == 404)
+            #expect(try await bench.call(.get, "/v1/rooms/lobby", headers: Self.bearer("other")).status == 200)
+        }
+    }
+
+    @Test func withoutTokensTheQueryNamesTheApp() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(), settings: ["apps.0.id": ["shop"]]
+            ) { bench in
+                #expect(try await bench.call(.put, "/v1/rooms/r?app=shop", "{}").status == 201)
+                #expect(try await bench.call(.get, "/v1/rooms/r").status == 404)
+                #expect(try await bench.call(.get, "/v1/rooms?app=shop").value("rooms.0.id") == "r")
+                let answer = try await bench.call(.get, "/v1/rooms?app=shoop")
+                #expect(answer.status == 422)
+                #expect(try answer.value("expected")?.contains("\"shop\"") == true)
+            }
+        }
+    }
+
+    @Test func requestsAndEventsAreLimitedByToken() async throws {
+        try await withDirectory { directory in
+            var settings = Self.apps()
+            settings["http.rate.requests"] = ["5"]
+            settings["http.rate.events"] = ["2"]
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(), settings: settings
+            ) { bench in
+                let batch = HTTPFieldsOf("Content-Type", "application/cloudevents-batch+json")
+                var headers = Self.bearer("events")
+                headers[.contentType] = batch[.contentType]
+                func events(_ count: Int) -> String {
+                    let one = #"{"specversion":"1.0","id":"1","source":"s","type":"room.opened","subject":"r"}"#
+                    return "[" + Array(repeating: one, count: count).joined(separator: ",") + "]"
+                }
+                // More than a burst at once is owed.
+                #expect(try await bench.call(.post, "/v1/events", events(10), headers: headers).status == 202)
+                let answer = try await bench.call(.post, "/v1/events", events(1), headers: headers)
+                #expect(answer.status == 429)
+                #expect(Int(answer.headers[.retryAfter] ?? "") ?? 0 >= 4)
+                #expect(try answer.value("detail")?.contains("http.rate.events") == true)
+
+                var statuses: [Int] = []
+                for _ in 0..<20 {
+                    statuses.append(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("read")).status)
+                }
+                #expect(statuses.contains(429) && statuses.first == 200)
+                // Others are not held up.
+                #expect(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("other")).status == 200)
+            }
+        }
+    }
+
+    @Test func guessingTokensIsSlow() async throws {
+        try await withTokens { bench in
+            var statuses: Set<Int> = []
+            for number in 0..<60 {
+                statuses.insert(
+                    try await bench.call(.get, "/v1/rooms", headers: Self.bearer("guess-number-\(number)")).status)
+            }
+            #expect(statuses == [401, 429])
+            #expect(try await bench.call(.get, "/v1/rooms", headers: Self.bearer("read")).status == 200)
+        }
+    }
+}

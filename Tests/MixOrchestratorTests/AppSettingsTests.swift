@@ -1,0 +1,122 @@
+import Foundation
+import MixModel
+import Testing
+
+@testable import MixOrchestrator
+
+@Suite struct AppSettingsTests {
+    private static let token = "0123456789abcdef0123"
+
+    private func configuration(
+        _ yaml: String, environment: [String: String] = [:], permissions: Int = 0o600
+    ) throws -> OrchestratorConfiguration {
+        let file = "/tmp/edge-\(UUID().uuidString).yaml"
+        try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        return try OrchestratorConfiguration(
+            ConfigurationKeys.reader(file: file, environment: environment), file: file)
+    }
+
+    @Test func appsAndTokensAreRead() throws {
+        let configuration = try configuration(
+            """
+            http: { listen: "0.0.0.0:8080" }
+            apps:
+              - id: default
+                accessKeys: []
+                tokens:
+                  - { token: one-0123456789abcdef, scopes: [events, read] }
+                  - token: two-0123456789abcdef
+                    scopes: tasks
+              - id: shop
+                tokens: [ { token: "three-0123456789abcdef", scopes: [layouts] } ]
+            """)
+        #expect(configuration.apps.ids == ["default", "shop"])
+        #expect(configuration.listen.host == "0.0.0.0")
+        #expect(configuration.apps.warnings.isEmpty)
+        let tokens = configuration.apps.tokens
+        #expect(
+            tokens.caller(showing: "one-0123456789abcdef")
+                == Caller(app: "default", scopes: [.events, .read], token: 0))
+        #expect(tokens.caller(showing: "two-0123456789abcdef")?.scopes == [.tasks])
+        #expect(tokens.caller(showing: "three-0123456789abcdef") == Caller(app: "shop", scopes: [.layouts], token: 2))
+    }
+
+    @Test func theEnvironmentCanHoldThemToo() throws {
+        let configuration = try configuration(
+            "",
+            environment: [
+                "MIXORCHESTRATOR_APPS_0_ID": "shop", "MIXORCHESTRATOR_APPS_0_TOKENS_0_TOKEN": Self.token,
+                "MIXORCHESTRATOR_APPS_0_TOKENS_0_SCOPES": "events,read",
+            ])
+        #expect(configuration.apps.tokens.caller(showing: Self.token)?.scopes == [.events, .read])
+        let error = #expect(throws: StartupError.self) {
+            try self.configuration("", environment: ["MIXORCHESTRATOR_APPS_0_TOKENS_0_TOKN": Self.token])
+        }
+        #expect(error?.description.contains(Self.token) == false)
+    }
+
+    @Test func aTokenFileIsReadAndItsPermissionsAreLookedAt() throws {
+        let file = "/tmp/edge-\(UUID().uuidString)"
+        try Data("  \(Self.token)\n".utf8).write(to: URL(fileURLWithPath: file))
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let yaml = "apps: [ { id: a, tokens: [ { tokenFile: \(file), scopes: [read] } ] } ]"
+        for (mode, isOpen) in [(0o600, false), (0o640, false), (0o644, true)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+            let configuration = try configuration(yaml, permissions: 0o644)
+            #expect(configuration.apps.tokens.caller(showing: Self.token) != nil)
+            // The configuration itself holds no token.
+            #expect(configuration.apps.warnings.count == (isOpen ? 1 : 0))
+        }
+    }
+
+    @Test func aConfigurationWithTokensShouldNotBeOpenToAll() throws {
+        let yaml = "apps: [ { id: a, tokens: [ { token: \(Self.token), scopes: [read] } ] } ]"
+        #expect(try configuration(yaml).apps.warnings.isEmpty)
+        let warnings = try configuration(yaml, permissions: 0o644).apps.warnings
+        #expect(warnings.count == 1 && warnings[0].contains("chmod"))
+        #expect(!warnings[0].contains(Self.token))
+    }
+
+    @Test(arguments: [
+        ("apps: 7", "apps: expected a list"), ("apps: [ shop ]", "apps: expected entries with id"),
+        ("apps: [ { idd: a } ]", "Did you mean id?"), ("apps: [ { id: a }, { id: a } ]", "an id that no other app has"),
+        ("apps: [ { id: \"a/b\" } ]", "apps.0.id: found \"a/b\""), ("apps: [ { id: \"..\" } ]", "expected 1 to 64"),
+        ("apps: [ { tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] } ] } ]", "apps.0.id: found nothing"),
+        ("apps: [ { id: a, accessKeys: [ { id: AK, secret: SECRET } ] } ]", "accessKeys is not supported"),
+        ("apps: [ { id: a, tokens: [ { token: SECRET, scopes: [read] } ] } ]", "16 to 512 printable ASCII"),
+        ("apps: [ { id: a, tokens: [ { token: \"SECRET 0123456789abcdef\", scopes: [read] } ] } ]", "without spaces"),
+        ("apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef } ] } ]", "scopes: found nothing"),
+        (
+            "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [reed] } ] } ]",
+            "found \"reed\"; expected some of events, tasks, layouts, read"
+        ),
+        ("apps: [ { id: a, tokens: [ { scopes: [read] } ] } ]", "either token or tokenFile"),
+        (
+            "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, tokenFile: /x, scopes: [read] } ] } ]",
+            "found both"
+        ),
+        ("apps: [ { id: a, tokens: [ { tokenFile: /nowhere, scopes: [read] } ] } ]", "a file that can be read"),
+        (
+            "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] },"
+                + " { token: SECRET-0123456789abcdef, scopes: [tasks] } ] } ]", "another for each entry"
+        ),
+        ("apps: [ { id: a, tokens: [ { tokn: SECRET-0123456789abcdef } ] } ]", "Did you mean token?"),
+        ("http: { rate: { requests: -1 } }", "0…10000000"), ("http: { maxConnections: 0 }", "1…1000000"),
+        ("http: { listen: \"0.0.0.0:80\" }\napps: [ { id: a } ]", "Configure tokens under apps"),
+    ])
+    func whatIsWrongIsNamedWithoutTheToken(_ yaml: String, _ expected: String) {
+        let error = #expect(throws: StartupError.self) { try configuration(yaml) }
+        #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+        #expect(error?.description.contains("SECRET") == false)
+    }
+
+    @Test func limitsAreRead() throws {
+        let configuration = try configuration(
+            "http: { maxConnections: 7, idleTimeout: 8, requestTimeout: 9, rate: { requests: 10, events: 0 } }")
+        #expect(configuration.http.maxConnections == 7 && configuration.http.idleTimeout == 8)
+        #expect(configuration.http.requestTimeout == 9)
+        #expect(configuration.http.requestRate == 10 && configuration.http.eventRate == 0)
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import HummingbirdTesting
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// What one connection can hold on to, on real sockets.
+@Suite(.timeLimit(.minutes(5))) struct ConnectionLimitTests {
+    private func withServer(
+        _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, Int) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                .live, directory: directory, store: MemoryTaskStore(), settings: settings
+            ) { bench in
+                try await body(bench, try #require(bench.client.port))
+            }
+        }
+    }
+
+    /// As `serve` runs it: the test framework's server leaves the number of connections open.
+    private func withApplication(
+        _ settings: [String: [String]], _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            let picked = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .bind(host: "127.0.0.1", port: 0).get()
+            let port = try #require(picked.localAddress?.port)
+            try await picked.close()
+            let settings = settings.merging(["http.listen": ["127.0.0.1:\(port)"]]) { $1 }
+            let application = try await buildOrchestrator(
+                testConfiguration(directory, settings), store: MemoryTaskStore(), starter: ScriptedRelays(),
+                logger: LogRecorder().logger)
+            let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
+            async let running: Void = group.run()
+            do {
+                try await eventually { try? await RawConnection.open(port).close() }
+                try await body(port)
+            } catch {
+                await group.triggerGracefulShutdown()
+                try await running
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await running
+        }
+    }
+
+    @Test(arguments: [
+        "GET /" + String(repeating: "a", count: 70_000),
+        "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 70_000),
+        "GET / HTTP/1.1\r\n" + String(repeating: "X: aaaaaaaaaa\r\n", count: 200),
+        "GET / HTTP/1.1\r\n" + (0..<80).map { "X\($0): " + String(repeating: "a", count: 1000) + "\r\n" }.joined(),
+    ])
+    func aHeadThatIsTooLargeIsRefused(_ head: String) async throws {
+        try await withServer { bench, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(head)
+            try await eventually { connection.isClosed ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 431 "), "\(connection.text.prefix(300))")
+            #expect(connection.text.contains("urn:mixorchestrator:problem:head-too-large"))
+            #expect(try await bench.call(.get, "/healthz").status == 200)
+        }
+    }
+
+    @Test func aRequestLineBelowTheLimitIsServed() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(
+                "GET /healthz?" + String(repeating: "a", count: 60_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try await eventually { connection.text.contains("ok") ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 200 "))
+            connection.close()
+        }
+    }
+
+    @Test(arguments: [
+        "POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+        "POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+    ])
+    func aBodyThatDoesNotComeEndsTheConnection(_ request: String) async throws {
+        try await withServer(["http.requestTimeout": ["1"]]) { bench, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(request)
+            // Bytes that drip do not help.
+            let dripping = Task {
+                while !connection.isClosed {
+                    connection.send(request.contains("chunked") ? "1\r\n \r\n" : " ")
+                    try await Task.sleep(for: .milliseconds(200))
+                }
+            }
+            try await eventually { connection.isClosed ? true : nil }
+            dripping.cancel()
+            _ = await dripping.result
+            #expect(try await bench.call(.get, "/v1/rooms").value("rooms.0") == nil)
+        }
+    }
+
+    @Test func aHeadThatDoesNotComeEndsTheConnection() async throws {
+        try await withServer(["http.idleTimeout": ["1"]]) { _, port in
+            let silent = try await RawConnection.open(port)
+            let slow = try await RawConnection.open(port)
+            slow.send("GET /healthz HTTP/1.1\r\nX-Slow: ")
+            let dripping = Task {
+                while !slow.isClosed {
+                    slow.send("a")
+                    try await Task.sleep(for: .milliseconds(200))
+                }
+            }
+            try await eventually { silent.isClosed && slow.isClosed ? true : nil }
+            dripping.cancel()
+            _ = await dripping.result
+        }
+    }
+
+    @Test func aChunkedBodyHasTheSameLimit() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "10000\r\n" + String(repeating: " ", count: 0x10000) + "\r\n"
+            for _ in 0..<20 { connection.send(chunk) }
+            connection.send("0\r\n\r\n")
+            try await eventually { connection.text.contains("body-too-large") ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 413 "))
+            connection.close()
+        }
+    }
+
+    @Test func aBodyWithoutEndIsNotReadForEver() async throws {
+        try await withServer { bench, port in
+            let connection = try await RawConnection.open(port)
+            connection.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let chunk = "10000\r\n" + String(repeating: " ", count: 0x10000) + "\r\n"
+            for _ in 0..<400 { connection.send(chunk) }
+            try await eventually { connection.isClosed ? true : nil }
+            #expect(try await bench.call(.get, "/healthz").status == 200)
+        }
+    }
+
+    @Test func moreConnectionsThanAllowedWait() async throws {
+        try await withApplication(["http.maxConnections": ["2"]]) { port in
+            let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            var open: [RawConnection] = []
+            for _ in 0..<2 {
+                let connection = try await RawConnection.open(port)
+                connection.send(request)
+                try await eventually { connection.text.contains("ok") ? true : nil }
+                open.append(connection)
+            }
+            let third = try await RawConnection.open(port)
+            third.send(request)
+            // The others are served meanwhile.
+            open[1].send(request)
+            try await eventually { open[1].text.components(separatedBy: "HTTP/1.1 200").count == 3 ? true : nil }
+            #expect(third.text.isEmpty)
+            open[0].close()
+            try await eventually { third.text.contains("ok") ? true : nil }
+            third.close()
+            open[1].close()
+        }
+    }
+
+    /// Somebody sends requests ahead and reads no answer: what is not read is not taken.
+    @Test func requestsThatAreSentAheadAreAnsweredInOrder() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(
+                (0..<200).map { "GET /v1/rooms/r\($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
+            try await eventually { connection.text.contains("PUT /v1/rooms/r199") ? true : nil }
+            let named = connection.text.matches(of: #/"detail":"r(\d+):/#).map { Int($0.1) }
+            #expect(named == (0..<200).map { $0 })
+            connection.close()
+        }
+    }
+
+    @Test func aPageOfAnotherPlaceIsRefusedOnTheWireToo() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send("GET /v1/rooms HTTP/1.1\r\nHost: rebound.example:\(port)\r\n\r\n")
+            try await eventually { connection.text.contains("host-refused") ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 421 "))
+            connection.close()
+        }
+    }
+}
+
+/// A connection on which a test writes whatever it likes.
+final class RawConnection: Sendable {
+    private struct State {
+        var text = ""
+        var isClosed = false
+    }
+    private let state = Mutex(State())
+    private let channel: any Channel
+
+    var text: String { state.withLock { $0.text } }
+    /// By the other side.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    static func open(_ port: Int) async throws -> RawConnection {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connect(host: "127.0.0.1", port: port).get()
+        let connection = RawConnection(channel)
+        try await channel.pipeline.addHandler(Reader(connection)).get()
+        return connection
+    }
+
+    private init(_ channel: any Channel) {
+        self.channel = channel
+        channel.closeFuture.whenComplete { [weak self] _ in self?.state.withLock { $0.isClosed = true } }
+    }
+
+    func send(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+    func close() { channel.close(promise: nil) }
+
+    private final class Reader: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        private let connection: RawConnection
+
+        init(_ connection: RawConnection) { self.connection = connection }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data))
+            connection.state.withLock { $0.text += text }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GRDB
+import MixModel
+import Synchronization
+import Testing
+
+@testable import TaskStore
+
+/// Many changes share one transaction and one sync.
+@Suite struct GroupCommitTests {
+    @Test func concurrentChangesShareTransactions() async throws {
+        try await withDirectory { directory in
+            let groups = Mutex<[GroupCommit]>([])
+            let store = try SQLiteTaskStore(path: directory + "/store.sqlite") { group in
+                groups.withLock { $0.append(group) }
+            }
+            // While the writer is held, everything else gathers.
+            let gate = DispatchSemaphore(value: 0)
+            async let held: Void = store.write { _, _ in gate.wait() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<1000 {
+                    group.addTask {
+                        let room = Room(id: RoomID("room\(number)"))
+                        let change = StoreChange(event: event("\(number)"), room: .put(room, expected: 0))
+                        let result = try await store.commit(change)
+                        #expect(result == .committed)
+                    }
+                }
+                while store.waiting < 1000 { await Task.yield() }
+                gate.signal()
+                try await group.waitForAll()
+            }
+            try await held
+            let sizes = groups.withLock { $0.map(\.changes) }
+            #expect(sizes.reduce(0, +) == 1001)
+            #expect(sizes.count <= 4, "\(sizes)")
+            #expect(sizes.allSatisfy { $0 <= GroupWriter.groupSize }, "\(sizes)")
+            #expect(try await store.rooms().count == 1000)
+            await store.close()
+        }
+    }
+
+    @Test func aQueueThatIsFullSaysSo() async throws {
+        try await withDirectory { directory in
+            let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
+            let gate = DispatchSemaphore(value: 0)
+            async let held: Void = store.write { _, _ in gate.wait() }
+            let refused = Counter()
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<GroupWriter.queueSize + 50 {
+                    group.addTask {
+                        let result = await outcome(of: StoreChange(event: event("\(number)")), in: store)
+                        guard result != .success(.committed) else { return }
+                        #expect(result == .failure(.overloaded))
+                        refused.increase()
+                    }
+                }
+                while refused.value < 49 { await Task.yield() }
+                gate.signal()
+            }
+            try await held
+            // The write that holds the writer may or may not have left the queue by then.
+            #expect(49...50 ~= refused.value)
+            #expect(
+                try await store.events(of: "demo", limit: .max).count
+                    == GroupWriter.queueSize + 50 - refused.value)
+            await store.close()
+        }
+    }
+
+    /// A write that the engine cannot take fails alone.
+    @Test func oneBadWriteDoesNotFailItsGroup() async throws {
+        try await withDirectory { directory in
+            let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
+            let gate = DispatchSemaphore(value: 0)
+            async let held: Void = store.write { _, _ in gate.wait() }
+            async let good = store.commit(StoreChange(event: event("1")))
+            async let bad: Void = store.write { db, _ in
+                try db.execute(sql: "INSERT INTO rooms (id, version, document) VALUES ('half', 1, '{}')")
+                try db.execute(sql: "INSERT INTO no_table VALUES (1)")
+            }
+            async let alsoGood = store.commit(StoreChange(event: event("2")))
+            while store.waiting < 3 { await Task.yield() }
+            gate.signal()
+            #expect(try await good == .committed)
+            #expect(try await alsoGood == .committed)
+            do {
+                try await bad
+                Issue.record("the engine took it")
+            } catch {
+                #expect((error as? StoreError)?.description.contains("no_table") == true)
+            }
+            try await held
+            #expect(try await store.rooms().isEmpty)
+            #expect(try await store.events(of: "demo", limit: 9).count == 2)
+            await store.close()
+        }
+    }
+
+    /// Everything that was waiting is stored before the store is closed.
+    @Test func closingLosesNothing() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            let store = try SQLiteTaskStore(path: path)
+            let gate = DispatchSemaphore(value: 0)
+            async let held: Void = store.write { _, _ in gate.wait() }
+            async let committed = store.commit(StoreChange(event: event("1")))
+            while store.waiting < 1 { await Task.yield() }
+            async let closed: Void = store.close()
+            gate.signal()
+            #expect(try await committed == .committed)
+            try await held
+            await closed
+            let again = try SQLiteTaskStore(path: path)
+            #expect(try await again.events(of: "demo", limit: 9).count == 1)
+            await again.close()
+        }
+    }
+
+    @Test func theLogOfWritesDoesNotGrowForEver() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            let store = try SQLiteTaskStore(path: path)
+            var version = 0
+            let big = Room(id: "demo", settings: RoomSettings(layout: String(repeating: "x", count: 16_000)))
+            for round in 0..<3 {
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<Checkpointer.interval {
+                        group.addTask { _ = try? await store.commit(StoreChange(event: event("\(round) \(number)"))) }
+                    }
+                }
+                _ = try await store.commit(StoreChange(room: .put(big, expected: version)))
+                version += 1
+            }
+            // 12,000 changes one by one would be 200 MB of log.
+            let size = try FileManager.default.attributesOfItem(atPath: path + "-wal")[.size] as? Int
+            #expect((size ?? .max) < 100 << 20, "\(size ?? 0)")
+            await store.close()
+        }
+    }
+}
+
+private final class Counter: Sendable {
+    private let count = Mutex(0)
+    var value: Int { count.withLock { $0 } }
+    func increase() { count.withLock { $0 += 1 } }
+}

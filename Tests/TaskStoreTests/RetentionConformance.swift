@@ -1,0 +1,96 @@
+import MixModel
+import Testing
+
+@testable import TaskStore
+
+/// Nothing stays for ever, and nothing goes too soon.
+@Suite struct RetentionConformance {
+    private func removeAll(_ store: any TaskStore) async throws -> Int {
+        var sum = 0
+        while case let count = try await store.removeExpired(), count > 0 { sum += count }
+        return sum
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func oldEventsGo(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            var retention = Retention()
+            retention.eventAge = 100
+            let store = try kind.open(directory, clock: time.clock, retention: retention)
+            for number in 0..<10 {
+                _ = try await store.commit(StoreChange(event: event("\(number)")))
+                time.advance(20)
+            }
+            // Stored 200, 180 … 20 s ago.
+            #expect(try await removeAll(store) == 5)
+            #expect(try await store.events(of: "demo", limit: 99).map(\.id) == ["5", "6", "7", "8", "9"])
+            #expect(try await removeAll(store) == 0)
+            #expect(try await store.commit(StoreChange(event: event("5"))) == .duplicate)
+            // Not known any more, and so taken again.
+            #expect(try await store.commit(StoreChange(event: event("4"))) == .committed)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func eventsBeyondTheirNumberGo(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            var retention = Retention()
+            retention.events = 700
+            let store = try kind.open(directory, clock: .system, retention: retention)
+            for number in 0..<3000 {
+                _ = try await store.commit(StoreChange(event: event("\(number)", room: RoomID("room\(number % 3)"))))
+            }
+            _ = try await removeAll(store)
+            var kept: [String] = []
+            for room in 0..<3 { kept += try await store.events(of: RoomID("room\(room)"), limit: 9999).map(\.id) }
+            #expect(Set(kept) == Set((2300..<3000).map(String.init)))
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func whatIsKeptOfARemovedTaskGoesAfterAWhile(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let entries = (0..<900).map { StampedEntry(at: 0, entry: TimelineEntry(kind: .event, message: "\($0)")) }
+            for id in ["gone", "back", "stays"] as [TaskID] {
+                let write = StoreChange.Write.put(TaskMachine(id: id, room: "demo"), expected: 0)
+                _ = try await store.commit(StoreChange(tasks: [.init(id: id, write: write, timeline: entries)]))
+            }
+            for id in ["gone", "back"] as [TaskID] {
+                _ = try await store.commit(
+                    StoreChange(tasks: [.init(id: id, write: .delete(id: id.rawValue, expected: 1))]))
+            }
+            #expect(try await store.timeline(of: "gone", limit: 1).count == 1, "can still be read")
+            let again = StoreChange.Write.put(TaskMachine(id: "back", room: "demo"), expected: 0)
+            _ = try await store.commit(StoreChange(tasks: [.init(id: "back", write: again)]))
+            #expect(try await removeAll(store) == 0)
+            time.advance(Retention().removedTaskAge + 1)
+            #expect(try await removeAll(store) > 0)
+            #expect(try await store.timeline(of: "gone", limit: 1).isEmpty)
+            #expect(try await store.timeline(of: "back", limit: 1).count == 1)
+            #expect(try await store.timeline(of: "stays", limit: 1).count == 1)
+            #expect(try await removeAll(store) == 0)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func settledMessagesGo(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let message = OutboxMessage(id: "a", kind: "k", body: [])
+            _ = try await store.commit(StoreChange(outbox: [message, OutboxMessage(id: "b", kind: "k", body: [])]))
+            let items = try await store.takeMessages(limit: 9, lease: .seconds(10))
+            try await store.settle(items[0], .done)
+            time.advance(Retention().settledMessageAge + 1)
+            #expect(try await removeAll(store) == 1)
+            #expect(try await store.takeMessages(limit: 9, lease: .seconds(10)).map(\.message.id) == ["b"])
+            await store.close()
+        }
+    }
+}
