@@ -57,7 +57,7 @@ struct LoadBook: Sendable {
 
     // MARK: Questions
 
-    /// Cores that programs have booked: what each would use undiminished. Kept and not summed: it is asked with events.
+    /// Cores that programs have booked: what each would use undiminished. Kept and not summed, for the path of events.
     private(set) var committed = 0.0
 
     /// Cores that programs may book together; `nil` = no limit.
@@ -75,10 +75,10 @@ struct LoadBook: Sendable {
         // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
         guard !entries.isEmpty, var free else { return nil }
         let own = waiting[task]?.number ?? .max
-        for other in waiting.isEmpty ? [] : queue
-        where (-other.value.priority, other.value.number) < (-priority, own) && other.key != task {
-            let fits = other.value.refusal.neededCores <= free
-            free -= fits ? other.value.refusal.bookedCores : other.value.refusal.neededCores
+        for (other, ahead) in waiting.isEmpty ? [] : queue where other != task {
+            guard (-ahead.priority, ahead.number) < (-priority, own) else { break }
+            let fits = ahead.refusal.neededCores <= free
+            free -= fits ? ahead.refusal.bookedCores : ahead.refusal.neededCores
         }
         return Admission(availableCores: free, costs: costs)
     }
