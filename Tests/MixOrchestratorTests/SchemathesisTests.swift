@@ -17,7 +17,9 @@ import Testing
         let process = Process()
         process.executableURL = root.appendingPathComponent("scripts/schemathesis.sh")
         process.arguments = [mode, service.path]
-        process.environment = ProcessInfo.processInfo.environment.merging(["PHASES": phases, "EXAMPLES": "8", "SEED": "1"]) { $1 }
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "PHASES": phases, "EXAMPLES": "8", "SEED": "1",
+        ]) { $1 }
         process.standardInput = FileHandle.nullDevice
         let file = try FileHandle(forWritingTo: output)
         process.standardOutput = file
