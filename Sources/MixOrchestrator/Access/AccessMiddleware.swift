@@ -47,7 +47,8 @@ struct AccessMiddleware: RouterMiddleware {
         if access == .open { return .anonymous() }
         guard let caller = Self.token(request).flatMap({ tokens.caller(showing: $0) }) else {
             if let seconds = limits.failures.take(by: .address(context.peer)) {
-                throw .tooMany("requests without a good token", retryAfter: seconds, setting: nil)
+                throw .tooMany(
+                    "requests without a good token", retryAfter: seconds, setting: "http.rate.failures")
             }
             throw .unauthorized
         }
@@ -85,10 +86,10 @@ extension OrchestratorError {
             expected: "a token with the scope \(scope.rawValue)")
     }
 
-    static func tooMany(_ what: String, retryAfter seconds: Int, setting: String?) -> OrchestratorError {
+    static func tooMany(_ what: String, retryAfter seconds: Int, setting: String) -> OrchestratorError {
         OrchestratorError(
             .tooManyRequests, "rate-limited", "Too many \(what)",
-            detail: "send it again in \(seconds) s" + (setting.map { "; \($0) is the limit" } ?? ""),
+            detail: "send it again in \(seconds) s; \(setting) is the limit",
             headers: [.retryAfter: "\(seconds)"])
     }
 }

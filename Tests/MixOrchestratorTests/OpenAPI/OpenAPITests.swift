@@ -141,7 +141,8 @@ import Yams
     @Test func refusalsWithTokensAreAsDocumented() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(
-                directory: directory, store: MemoryTaskStore(), settings: AccessTests.apps()
+                directory: directory, store: MemoryTaskStore(),
+                settings: AccessTests.apps().merging(["http.rate.failures": ["1"]]) { $1 }
             ) { bench in
                 let none = try await bench.call(.get, "/v1/rooms")
                 try expectDocumented(none, 401, of: "listRooms")
