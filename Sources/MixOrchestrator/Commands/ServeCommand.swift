@@ -19,7 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
             SIGTERM and SIGINT end the programs on air and stop within 10 s: requests under way are answered, what was \
             answered is stored, exit code 0. With --keep-relays programs stay on air and the next start takes them over, \
             as it does after a crash. A second signal ends the service at once, exit code 143 (SIGTERM) or 130 (SIGINT); \
-            a shutdown that is not done in 10 s ends with exit code 1. Programs stay on air then, too.
+            a shutdown that is not done in 10 s ends with exit code 1. Relays are left to themselves then: those that were \
+            told to end do so, the others go on.
             """)
 
     @Option(help: "YAML file with the configuration.")

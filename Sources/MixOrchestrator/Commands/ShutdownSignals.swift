@@ -3,7 +3,8 @@ import Logging
 import UnixSignals
 
 /// SIGTERM and SIGINT: the first begins an orderly shutdown, the second ends the process at once, and so does an orderly
-/// shutdown that does not end. What was answered is stored by then, and relays go on as after a crash.
+/// shutdown that does not end. What was answered is stored by then. Relays are left to
+/// themselves: those that were told to end do so, the others go on as after a crash.
 struct ShutdownSignals: Sendable {
     let logger: Logger
     /// Longest from the first signal to the end of the process.
@@ -25,14 +26,15 @@ struct ShutdownSignals: Sendable {
             var isFirst = true
             for await signal in signals {
                 guard isFirst else {
-                    logger.warning("second signal: ended at once, relays go on")
+                    logger.warning("second signal: ended at once, relays are left to themselves")
                     // The shell's convention for a process that a signal ended.
                     _exit(128 + signal.rawValue)
                 }
                 isFirst = false
                 group.addTask {
                     guard (try? await Task.sleep(for: limit)) != nil else { return }
-                    logger.critical("the shutdown takes longer than \(limit): ended at once, relays go on")
+                    logger.critical(
+                        "the shutdown takes longer than \(limit): ended at once, relays are left to themselves")
                     _exit(1)
                 }
                 await onFirst()
