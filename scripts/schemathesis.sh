@@ -5,16 +5,19 @@
 #   scripts/schemathesis.sh [open|tokens] [MIXORCHESTRATOR]
 #
 #   open     a service without tokens, as on a developer's machine
-#   tokens   a service with tokens; schemathesis also looks whether they are asked for
+#   tokens   a service with two apps and tokens of several scopes; requests come with one that has all of them, and
+#            schemathesis also looks whether it is asked for
 #
-# Environment: SEED (1), EXAMPLES for each operation (15), BUILD_DIR (.build).
+# Environment: SEED (1), EXAMPLES for each operation (15), PHASES (examples,coverage,fuzzing,stateful), TIME_LIMIT in
+# seconds (400), BUILD_DIR (.build).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 mode=${1:-open}
-build=${BUILD_DIR:-$root/.build}
+build=$(realpath --canonicalize-missing "${BUILD_DIR:-$root/.build}")
 service=${2:-$build/debug/mixorchestrator}
 seed=${SEED:-1}
 examples=${EXAMPLES:-15}
+phases=${PHASES:-examples,coverage,fuzzing,stateful}
 venv=$build/venv
 directory=''
 process=''
@@ -30,29 +33,55 @@ finish() {
     [ -z "$directory" ] || rm -rf "$directory"
 }
 
-# The same packages at the same versions, once.
+# The same packages at the same versions, once. A tree that was moved, or another Python, needs them anew.
 install() {
     local wanted=$root/deploy/requirements-test.txt
-    cmp --quiet "$wanted" "$venv/requirements.txt" && return
+    cmp --quiet "$wanted" "$venv/requirements.txt" && "$venv/bin/python" -c 'import schemathesis' 2>/dev/null && return
     command -v python3 >/dev/null || fail "python3 is missing: run deploy/setup.sh"
     rm -rf "$venv"
     python3 -m venv "$venv" || fail "python3 -m venv does not work: run deploy/setup.sh (package python3-venv)"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted" ||
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted" ||
         fail "pip could not install deploy/requirements-test.txt: see its messages above"
     cp "$wanted" "$venv/requirements.txt"
 }
 
+# The apps of the service, a line of YAML each, and what requests of each app carry.
+configure_apps() {
+    local scopes='events, tasks, layouts, read' scope
+    if [ "$mode" = open ]; then
+        printf 'apps: [{ id: shop }]\n'
+        return
+    fi
+    local default shop
+    default=$(token)
+    shop=$(token)
+    printf 'Authorization: Bearer %s\n' "$default" >"$directory/default.header"
+    printf 'Authorization: Bearer %s\n' "$shop" >"$directory/shop.header"
+    printf 'apps:\n  - id: default\n    tokens:\n      - { token: %s, scopes: [%s] }\n' "$default" "$scopes"
+    for scope in events tasks layouts read; do
+        printf '      - { token: %s, scopes: [%s] }\n' "$(token)" "$scope"
+    done
+    printf '  - id: shop\n    tokens: [{ token: %s, scopes: [%s] }]\n' "$shop" "$scopes"
+}
+
+token() { "$venv/bin/python" -c 'import secrets; print(secrets.token_hex(16))'; }
+
 start() {
     directory=$(mktemp -d "${TMPDIR:-/tmp}/mix-st.XXXXXX")
+    (umask 077 && : >"$directory/service.yaml")
     cp -r "$root/layouts" "$directory/layouts"
-    # Addresses where nobody listens: what schemathesis makes up goes nowhere.
+    : >"$directory/default.header"
+    : >"$directory/shop.header"
+    configure_apps >>"$directory/service.yaml"
+    # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing.
     printf '%s\n' 'sources: { allow: ["rtmp://127.0.0.1:1935"] }' 'outputs: { allow: ["rtmp://127.0.0.1:1935"] }' \
-        'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' >"$directory/service.yaml"
+        'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
+        'http: { rate: { failures: 0 } }' >>"$directory/service.yaml"
     port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     "$service" serve --config "$directory/service.yaml" --listen "127.0.0.1:$port" --data "$directory/data" \
         --layouts "$directory/layouts" --log-format json >"$directory/log" 2>&1 &
     process=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 300); do
         curl --silent --fail --output /dev/null "http://127.0.0.1:$port/readyz" && return
         kill -0 "$process" 2>/dev/null || fail "the service ended:" "$(tail -n 20 "$directory/log")"
         sleep 0.1
@@ -60,46 +89,75 @@ start() {
     fail "the service is not ready: $(curl --silent "http://127.0.0.1:$port/readyz")" "$(tail -n 20 "$directory/log")"
 }
 
+# request APP PATH [CURL'S OPTION…]
+request() {
+    local app=$1 path=$2
+    shift 2
+    curl --silent --show-error --fail --header "@$directory/$app.header" "$@" "http://127.0.0.1:$port$path?app=$app"
+}
+
 # So that the examples of the document find what they name.
 prepare() {
-    local room=http://127.0.0.1:$port/v1/rooms/demo
-    curl --silent --fail --output /dev/null "${authorization[@]}" --request PUT "$room" \
-        --header 'Content-Type: application/json' \
-        --data '{"outputs": [{"id": "cdn", "url": "rtmp://127.0.0.1:1935/cdn/demo"}]}'
-    curl --silent --fail --output /dev/null "${authorization[@]}" "$room/events" \
-        --header 'Content-Type: application/json' \
-        --data '{"type": "stream.published", "user": "alice", "url": "rtmp://127.0.0.1:1935/live/alice"}'
-    curl --silent --fail --output /dev/null "${authorization[@]}" \
-        --request PUT "http://127.0.0.1:$port/v1/layouts/mine" --header 'Content-Type: application/json' \
+    local json='Content-Type: application/json' app
+    for app in default shop; do
+        request "$app" /v1/rooms/demo --output /dev/null --request PUT --header "$json" \
+            --data "{\"outputs\": [{\"id\": \"cdn\", \"url\": \"rtmp://127.0.0.1:1935/cdn/$app-demo\"}]}"
+        request "$app" /v1/rooms/demo/events --output /dev/null --header "$json" \
+            --data '{"type": "stream.published", "user": "alice", "url": "rtmp://127.0.0.1:1935/live/alice"}'
+    done
+    request default /v1/layouts/mine --output /dev/null --request PUT --header "$json" \
         --data '{"arrangements": [{"algorithm": "grid"}]}'
+}
+
+# The document as this service keeps to it: with tokens there is no request without one.
+describe() {
+    if [ "$mode" = open ]; then
+        cp "$root/openapi.yaml" "$directory/openapi.yaml"
+        cp "$root/deploy/schemathesis.toml" "$directory/schemathesis.toml"
+        return
+    fi
+    sed 's/^\( *security: \[.*\), {}\]$/\1]/' "$root/openapi.yaml" >"$directory/openapi.yaml"
+    # schemathesis reads the token from the environment, where no list of processes shows it.
+    export TOKEN
+    TOKEN=$(sed 's/^Authorization: Bearer //' "$directory/default.header")
+    { printf 'headers = { Authorization = "Bearer ${TOKEN}" }\n' && cat "$root/deploy/schemathesis.toml"; } \
+        >"$directory/schemathesis.toml"
+}
+
+# Neither the log nor the metrics name a token.
+look_for_tokens() {
+    grep -oE '[0-9a-f]{32}' "$directory/service.yaml" >"$directory/tokens" || return 0
+    ! grep --quiet --fixed-strings --file="$directory/tokens" "$directory/log" "$directory/metrics"
 }
 
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+case $mode in open | tokens) ;; *) fail "no mode '$mode': open or tokens" ;; esac
 [ -x "$service" ] || fail "$service is not there: run make build"
 install
 "$venv/bin/python" -m openapi_spec_validator "$root/openapi.yaml" || fail "openapi.yaml is no OpenAPI 3.1"
-authorization=()
 checks=(--checks all)
 # Where no tokens are configured there is no authentication to ignore.
 [ "$mode" = tokens ] || checks+=(--exclude-checks ignored_auth)
 start
 prepare
+describe
 
 status=0
 printf 'schemathesis: %s, seed %s\n' "$mode" "$seed"
 (
     cd "$directory"
-    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 400 "$venv/bin/schemathesis" \
-        --config-file "$root/deploy/schemathesis.toml" run "http://127.0.0.1:$port/openapi.yaml" \
-        "${checks[@]}" "${authorization[@]}" --max-examples "$examples" --seed "$seed"
+    COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 "${TIME_LIMIT:-400}" "$venv/bin/python" -m schemathesis.cli \
+        --config-file "$directory/schemathesis.toml" run "$directory/openapi.yaml" --url "http://127.0.0.1:$port" \
+        "${checks[@]}" --phases "$phases" --max-examples "$examples" --seed "$seed"
 ) || status=$?
 
 kill -0 "$process" 2>/dev/null || fail "the service ended:" "$(tail -n 40 "$directory/log")"
-curl --silent --fail "${authorization[@]}" "http://127.0.0.1:$port/metrics" >"$directory/metrics" || status=1
+request default /metrics --output "$directory/metrics" || status=1
 "$venv/bin/python" "$root/scripts/check-metrics.py" <"$directory/metrics" || status=1
 printf 'schemathesis: %s relays were started\n' "$(sed -n 's/^relay_starts_total //p' "$directory/metrics")"
+look_for_tokens || { printf 'schemathesis: a token is in the log or in the metrics\n' >&2; status=1; }
 # Every line of the log is one JSON object.
 jq --exit-status --slurp 'all(type == "object" and has("time") and has("level") and has("message"))' \
     "$directory/log" >/dev/null || { printf 'schemathesis: the log is not JSON lines\n' >&2; status=1; }

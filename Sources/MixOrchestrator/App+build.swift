@@ -46,7 +46,9 @@ func buildOrchestrator(
     try await registry.restore()
     readiness.roomsAreRestored()
 
-    let limits = RateLimits(requests: configuration.http.requestRate, events: configuration.http.eventRate)
+    let limits = RateLimits(
+        requests: configuration.http.requestRate, events: configuration.http.eventRate,
+        failures: configuration.http.failureRate)
     let router = Router(context: OrchestratorContext.self, options: .autoGenerateHeadEndpoints)
     let methods = MethodTable()
     router.add(middleware: RequestMiddleware(metrics: metrics))

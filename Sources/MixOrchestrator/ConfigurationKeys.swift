@@ -10,7 +10,8 @@ enum ConfigurationKeys {
     /// Every key that means something in this version.
     static let known: [String: Kind] = [
         "http.listen": .scalar, "http.maxConnections": .scalar, "http.idleTimeout": .scalar,
-        "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar, "data": .scalar,
+        "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
+        "http.rate.failures": .scalar, "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "rooms.outputs": .list,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,

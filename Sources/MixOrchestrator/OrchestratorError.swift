@@ -54,7 +54,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
             case .unknownField: "A field is not known"
             case .unknownEventType: "The event's type is not known"
             case .refusedURL: "The URL is not allowed"
-            case .foreignApp: "The event belongs to another app"
+            case .foreignApp: "The token is of another app"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,

@@ -87,19 +87,32 @@ extension Readiness.Check {
     }
 }
 
-/// Asks the store whether it takes changes, at most once a second however many ask.
+/// Asks the store whether it takes changes durably, about once a second however many ask.
 private actor StoreProbe {
     private let store: any TaskStore
     private var answer: (problem: String?, at: Int64)?
+    /// Since when it is being asked.
+    private var askedAt: Int64?
+    /// In ns of CLOCK_MONOTONIC.
     static let lifetime: Int64 = 1_000_000_000
+    /// A store that takes longer for one change hangs.
+    static let patience: Int64 = 5_000_000_000
 
     init(store: any TaskStore) { self.store = store }
 
     func problem() async -> String? {
-        if let answer, MonotonicClock.now() - answer.at < Self.lifetime { return answer.problem }
+        let now = MonotonicClock.now()
+        if let answer, now - answer.at < Self.lifetime { return answer.problem }
+        if let askedAt, now - askedAt > Self.patience {
+            return "it has not answered for \((now - askedAt) / 1_000_000_000) s"
+        }
+        // One question at a time; meanwhile what was so before is said.
+        if askedAt != nil, let answer { return answer.problem }
+        askedAt = askedAt ?? now
+        defer { askedAt = nil }
         var problem: String?
         do {
-            _ = try await store.room("readyz")
+            try await store.check()
         } catch {
             problem = error.description
         }

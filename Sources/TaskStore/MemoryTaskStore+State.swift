@@ -1,10 +1,13 @@
 import MixModel
 
 extension MemoryTaskStore.State {
+    /// What an event is known by.
+    static func key(_ event: RoomEvent) -> [String] { [event.room.app.rawValue, event.source, event.id] }
+
     /// Stores a change that was found to be good.
     mutating func store(_ change: StoreChange, at time: Double) {
         if let event = change.event {
-            known.insert([event.source, event.id])
+            known.insert(Self.key(event))
             events.append((event, time))
         }
         Self.write(change.room, id: \.id, to: &rooms)
@@ -48,7 +51,7 @@ extension MemoryTaskStore.State {
         while removed < Retention.step, let oldest = events.first,
             oldest.at < time - retention.eventAge || removed < surplus
         {
-            known.remove([oldest.event.source, oldest.event.id])
+            known.remove(Self.key(oldest.event))
             events.removeFirst()
             removed += 1
         }

@@ -34,7 +34,7 @@ public final class MemoryTaskStore: TaskStore {
             for requirement in change.require where !state.leases.holds(requirement) {
                 throw .fenced("task \(requirement.task)")
             }
-            if let event = change.event, state.known.contains([event.source, event.id]) { return .duplicate }
+            if let event = change.event, state.known.contains(State.key(event)) { return .duplicate }
             try Self.check(change.room, id: \.id, in: state.rooms)
             for task in change.tasks { try Self.check(task.write, id: \.id, in: state.tasks) }
             if let version = change.layoutVersion?.version {

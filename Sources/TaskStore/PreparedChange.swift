@@ -5,6 +5,7 @@ import MixModel
 /// A change with its documents encoded, so that the writer, who does it for everybody, only has to store them.
 struct PreparedChange: Sendable {
     private struct Event: Sendable {
+        var app: String
         var source: String
         var id: String
         var room: String
@@ -54,8 +55,8 @@ struct PreparedChange: Sendable {
         require = change.require
         event = try change.event.map { event in
             Event(
-                source: event.source, id: event.id, room: event.room.rawValue, type: event.type,
-                text: try DocumentEncoder.json(event))
+                app: event.room.app.rawValue, source: event.source, id: event.id, room: event.room.rawValue,
+                type: event.type, text: try DocumentEncoder.json(event))
         }
         room = try change.room.map {
             try Self.document($0, id: \.id.rawValue) { .room(isLive: $0.isLive, layout: $0.settings.layout) }
@@ -143,10 +144,10 @@ struct PreparedChange: Sendable {
     private func append(_ event: Event, _ db: Database, _ time: Double) throws -> Bool {
         try db.cachedStatement(
             sql: """
-                INSERT INTO events (source, id, room, type, document, at) VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO events (app, source, id, room, type, document, at) VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO NOTHING
                 """
-        ).execute(arguments: [event.source, event.id, event.room, event.type, event.text, time])
+        ).execute(arguments: [event.app, event.source, event.id, event.room, event.type, event.text, time])
         return db.changesCount == 1
     }
 

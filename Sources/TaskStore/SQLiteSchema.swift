@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MixModel
 
 /// The tables and how they came to be. Migrations are only ever appended.
 enum SQLiteSchema {
@@ -79,6 +80,29 @@ enum SQLiteSchema {
                     CREATE TABLE removed_tasks (task TEXT PRIMARY KEY NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
                     CREATE INDEX removed_tasks_by_time ON removed_tasks (at);
                     CREATE TABLE probe (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+                    """)
+        }
+        migrator.registerMigration("5 each app has its own events") { db in
+            // The table's own constraint can only be replaced with the table.
+            try db.execute(
+                sql: """
+                    CREATE TABLE events_of_apps (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, source TEXT NOT NULL,
+                        id TEXT NOT NULL, room TEXT NOT NULL, type TEXT NOT NULL, document TEXT NOT NULL,
+                        at REAL NOT NULL,
+                        UNIQUE (source, id, app)
+                    );
+                    INSERT INTO events_of_apps (number, app, source, id, room, type, document, at)
+                        SELECT
+                            number,
+                            CASE instr(room, '/')
+                                WHEN 0 THEN '\(AppID.standard)' ELSE substr(room, 1, instr(room, '/') - 1)
+                            END,
+                            source, id, room, type, document, at
+                        FROM events ORDER BY number;
+                    DROP TABLE events;
+                    ALTER TABLE events_of_apps RENAME TO events;
+                    CREATE INDEX events_of_room ON events (room, number);
                     """)
         }
         return migrator

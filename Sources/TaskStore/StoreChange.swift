@@ -2,7 +2,8 @@ import MixModel
 
 /// One atomic change.
 public struct StoreChange: Sendable {
-    /// Appended to the event log. When its `source` and `id` are there already, nothing of the change is stored.
+    /// Appended to the event log. When its app has one of this `source` and `id` already, nothing of the change is
+    /// stored.
     public var event: RoomEvent?
     public var room: Write<Room>?
     /// What becomes of each task that it is about.

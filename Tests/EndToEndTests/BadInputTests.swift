@@ -68,7 +68,7 @@ import Testing
         ]
         try await Stage.run(environment: environment) { stage in
             let cure = "gstreamer1.0-plugins-ugly"
-            #expect(stage.service.messages().contains(cure), "\(stage.service.messages())")
+            try await waitUntil("the log names the package", within: 10) { stage.service.messages().contains(cure) }
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
             try await stage.open(host: "alice")

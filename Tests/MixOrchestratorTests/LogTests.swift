@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test func aLineOfTextIsOneLine() throws {
-        let written = lines(.text) { $0.warning("one\ntwo\u{1B}[31m", metadata: ["task": "auto-demo"]) }
+        let written = lines(.text) { $0.warning("one\n\"two\"\u{1B}[31m", metadata: ["task": "auto-demo"]) }
         #expect(written.count == 1)
-        #expect(try #require(written.first).hasSuffix(#" warning task=auto-demo one\ntwo\u001b[31m"#))
+        #expect(try #require(written.first).hasSuffix(#" warning task=auto-demo one\n"two"\u001b[31m"#))
     }
 
     @Test(arguments: LogFormat.allCases) func secretsAreTakenOutOfWhateverIsLogged(_ format: LogFormat) {

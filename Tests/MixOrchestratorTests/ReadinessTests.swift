@@ -50,6 +50,20 @@ import Testing
         #expect(log.text.components(separatedBy: "x264enc").count == 2)
     }
 
+    /// What can be read and not be written takes no events.
+    @Test func aStoreThatTakesNoChangesIsNotReady() async throws {
+        let store = ProbedStore()
+        let readiness = readiness(store: store)
+        for _ in 0..<20 { #expect(await problems(readiness)["store"] == nil) }
+        #expect(store.checks.value == 1, "many may ask, the disk is not written for each")
+        store.failure.value = .full(path: "/data/orchestrator.sqlite")
+        try await eventually { await problems(readiness)["store"] != nil ? true : nil }
+        #expect(await problems(readiness)["store"] == StoreError.full(path: "/data/orchestrator.sqlite").description)
+        #expect(try await store.room("demo") == nil, "it can still be read")
+        store.failure.value = nil
+        try await eventually { await problems(readiness)["store"] == nil ? true : nil }
+    }
+
     @Test func theAnswerSaysWhatIsMissing() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
@@ -78,5 +92,17 @@ import Testing
         let missing = await starter.missing()
         #expect(missing.count == 1)
         #expect(missing.first?.contains("/nowhere/mixworker") == true)
+    }
+}
+
+/// Fails its checks when it is told to.
+private final class ProbedStore: ForwardingTaskStore {
+    let base: any TaskStore = MemoryTaskStore()
+    let failure = LockedBox<StoreError?>(nil)
+    let checks = LockedBox(0)
+
+    func check() async throws(StoreError) {
+        checks.value += 1
+        if let failure = failure.value { throw failure }
     }
 }

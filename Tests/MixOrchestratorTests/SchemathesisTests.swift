@@ -4,7 +4,10 @@ import Testing
 /// schemathesis (schemathesis.io) makes requests of all kinds up from openapi.yaml and judges the answers.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SchemathesisTests {
     /// The real service, on a port of its own; scripts/schemathesis.sh can be run by hand, too.
-    @Test func theRealServiceAnswersEverythingAsDocumented() async throws {
+    ///
+    /// - Parameter phases: Most requests are those of `coverage`, which do the same with tokens.
+    @Test(arguments: [("open", "examples,coverage,fuzzing,stateful"), ("tokens", "examples,fuzzing")])
+    func theRealServiceAnswersEverythingAsDocumented(_ mode: String, phases: String) async throws {
         let root = OpenAPIDocument.root
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let service = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("mixorchestrator")
@@ -13,7 +16,10 @@ import Testing
         #expect(FileManager.default.createFile(atPath: output.path, contents: nil))
         let process = Process()
         process.executableURL = root.appendingPathComponent("scripts/schemathesis.sh")
-        process.arguments = ["open", service.path]
+        process.arguments = [mode, service.path]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "PHASES": phases, "EXAMPLES": "8", "SEED": "1",
+        ]) { $1 }
         process.standardInput = FileHandle.nullDevice
         let file = try FileHandle(forWritingTo: output)
         process.standardOutput = file

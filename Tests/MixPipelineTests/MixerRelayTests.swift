@@ -135,7 +135,8 @@ extension RealTime {
                 if isMix {
                     #expect(kinds.isSuperset(of: [1, 3]), "\(steps)")
                 } else {
-                    #expect(kinds == [1], "\(steps)")
+                    // The second one may be over after a single frame.
+                    #expect(kinds.isSubset(of: [1]), "\(steps)")
                 }
             }
             // From the bypass to the mix there is never more than one frame.

@@ -53,7 +53,9 @@ import Testing
             func json(_ value: some Encodable) throws -> String {
                 String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
             }
+            let other = event("2", room: RoomID(app: "shop", name: "demo"))
             let (roomText, taskText, eventText, entryText) = try (json(room), json(task), json(event("1")), json(entry))
+            let otherText = try json(other)
             try await old.write { db in
                 try db.execute(sql: Self.secondSchema)
                 try db.execute(sql: "INSERT INTO rooms VALUES ('demo', 4, ?)", arguments: [roomText])
@@ -61,6 +63,10 @@ import Testing
                 try db.execute(
                     sql: "INSERT INTO events VALUES (17, 'app', '1', 'demo', 'stream.published', ?)",
                     arguments: [eventText])
+                // Of another app.
+                try db.execute(
+                    sql: "INSERT INTO events VALUES (18, 'app', '2', 'shop/demo', 'stream.published', ?)",
+                    arguments: [otherText])
                 try db.execute(sql: "INSERT INTO timeline VALUES (3, 'auto-demo', ?)", arguments: [entryText])
             }
             try old.close()
@@ -73,10 +79,13 @@ import Testing
             #expect(try await store.timeline(of: "auto-demo", limit: 9) == [entry])
             #expect(try await store.events(of: "demo", limit: 9) == [event("1")])
             #expect(try await store.commit(StoreChange(event: event("1"))) == .duplicate)
+            #expect(try await store.events(of: "shop/demo", limit: 9) == [other])
+            #expect(try await store.commit(StoreChange(event: other)) == .duplicate)
+            #expect(try await store.commit(StoreChange(event: event("2"))) == .committed)
             // Events of before are kept as long as new ones.
             #expect(try await store.removeExpired() == 0)
             time.advance(Retention().eventAge + 60)
-            #expect(try await store.removeExpired() == 1)
+            #expect(try await store.removeExpired() == 3)
             let node = try await store.register("here", for: .seconds(10))
             #expect(try await store.claimAvailable(by: node, limit: 9, for: .seconds(10)).map(\.task) == ["auto-demo"])
             await store.close()

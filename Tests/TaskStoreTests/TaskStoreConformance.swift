@@ -116,6 +116,25 @@ func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<Co
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func anEventOfOneAppIsNoDuplicateInAnother(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let rooms = [RoomID("demo"), RoomID(app: "shop", name: "demo"), RoomID(app: "club", name: "demo")]
+            for room in rooms {
+                #expect(try await store.commit(StoreChange(event: event("1", room: room))) == .committed, "\(room)")
+            }
+            for room in rooms {
+                #expect(try await store.commit(StoreChange(event: event("1", room: room))) == .duplicate, "\(room)")
+                #expect(try await store.events(of: room, limit: 10) == [event("1", room: room)])
+            }
+            // Within an app it is one event, whatever room it names.
+            let elsewhere = event("1", room: RoomID(app: "shop", name: "other"))
+            #expect(try await store.commit(StoreChange(event: elsewhere)) == .duplicate)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func documentsAreDeletedAtTheirVersionOnly(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let store = try kind.open(directory)

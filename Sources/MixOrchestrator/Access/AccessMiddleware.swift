@@ -17,21 +17,28 @@ struct AccessMiddleware: RouterMiddleware {
         next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response {
         var context = context
-        context.caller = tokens.isEmpty ? try anybody(request) : try caller(request, context)
+        context.caller = tokens.isEmpty ? try anybody(request, context) : try caller(request, context)
         if let seconds = limits.requests.take(by: RateLimits.key(context)) {
             throw OrchestratorError.tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
+        }
+        // A token says whose rooms are meant; whoever means others shall not change these.
+        if context.caller.token != nil, let named = try Self.namedApp(request, context) {
+            _ = try AppRule.only(context.caller.app).app(named, field: "app")
         }
         return try await next(request, context)
     }
 
     /// Without tokens `?app=` says whose rooms are meant.
-    private func anybody(_ request: Request) throws -> Caller {
+    private func anybody(_ request: Request, _ context: OrchestratorContext) throws -> Caller {
         try BrowserGuard.check(request.head)
-        var app = AppID.standard
-        if request.uri.query != nil, let named = request.uri.queryParameters["app"] {
-            app = try AppRule.any(apps).app(String(named), field: "app")
-        }
-        return .anonymous(app, scopes: Set(Scope.allCases))
+        let app = try Self.namedApp(request, context).map { try AppRule.any(apps).app($0, field: "app") }
+        return .anonymous(app ?? .standard, scopes: Set(Scope.allCases))
+    }
+
+    /// `?app=` of the routes that have to do with apps.
+    private static func namedApp(_ request: Request, _ context: OrchestratorContext) throws(InputError) -> String? {
+        guard request.uri.query != nil, context.endpointPath?.hasPrefix("/v1/") == true else { return nil }
+        return try request.queryText("app")
     }
 
     private func caller(_ request: Request, _ context: OrchestratorContext) throws(OrchestratorError) -> Caller {
@@ -40,7 +47,8 @@ struct AccessMiddleware: RouterMiddleware {
         if access == .open { return .anonymous() }
         guard let caller = Self.token(request).flatMap({ tokens.caller(showing: $0) }) else {
             if let seconds = limits.failures.take(by: .address(context.peer)) {
-                throw .tooMany("requests without a good token", retryAfter: seconds, setting: nil)
+                throw .tooMany(
+                    "requests without a good token", retryAfter: seconds, setting: "http.rate.failures")
             }
             throw .unauthorized
         }
@@ -78,10 +86,10 @@ extension OrchestratorError {
             expected: "a token with the scope \(scope.rawValue)")
     }
 
-    static func tooMany(_ what: String, retryAfter seconds: Int, setting: String?) -> OrchestratorError {
+    static func tooMany(_ what: String, retryAfter seconds: Int, setting: String) -> OrchestratorError {
         OrchestratorError(
             .tooManyRequests, "rate-limited", "Too many \(what)",
-            detail: "send it again in \(seconds) s" + (setting.map { "; \($0) is the limit" } ?? ""),
+            detail: "send it again in \(seconds) s; \(setting) is the limit",
             headers: [.retryAfter: "\(seconds)"])
     }
 }

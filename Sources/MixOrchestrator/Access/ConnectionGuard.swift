@@ -21,6 +21,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var stalledAnswer = TimeAmount.seconds(30)
         /// More of a body than that is not even read to be thrown away, in bytes.
         var body = 8 * BodyLimit.bytes
+        /// From the beginning of a shutdown: for a request to come to its end, and for a client to take its answer.
+        var shutdown = TimeAmount.milliseconds(1500)
+        /// From the beginning of a shutdown, for everything.
+        var shutdownAnswer = TimeAmount.milliseconds(2500)
     }
 
     private let limits: Limits
@@ -30,6 +34,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var answersOpen = 0
     private var requestTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
+    private var shutdownTimers: [Scheduled<Void>] = []
 
     init(_ limits: Limits) { self.limits = limits }
 
@@ -76,6 +81,21 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelWritabilityChanged()
     }
 
+    /// The service shuts down. What is idle is closed further down, what is under way when it is answered; nobody may
+    /// hold the shutdown by sending or reading slowly.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent, shutdownTimers.isEmpty {
+            let eventLoop = context.eventLoop.assumeIsolated()
+            shutdownTimers = [
+                eventLoop.scheduleTask(in: limits.shutdown) { [weak self] in
+                    if self?.requestBegan != nil || !context.channel.isWritable { context.close(promise: nil) }
+                },
+                eventLoop.scheduleTask(in: limits.shutdownAnswer) { context.close(promise: nil) },
+            ]
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     /// A head that is too large is told so; everything else that is no HTTP is answered further down.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case HTTPParserError.headerOverflow? = error as? HTTPParserError, answersOpen == 0 else {
@@ -112,7 +132,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func cancelTimers() {
         requestTimer?.cancel()
         writeTimer?.cancel()
-        (requestTimer, writeTimer) = (nil, nil)
+        for timer in shutdownTimers { timer.cancel() }
+        (requestTimer, writeTimer, shutdownTimers) = (nil, nil, [])
     }
 }
 

@@ -12,6 +12,8 @@ struct HTTPSettings: Hashable, Sendable {
     /// Of one token, or of one address where there are no tokens, per second; 0 = no limit.
     var requestRate = 20_000
     var eventRate = 50_000
+    /// Of requests without a good token from one address, which may be a proxy's, per second; 0 = no limit.
+    var failureRate = 20
 
     init() {}
 
@@ -21,6 +23,7 @@ struct HTTPSettings: Hashable, Sendable {
         requestTimeout = try values.integer("http.requestTimeout", in: 1...3600) ?? requestTimeout
         requestRate = try values.integer("http.rate.requests", in: 0...10_000_000) ?? requestRate
         eventRate = try values.integer("http.rate.events", in: 0...10_000_000) ?? eventRate
+        failureRate = try values.integer("http.rate.failures", in: 0...10_000_000) ?? failureRate
     }
 
     /// An HTTP/1.1 server within these limits. Requests of a connection are answered one after another; of those that

@@ -38,12 +38,13 @@ struct RateLimits: Sendable {
     let requests: RateLimiter
     let events: RateLimiter
     /// Of requests that are refused for want of a good token: guessing is slow.
-    let failures = RateLimiter(rate: 20)
+    let failures: RateLimiter
 
     /// Per second each; 0 = no limit.
-    init(requests: Int, events: Int) {
+    init(requests: Int, events: Int, failures: Int) {
         self.requests = RateLimiter(rate: requests)
         self.events = RateLimiter(rate: events)
+        self.failures = RateLimiter(rate: failures)
     }
 
     static func key(_ context: OrchestratorContext) -> RateLimiter.Key {

@@ -16,8 +16,11 @@ struct ServeCommand: AsyncParsableCommand {
             Every key of the configuration file can also be given in the environment as MIXORCHESTRATOR_{KEY}, \
             http.listen as MIXORCHESTRATOR_HTTP_LISTEN. Options win over the environment, the environment over the file.
 
-            SIGTERM and SIGINT end the programs on air and stop within 10 s; with --keep-relays programs stay on air and \
-            the next start takes them over, as it does after a crash.
+            SIGTERM and SIGINT end the programs on air and stop within 10 s: requests under way are answered, what was \
+            answered is stored, exit code 0. With --keep-relays programs stay on air and the next start takes them over, \
+            as it does after a crash. A second signal ends the service at once, exit code 143 (SIGTERM) or 130 (SIGINT); \
+            a shutdown that is not done in 10 s ends with exit code 1. Relays are left to themselves then: those that were \
+            told to end do so, the others go on.
             """)
 
     @Option(help: "YAML file with the configuration.")
@@ -34,8 +37,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How lines of the log are written: text, or json with one object a line. Default text.")
     var logFormat: LogFormat?
 
-    /// Longest from the signal to the end of the process.
-    static let shutdownLimit: Duration = .seconds(10)
+    /// Longest from the first signal to the end of the process. Connections take at most 2.5 s of it
+    /// (`ConnectionGuard.Limits`), relays 7 s (`RoomRegistry.drainLimit`).
+    static let shutdownLimit: Duration = .milliseconds(9900)
 
     func run() async throws {
         do {
@@ -70,15 +74,17 @@ struct ServeCommand: AsyncParsableCommand {
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
         logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
         do {
-            var group = ServiceGroupConfiguration(
-                services: [application, shutdown], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            // The last net: relays have ended long before, viewers too.
-            group.maximumGracefulShutdownDuration = Self.shutdownLimit
-            try await ServiceGroup(configuration: group).run()
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(services: [application, shutdown], logger: logger))
+            try await ShutdownSignals(logger: logger, limit: Self.shutdownLimit).watch {
+                try await group.run()
+                await store.close()
+            } onFirst: {
+                await group.triggerGracefulShutdown()
+            }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw Self.portInUse(configuration.listen)
         }
-        await store.close()
         logger.notice("stopped")
     }
 

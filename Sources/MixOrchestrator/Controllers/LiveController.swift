@@ -17,7 +17,7 @@ struct LiveController: Sendable {
         router.get("live/{app}/{room}.flv", use: flvOfApp)
         router.head("live/{app}/{room}.flv", use: headOfApp)
         router.on("live/{room}.flv", method: .options, use: preflight)
-        router.on("live/{app}/{room}.flv", method: .options, use: preflight)
+        router.on("live/{app}/{room}.flv", method: .options, use: preflightOfApp)
     }
 
     @Sendable private func flv(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -81,6 +81,13 @@ struct LiveController: Sendable {
         return Response(
             status: .noContent,
             headers: [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET, HEAD, OPTIONS"])
+    }
+
+    @Sendable private func preflightOfApp(
+        _ request: Request, _ context: OrchestratorContext
+    ) async throws -> Response {
+        _ = try context.identifier("app")
+        return try await preflight(request, context)
     }
 
     private static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {

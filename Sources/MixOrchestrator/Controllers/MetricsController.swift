@@ -1,4 +1,5 @@
 import Hummingbird
+import MixModel
 
 /// `GET /metrics`: Prometheus text.
 struct MetricsController: Sendable {
@@ -39,6 +40,16 @@ struct MetricsController: Sendable {
         metrics.set(.programs, relays.programs)
         metrics.set(.outputs, relays.outputs)
         metrics.set(.sources, relays.sources)
+
+        let load = registry.services.load.figures
+        metrics.set(.coresAvailable, load.availableCores.map { [([], $0)] } ?? [])
+        metrics.set(.coresCommitted, load.committedCores)
+        metrics.set(.taskCost, load.usedCores)
+        metrics.set(
+            .degradedTasks,
+            (1...Degradation.highest).map { (["\($0)"], Double(load.degradedTasks[$0] ?? 0)) })
+        metrics.set(.tasksWaiting, Double(load.waitingTasks))
+        metrics.set(.admissionRefusals, Double(load.refusals))
 
         let process = ProcessFigures()
         metrics.set(.processCPU, process.cpuSeconds)

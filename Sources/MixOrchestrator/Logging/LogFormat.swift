@@ -85,9 +85,12 @@ struct LogLine {
         return result + "\""
     }
 
-    /// Nothing that a terminal or a reader of lines would take for more than text.
+    /// Nothing that a terminal or a reader of lines would take for more than text. Quotes and backslashes stay.
     private static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
-        return String(quoted(text).dropFirst().dropLast())
+        return text.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control
+                ? String(quoted(String(scalar)).dropFirst().dropLast()) : String(scalar)
+        }.joined()
     }
 }

@@ -80,7 +80,11 @@ extension Metrics {
 
     /// What is so when somebody asks.
     enum Gauge: String, CaseIterable, Sendable {
+        case admissionRefusals = "admission_refusals_total"
         case buildInfo = "build_info"
+        case coresAvailable = "cpu_cores_available"
+        case coresCommitted = "cpu_cores_committed"
+        case degradedTasks = "degraded_tasks"
         case imagesFailed = "images_failed"
         case layouts = "layouts"
         case layoutsBroken = "layouts_broken"
@@ -98,11 +102,17 @@ extension Metrics {
         case rooms = "rooms"
         case sources = "sources"
         case storeQueue = "store_queue_length"
+        case taskCost = "task_cost_cores"
         case tasks = "tasks"
+        case tasksWaiting = "tasks_waiting"
 
         var help: String {
             switch self {
+            case .admissionRefusals: "Tasks that were not started for want of cores."
             case .buildInfo: "1, with the version that runs."
+            case .coresAvailable: "Cores that new tasks may still take; not there while there is no limit."
+            case .coresCommitted: "Cores that the tasks on air would take at full quality."
+            case .degradedTasks: "Tasks whose programs are made cheaper, by level."
             case .imagesFailed: "Images that layouts name and cannot be had."
             case .layouts: "Layouts that rooms can take."
             case .layoutsBroken: "Layouts whose file cannot be used now."
@@ -120,16 +130,24 @@ extension Metrics {
             case .rooms: "Rooms that are known."
             case .sources: "Streams that are pulled, by state."
             case .storeQueue: "Changes that wait for the store."
+            case .taskCost: "Cores that the relays and mixers of all tasks use now."
             case .tasks: "Tasks by state."
+            case .tasksWaiting: "Tasks that wait for cores."
             }
         }
 
-        /// The system counts one of them, and is asked for it.
-        var kind: MetricFamily.Kind { self == .processCPU ? .counter : .gauge }
+        /// Some are counted elsewhere, and asked for.
+        var kind: MetricFamily.Kind {
+            switch self {
+            case .admissionRefusals, .processCPU: .counter
+            default: .gauge
+            }
+        }
 
         var labels: [String] {
             switch self {
             case .buildInfo: ["version"]
+            case .degradedTasks: ["level"]
             case .outputs, .sources, .tasks: ["state"]
             case .programs: ["kind"]
             default: []

@@ -44,8 +44,8 @@ actor TaskOwner {
     /// How long a relay may take to listen after its start.
     static let startLimit: Duration = .seconds(10)
     /// Teardown: drain request, then this long, SIGTERM, then `terminateLimit`, SIGKILL.
-    static let drainLimit: Duration = .seconds(6)
-    static let terminateLimit: Duration = .seconds(2)
+    static let drainLimit: Duration = .seconds(5)
+    static let terminateLimit: Duration = .milliseconds(1500)
 
     /// - Parameters:
     ///   - starts: Bounds how many relays are connected or started at once.

@@ -34,8 +34,8 @@ final class RoomRegistry: Service {
         var round: Int
     }
 
-    /// Longest that a shutdown waits for relays to end; together with HTTP's own it stays within 10 s.
-    static let drainLimit: Duration = .seconds(9)
+    /// Longest that a shutdown waits for relays to end: longer than the last of them is killed after.
+    static let drainLimit: Duration = .seconds(7)
     /// Between two looks for owners to drop. One that was asked for since the last look but one stays.
     static let sweepInterval: Duration = .seconds(1)
 

@@ -23,6 +23,12 @@ import Testing
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-two/timeline")
                 #expect(timeline.text.contains("task does not start: no capacity"))
                 #expect(bench.relays.started.count == 1)
+                let metrics = try await bench.call(.get, "/metrics").text
+                for line in ["admission_refusals_total 1", "tasks_waiting 1", "cpu_cores_available 0"] {
+                    #expect(metrics.contains("\n\(line)\n"), "\(line)")
+                }
+                let committed = metrics.firstMatch(of: /\ncpu_cores_committed ([0-9.e-]+)\n/)
+                #expect(Double(committed?.1 ?? "") ?? 0 > 0)
                 // The event was taken as always.
                 #expect(try await bench.call(.get, "/v1/rooms/two").value("participants.0.user") == "bob")
                 // Room becomes free; nobody has to do anything.
@@ -95,6 +101,9 @@ import Testing
                 #expect(try task.value("degradation.fps") == "10")
                 #expect(try task.value("degradation.reason")?.contains("frames are late") == true)
                 #expect(try task.value("state") == "running")
+                let metrics = try await bench.call(.get, "/metrics").text
+                #expect(metrics.contains("\ndegraded_tasks{level=\"1\"} 1\n"))
+                #expect(metrics.contains("\ndegraded_tasks{level=\"2\"} 0\n"))
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
                 #expect(timeline.text.contains("each 2 frames one is made (level 1)"))
                 #expect(timeline.text.contains("load: ") && timeline.text.contains("of the mixed frames are late"))

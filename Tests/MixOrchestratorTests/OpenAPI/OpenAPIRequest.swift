@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import MixModel
 import Testing
 
 @testable import MixOrchestrator
@@ -32,6 +33,10 @@ struct OpenAPIRequest: Sendable {
                 if let type { request.headers[.contentType] = type }
                 request.body = body
                 if operation.id == "planLayout", body == nil, !isFull { continue }
+                // Whether plain JSON is an event or its data is up to the headers.
+                if operation.id == "postEvents", type == "application/json", name.hasSuffix("binary") != isFull {
+                    continue
+                }
                 requests.append(request)
             }
         }
@@ -56,13 +61,20 @@ struct OpenAPIRequest: Sendable {
         uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
-    /// What the examples take for granted: the room `demo` on air with alice, the layout `mine` at its second version.
+    /// Of the service that the examples are sent to.
+    static let settings = ["apps.0.id": ["shop"]]
+
+    /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second
+    /// version.
     static func prepare(_ bench: Bench) async throws {
-        let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/demo"}]}"#
-        #expect(try await bench.call(.put, "/v1/rooms/demo", outputs).status == 201)
-        try await bench.publish("alice")
-        try await eventually {
-            try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass" ? true : nil
+        let publish = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1/live/alice"}"#
+        for app in ["default", "shop"] {
+            let outputs = #"{"outputs":[{"id":"cdn","url":"rtmp://127.0.0.1:1935/cdn/\#(app)-demo"}]}"#
+            #expect(try await bench.call(.put, "/v1/rooms/demo?app=\(app)", outputs).status == 201)
+            #expect(try await bench.call(.post, "/v1/rooms/demo/events?app=\(app)", publish).status == 202)
+            try await eventually {
+                try await bench.call(.get, "/v1/tasks/auto-demo?app=\(app)").value("onAir") == "bypass" ? true : nil
+            }
         }
         for algorithm in ["grid", "solo"] {
             let template = #"{"arrangements":[{"algorithm":"\#(algorithm)"}]}"#
@@ -71,9 +83,11 @@ struct OpenAPIRequest: Sendable {
         try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
     }
 
-    static func endProgram(of bench: Bench, if isWatched: Bool) async throws {
-        guard isWatched else { return }
-        let relay = try #require(bench.relays.running.first)
+    /// - Parameter operation: By its id; whether it watches a program, and whose.
+    static func endProgram(of bench: Bench, watchedBy operation: String) async throws {
+        let programs: [String: TaskID] = ["watch": "auto-demo", "watchOfApp": "shop/auto-demo"]
+        guard let task = programs[operation] else { return }
+        let relay = try #require(bench.relays.running.first { $0.task == task })
         try await eventually { relay.viewerCount == 1 ? true : nil }
         relay.endProgram()
     }

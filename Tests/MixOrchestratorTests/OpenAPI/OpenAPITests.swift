@@ -115,6 +115,77 @@ import Yams
         }
     }
 
+    // MARK: Who is refused is told so as documented
+
+    /// The answer is one of the document's examples, but for what the request brings with it.
+    private func expectDocumented(
+        _ answer: Answer, _ status: Int, of operation: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
+        let document = try OpenAPIDocument()
+        let documented = try #require(document.operations.first { $0.id == operation }?.responses["\(status)"])
+        let media = try #require((documented["content"] as? [String: [String: Any]])?["application/problem+json"])
+        func essence(_ problem: Any) -> [String] {
+            ["type", "title", "field", "expected"].map { (problem as? [String: Any])?[$0] as? String ?? "" }
+        }
+        let examples = document.examples(of: media).map { essence($0.value) }
+        let found = essence(try #require(try Yams.load(yaml: answer.text)))
+        #expect(examples.contains(found), "\(found) is none of \(examples)", sourceLocation: sourceLocation)
+        for (header, rule) in documented["headers"] as? [String: [String: Any]] ?? [:]
+        where document.resolved(rule)["required"] as? Bool == true {
+            let field = try #require(HTTPField.Name(header))
+            #expect(answer.headers[field] != nil, "no \(header)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func refusalsWithTokensAreAsDocumented() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(),
+                settings: AccessTests.apps().merging(["http.rate.failures": ["1"]]) { $1 }
+            ) { bench in
+                let none = try await bench.call(.get, "/v1/rooms")
+                try expectDocumented(none, 401, of: "listRooms")
+                let read = AccessTests.bearer("read")
+                let scope = try await bench.call(.put, "/v1/rooms/demo", "{}", headers: read)
+                try expectDocumented(scope, 403, of: "putRoom")
+                let app = try await bench.call(.get, "/v1/rooms?app=shop", headers: read)
+                try expectDocumented(app, 403, of: "listRooms")
+                let guesses = try await eventually {
+                    let answer = try await bench.call(.get, "/v1/rooms", headers: AccessTests.bearer("guessed"))
+                    return answer.status == 429 ? answer : nil
+                }
+                try expectDocumented(guesses, 429, of: "listRooms")
+            }
+        }
+    }
+
+    @Test func refusalsWithoutTokensAreAsDocumented() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                .live, directory: directory, store: MemoryTaskStore(), settings: ["http.rate.requests": ["1"]]
+            ) { bench in
+                let connection = try await RawConnection.open(try #require(bench.client.port))
+                connection.send("GET /v1/rooms HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n")
+                try await eventually { connection.isClosed ? true : nil }
+                let foreign = connection.text
+                #expect(foreign.hasPrefix("HTTP/1.1 421 "))
+                let body = foreign.firstRange(of: "\r\n\r\n").map { String(foreign[$0.upperBound...]) } ?? ""
+                try expectDocumented(Answer(status: 421, headers: [:], text: body), 421, of: "listRooms")
+                let page = try await bench.call(
+                    .put, "/v1/rooms/demo", "{}", headers: [.origin: "https://page.example"])
+                try expectDocumented(page, 403, of: "putRoom")
+                let often = try await eventually {
+                    let answer = try await bench.call(.get, "/healthz")
+                    return answer.status == 429 ? answer : nil
+                }
+                try expectDocumented(often, 429, of: "getHealth")
+                let long = try await bench.call(.get, "/v1/rooms/" + String(repeating: "a", count: 70_000))
+                try expectDocumented(long, 431, of: "getRoom")
+            }
+        }
+    }
+
     // MARK: Every operation with its examples
 
     @Test func everyOperationAnswersItsExamplesAsDocumented() async throws {
@@ -134,9 +205,11 @@ import Yams
     ) async throws {
         let name: Comment = "\(operation.testDescription) \(request.name)"
         try await withDirectory { directory in
-            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(), settings: OpenAPIRequest.settings
+            ) { bench in
                 try await OpenAPIRequest.prepare(bench)
-                async let watching: Void = OpenAPIRequest.endProgram(of: bench, if: operation.id == "watch")
+                async let watching: Void = OpenAPIRequest.endProgram(of: bench, watchedBy: operation.id)
                 let answer = try await bench.call(
                     .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)
                 try await watching

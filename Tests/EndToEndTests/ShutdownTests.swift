@@ -1,0 +1,145 @@
+import Foundation
+import MixModel
+import Synchronization
+import TaskStore
+import Testing
+
+/// How the service stops while it is used. Real processes, no media. A shutdown that is not done within 10 s ends with
+/// another exit code, so the exit code stands for the time, too.
+@Suite(.serialized) struct ShutdownTests {
+    /// Sends events until the service takes no more; returns the ids of those that were answered 202, by room.
+    private func send(_ senders: Int, to client: ServiceClient, _ accepted: Accepted) async {
+        await withTaskGroup(of: Void.self) { group in
+            for sender in 0..<senders {
+                group.addTask {
+                    for number in 0... {
+                        let room = "load-\((sender + number) % 8)"
+                        let id = "\(sender)-\(number)"
+                        let event =
+                            #"{"specversion":"1.0","id":"\#(id)","source":"test","subject":"\#(room)","#
+                            + #""type":"stream.published","data":{"user":"u\#(sender)","url":"\#(ControlStage.nowhere)/x"}}"#
+                        let answer = try? await client.request(
+                            "POST", "/v1/events", json: event,
+                            headers: ["Content-Type": "application/cloudevents+json"])
+                        guard answer?.status == 202 else { return }
+                        accepted.add(id, room)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func whatWasAnsweredIsStoredAndNobodyHoldsTheShutdown() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            #expect(stage.relays.count == 1)
+
+            let port = stage.client.port
+            let idle = try RawClient(port: port)
+            let halfHead = try RawClient(port: port)
+            halfHead.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: loc")
+            let halfBody = try RawClient(port: port)
+            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            let reader = try RawClient(port: port)
+            let page = "GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            reader.send(String(repeating: page, count: 500))
+            let viewer = try RawClient(port: port)
+            viewer.send("GET /live/a.flv HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+            let accepted = Accepted()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await send(8, to: stage.client, accepted) }
+                try await waitUntil("events are taken", within: 60) { accepted.count >= 200 }
+                let began = ContinuousClock.now
+                kill(stage.service.identifier, SIGTERM)
+                try await waitUntil("the service ends", within: 30, every: 10) { !stage.service.isRunning }
+                print("shutdown under load: \(began.duration(to: .now)), \(accepted.count) events taken")
+                try await group.waitForAll()
+            }
+            #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
+            #expect(stage.service.messages().contains("stopped"))
+            #expect(stage.relays.isEmpty, "relays are drained")
+            // The program came to an end, it was not cut off.
+            let seen = viewer.receive()
+            #expect(seen.hasPrefix("HTTP/1.1 200 ") && seen.hasSuffix("\r\n0\r\n\r\n"), "\(seen.suffix(100))")
+            for cut in [idle, halfHead, halfBody] { #expect(cut.receive().isEmpty) }
+            _ = reader.receive()
+
+            try await stage.withStore { store in
+                for (room, ids) in accepted.byRoom {
+                    let stored = try await store.events(of: RoomID(room), limit: 1_000_000).map(\.id)
+                    let lost = ids.subtracting(stored)
+                    #expect(lost.isEmpty, "\(room): answered and not stored: \(lost.sorted().prefix(10))")
+                    #expect(stored.count == Set(stored).count)
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func relaysAreKeptWhenTheyAreToBe() async throws {
+        try await ControlStage.run(environment: ["MIXORCHESTRATOR_RELAY_KEEP": "true"]) { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relays = stage.relays
+            await stage.service.stop()
+            #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
+            #expect(stage.relays == relays && relays.count == 1)
+        }
+    }
+
+    /// It is killed in time for the service to end in order.
+    @Test(.timeLimit(.minutes(2))) func aRelayThatHangsDoesNotHoldTheShutdown() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relay = try #require(stage.relays["auto-a"]?.first)
+            kill(relay, SIGSTOP)
+            let halfBody = try RawClient(port: stage.client.port)
+            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            let began = ContinuousClock.now
+            await stage.service.stop(within: 30)
+            print("shutdown with a relay that hangs: \(began.duration(to: .now))")
+            #expect(stage.service.exitStatus == 0, "\(stage.service.messages())")
+            #expect(stage.relays.isEmpty)
+            #expect(halfBody.receive().isEmpty)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)), arguments: [SIGTERM, SIGINT])
+    func aSecondSignalEndsTheServiceAtOnce(_ signal: Int32) async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let relay = try #require(stage.relays["auto-a"]?.first)
+            // Has the shutdown wait.
+            kill(relay, SIGSTOP)
+            kill(stage.service.identifier, SIGTERM)
+            try await waitUntil("the shutdown waits for the relay", within: 10, every: 5) {
+                stage.service.messages().contains("relays are drained")
+            }
+            kill(stage.service.identifier, signal)
+            try await waitUntil("the service ends", within: 30, every: 5) { !stage.service.isRunning }
+            #expect(stage.service.exitStatus == 128 + signal, "\(stage.service.messages())")
+            #expect(stage.service.messages().contains("second signal"))
+            // It was told to end, and does so by itself.
+            kill(relay, SIGCONT)
+            try await waitUntil("the relay ends", within: 20) { stage.relays.isEmpty }
+            #expect(try await stage.start())
+            try await stage.settled("auto-a")
+        }
+    }
+}
+
+/// Which events were answered with 202.
+private final class Accepted: Sendable {
+    private let ids = Mutex<[String: Set<String>]>([:])
+
+    func add(_ id: String, _ room: String) { ids.withLock { _ = $0[room, default: []].insert(id) } }
+    var byRoom: [String: Set<String>] { ids.withLock { $0 } }
+    var count: Int { byRoom.values.reduce(0) { $0 + $1.count } }
+}
