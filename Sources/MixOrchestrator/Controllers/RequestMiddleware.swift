@@ -14,7 +14,7 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let start = MonotonicClock.now()
-        let id = Self.id(request.headers[.requestID]) ?? Self.newID()
+        let id = Self.id(request.headers[.requestID]) ?? UUID().uuidString.lowercased()
         var context = context
         context.logger[metadataKey: "hb.request.id"] = nil
         context.logger[metadataKey: "request"] = "\(id)"
@@ -31,12 +31,6 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
             "\(request.method.rawValue) \(request.uri.path) \(response.status.code)",
             metadata: ["route": "\(route)", "ms": "\(Double(duration / 10_000) / 100)"])
         return response
-    }
-
-    /// 128 random bits in hexadecimal.
-    private static func newID() -> String {
-        let digits = String(UInt128.random(in: 0 ... .max), radix: 16)
-        return String(repeating: "0", count: 32 - digits.utf8.count) + digits
     }
 
     /// `nil` for what would not be an id: too long, or of characters that somebody has to quote.
