@@ -29,7 +29,8 @@ final class Server {
         }
         let list = outputs.map { "\"\($0)\"" }.joined(separator: ", ")
         let configuration = """
-            http: { listen: "127.0.0.1:\(port)" }
+            http: { listen: "127.0.0.1:\(port)", rate: { requests: 0, events: 0 } }
+            admission: { cores: 0 }
             data: "\(directory)/data"
             layouts: "\(directory)/layouts"
             rooms: { outputs: [\(list)] }

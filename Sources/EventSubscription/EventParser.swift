@@ -1,4 +1,3 @@
-import Foundation
 import MixModel
 
 /// Reads events as app servers send them: CloudEvents 1.0 in structured, batched and binary mode, or the short form of
@@ -205,18 +204,30 @@ public struct EventParser: Sendable {
     public static func identifier(
         _ text: String, field: String, longest: Int = longestIdentifier
     ) throws(InputError) -> String {
-        let isGood =
-            1...longest ~= text.utf8.count
-            && text.unicodeScalars.allSatisfy { scalar in
-                !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
-                    && !"/?#%\\".unicodeScalars.contains(scalar)
-            }
-        guard isGood, text != ".", text != ".." else {
+        guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,
                 expected: "1 to \(longest) bytes without spaces, control characters and / ? # % \\")
         }
         return text
+    }
+
+    private static func hasOnlyNameCharacters(_ text: String) -> Bool {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "\\"):
+                return false
+            case 0x21...0x7E: continue
+            case 0x80...:
+                // The Unicode tables are slow, and most names need none.
+                return text.unicodeScalars.allSatisfy { scalar in
+                    !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+                        && !"/?#%\\".unicodeScalars.contains(scalar)
+                }
+            default: return false
+            }
+        }
+        return true
     }
 
     static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
@@ -236,22 +247,43 @@ public struct EventParser: Sendable {
     static func time(_ reader: inout FieldReader) throws(InputError) -> Double? {
         let expected = "a time as in RFC 3339: 2026-01-31T12:00:00.5Z"
         guard let text = try reader.string("time", expected: expected) else { return nil }
-        for fraction in [true, false] {
-            let style = Date.ISO8601FormatStyle(includingFractionalSeconds: fraction)
-            if let date = try? style.parse(text.uppercased()) { return date.timeIntervalSince1970 }
-        }
-        throw reader.invalid("time", .string(text), expected)
+        guard let time = Timestamp.seconds(text) else { throw reader.invalid("time", .string(text), expected) }
+        return time
     }
 
     /// Replaces `{name}`; values are percent-encoded so that they stay one part of a path.
     public static func substitute(_ template: String, _ values: [String: String]) -> String {
-        var text = template
-        let unreserved = CharacterSet(
-            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        for (name, value) in values {
-            let encoded = value.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-            text = text.replacingOccurrences(of: "{\(name)}", with: encoded)
+        var text = ""
+        var rest = template[...]
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")) {
+            text += rest[..<open]
+            rest = rest[open...]
+            let close = rest.utf8.firstIndex(of: UInt8(ascii: "}"))
+            let name = close.map { rest[rest.utf8.index(after: open)..<$0] }
+            if let close, let name, let value = values[String(name)] {
+                text += percentEncoded(value)
+                rest = rest[rest.utf8.index(after: close)...]
+            } else {
+                text += "{"
+                rest = rest[rest.utf8.index(after: open)...]
+            }
         }
-        return text
+        return text + rest
+    }
+
+    /// All but the unreserved characters of RFC 3986 §2.3.
+    private static func percentEncoded(_ text: String) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.append(byte)
+            default:
+                encoded += ("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)).utf8
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -5,7 +5,8 @@ public struct FieldReader {
     /// JSON path of the object, as in `outputs[0]`; empty for the document.
     public let path: String
     private let fields: [String: JSONValue]
-    private var asked: Set<String> = []
+    /// Some more than once.
+    private var asked: [String] = []
 
     public init(_ value: JSONValue, path: String = "") throws(InputError) {
         guard case .object(let fields) = value else {
@@ -20,14 +21,14 @@ public struct FieldReader {
 
     /// The value as it came; `nil` when the key is absent or null.
     public mutating func value(_ key: String) -> JSONValue? {
-        asked.insert(key)
+        asked.append(key)
         guard let value = fields[key], value != .null else { return nil }
         return value
     }
 
     /// Whether the key is there, be it null.
     public mutating func has(_ key: String) -> Bool {
-        asked.insert(key)
+        asked.append(key)
         return fields[key] != nil
     }
 
@@ -66,9 +67,9 @@ public struct FieldReader {
     public mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, of type: Choice.Type
     ) throws(InputError) -> Choice? where Choice.RawValue == String {
-        let names = Choice.allCases.map(\.rawValue)
         guard let value = value(key) else { return nil }
         guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
+            let names = Choice.allCases.map(\.rawValue)
             throw invalid(key, value, "one of " + names.map { "\"\($0)\"" }.joined(separator: ", "))
         }
         return choice
@@ -93,8 +94,9 @@ public struct FieldReader {
     /// Refuses keys that nobody asked for, with the known one that is spelt most like it.
     public func finish() throws(InputError) {
         guard let stranger = fields.keys.filter({ !asked.contains($0) }).min() else { return }
-        let known = asked.sorted().joined(separator: ", ")
-        let suggestion = Suggestion.phrase(for: stranger, among: asked)
+        let names = Set(asked)
+        let known = names.sorted().joined(separator: ", ")
+        let suggestion = Suggestion.phrase(for: stranger, among: names)
         throw InputError(
             .unknownField, field: path(of: stranger), expected: "one of \(known)\(suggestion)")
     }

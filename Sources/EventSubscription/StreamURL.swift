@@ -26,19 +26,24 @@ public struct StreamURL: Hashable, Sendable {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) }) else {
             throw Malformed(expected: "printable ASCII without spaces, everything else percent-encoded")
         }
-        let names = Scheme.allCases.map { $0.rawValue + "://" }.joined(separator: ", ")
-        guard let separator = text.firstRange(of: "://"),
-            let scheme = Scheme(rawValue: text[..<separator.lowerBound].lowercased())
-        else { throw Malformed(expected: "a URL that starts with one of \(names)") }
-        let rest = text[separator.upperBound...]
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        // It is ASCII now: bytes are characters.
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
+            let scheme = Scheme(rawValue: text[..<colon].lowercased())
+        else {
+            let names = Scheme.allCases.map { $0.rawValue + "://" }.joined(separator: ", ")
+            throw Malformed(expected: "a URL that starts with one of \(names)")
+        }
+        let rest = text[text.utf8.index(colon, offsetBy: 3)...]
+        let end = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
         let authority = rest[..<end]
-        guard !authority.contains("@") else { throw Malformed(expected: "no user name or password before the host") }
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
+            throw Malformed(expected: "no user name or password before the host")
+        }
         (host, port) = try Self.hostAndPort(authority)
         var tail = rest[end...]
-        guard !tail.contains("#") else { throw Malformed(expected: "no fragment (#…)") }
-        if let mark = tail.firstIndex(of: "?") {
-            query = String(tail[tail.index(after: mark)...])
+        guard !tail.utf8.contains(UInt8(ascii: "#")) else { throw Malformed(expected: "no fragment (#…)") }
+        if let mark = tail.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            query = String(tail[tail.utf8.index(after: mark)...])
             tail = tail[..<mark]
         } else {
             query = nil
@@ -78,11 +83,17 @@ public struct StreamURL: Hashable, Sendable {
                 port = authority[authority.index(after: colon)...]
             }
             guard !host.isEmpty, host.utf8.count <= 253,
-                host.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" || $0 == "_" })
+                host.utf8.allSatisfy({ byte in
+                    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+                        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                        || ".-_".utf8.contains(byte)
+                })
             else { throw Malformed(expected: "a host name or address") }
             // Anything that a resolver could take for a number in disguise (0x7f.1, 2130706433) is not a name.
-            let last = host.split(separator: ".").last ?? host
-            let looksNumeric = last.allSatisfy(\.isNumber) || last.lowercased().hasPrefix("0x")
+            let last = host.utf8.split(separator: UInt8(ascii: ".")).last.map { Substring($0) } ?? host
+            let looksNumeric =
+                last.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+                || last.lowercased().hasPrefix("0x")
             guard !looksNumeric || isIPv4(String(host)) else { throw Malformed(expected: "an IPv4 address as a.b.c.d") }
         }
         guard let port else { return (host.lowercased(), nil) }
@@ -106,7 +117,7 @@ public struct StreamURL: Hashable, Sendable {
 
     /// 127.0.0.0/8, ::1 and localhost.
     public var isLoopback: Bool {
-        host == "localhost" || host == "::1" || (Self.isIPv4(host) && host.hasPrefix("127."))
+        host == "localhost" || host == "::1" || (host.hasPrefix("127.") && Self.isIPv4(host))
     }
 
     /// Without what may be a secret, see `URLRedaction`.

@@ -12,14 +12,14 @@ import TaskStore
 ///   - store: Closed by the caller after the application has run. No other service uses it meanwhile.
 ///   - starter: Starts relays.
 ///   - shutdown: Run by the caller, after the application in the same group.
+///   - metrics: What the store is measured with, too.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
-    shutdown: ShutdownNotice = ShutdownNotice()
+    shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics()
 ) async throws -> some ApplicationProtocol {
     let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
-    let metrics = Metrics()
     let layouts = Layouts()
     let costFile = CostFile(data: configuration.data)
     let services = RoomServices(

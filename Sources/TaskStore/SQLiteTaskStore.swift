@@ -107,8 +107,9 @@ public final class SQLiteTaskStore: TaskStore {
     public func close() async {
         housekeeping.cancel()
         await writer.close()
-        checkpointer.close()
         try? pool.close()
+        // The last connection empties the log into the file, which the pool's readers may not.
+        checkpointer.close()
     }
 
     /// The writer's `PRAGMA synchronous`: 2 when every commit reaches the disk.

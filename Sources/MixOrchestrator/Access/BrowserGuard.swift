@@ -17,12 +17,14 @@ enum BrowserGuard {
             throw foreign(
                 "Origin", "\(origin.prefix(100))", "no Origin, or one of this machine; or configure tokens under apps")
         }
-        if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headerFields[$0] }),
+        if let site = fetchSite.flatMap({ request.headerFields[$0] }),
             site.lowercased() == "cross-site"
         {
             throw foreign("Sec-Fetch-Site", site, "same-origin; or configure tokens under apps")
         }
     }
+
+    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site")
 
     private static func foreign(_ field: String, _ found: String, _ expected: String) -> OrchestratorError {
         OrchestratorError(
@@ -45,6 +47,7 @@ enum BrowserGuard {
 
     /// Names that end in a loopback address, as `127.0.0.1.example`, are names.
     private static func isLoopback(_ host: Substring) -> Bool {
+        if host == "127.0.0.1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let isAddress = parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
         return isAddress || host == "[::1]" || host.lowercased() == "localhost"

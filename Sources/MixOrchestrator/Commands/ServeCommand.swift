@@ -64,13 +64,14 @@ struct ServeCommand: AsyncParsableCommand {
         try await Self.checkPort(configuration.listen)
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
-        let store = try Self.openStore(configuration.data)
+        let metrics = Metrics()
+        let store = try Self.openStore(configuration.data, metrics)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             logLevel: configuration.logLevel.rawValue)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
-            configuration, store: store, starter: starter, logger: logger, shutdown: shutdown)
+            configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
         logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
         do {
             let group = ServiceGroup(
@@ -87,8 +88,11 @@ struct ServeCommand: AsyncParsableCommand {
         logger.notice("stopped")
     }
 
-    private static func openStore(_ data: String) throws -> any TaskStore {
-        let store = try SQLiteTaskStore(path: data + "/orchestrator.sqlite")
+    private static func openStore(_ data: String, _ metrics: Metrics) throws -> any TaskStore {
+        let store = try SQLiteTaskStore(path: data + "/orchestrator.sqlite") { group in
+            metrics.observe(.storeGroup, group.changes)
+            metrics.set(.storeQueue, Double(group.waiting))
+        }
         #if DEBUG
             return try CrashingTaskStore.wrapping(store)
         #else

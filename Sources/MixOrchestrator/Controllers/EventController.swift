@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MixModel
+import NIOCore
 
 /// `POST /v1/events` and `POST /v1/rooms/{room}/events`: answered when everything in the body is stored.
 struct EventController: Sendable {
@@ -18,7 +19,7 @@ struct EventController: Sendable {
         router.post("v1/rooms/{room}/events", use: shortForm)
     }
 
-    private struct Counts: Encodable {
+    private struct Counts {
         var accepted = 0
         var duplicate = 0
         var stale = 0
@@ -27,6 +28,14 @@ struct EventController: Sendable {
             accepted += other.accepted
             duplicate += other.duplicate
             stale += other.stale
+        }
+
+        /// As `jsonBytes` would write it, at a tenth of the cost.
+        var response: Response {
+            let text = #"{"accepted":\#(accepted),"duplicate":\#(duplicate),"stale":\#(stale)}"#
+            return Response(
+                status: .accepted, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
         }
     }
 
@@ -56,10 +65,15 @@ struct EventController: Sendable {
         case json
 
         init(_ headers: HTTPFields) throws(OrchestratorError) {
-            let type = headers[.contentType].map { field in
+            let field = headers[.contentType]
+            if field == "application/cloudevents+json" {
+                self = .structured
+                return
+            }
+            let type = field.map { field in
                 field.prefix { $0 != ";" }.lowercased().trimmingCharacters(in: .whitespaces)
             }
-            let isBinary = HTTPField.Name("ce-specversion").map { headers.contains($0) } ?? false
+            let isBinary = Self.version.map { headers.contains($0) } ?? false
             switch type {
             case "application/cloudevents+json": self = .structured
             case "application/cloudevents-batch+json": self = .batch
@@ -70,6 +84,8 @@ struct EventController: Sendable {
             default: throw Self.refused(type)
             }
         }
+
+        private static let version = HTTPField.Name("ce-specversion")
 
         private static func refused(_ type: String?) -> OrchestratorError {
             OrchestratorError(
@@ -103,7 +119,7 @@ struct EventController: Sendable {
                 for try await part in group { counts.add(part) }
             }
         }
-        return jsonResponse(counts, status: .accepted)
+        return counts.response
     }
 
     private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {
