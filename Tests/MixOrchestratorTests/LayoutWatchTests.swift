@@ -183,8 +183,8 @@ import Testing
         }
     }
 
-    @Test func changedImagesAreNamed() async throws {
-        try await withWatch { bench in
+    @Test(arguments: [false, true]) func changedImagesAreNamed(pollsOnly: Bool) async throws {
+        try await withWatch(pollsOnly: pollsOnly) { bench in
             try bench.write(Self.layout("yes"), "a.json")
             try await bench.waitFor("a", "yes")
             try bench.write("png", "logo.png")

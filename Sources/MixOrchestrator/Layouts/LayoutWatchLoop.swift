@@ -27,6 +27,8 @@ struct LayoutWatchLoop {
     private var misnamed: Set<String> = []
     private var findings = LayoutWatch.Findings()
     private var nextScan: Int64 = 0
+    /// Of files that may be images, by path; only where no events tell of them.
+    private var others: [String: LayoutFiles.Stamp] = [:]
 
     /// All in ns. Events that come together, as those of one save, are taken together.
     private static let quiet: Int64 = 4_000_000
@@ -234,6 +236,23 @@ struct LayoutWatchLoop {
             findings.notes.append("\(files.directory)/\(file) is not used: a layout is called \(LayoutFiles.nameRule)")
         }
         misnamed = list.misnamed
+        if images == nil { compareOthers() }
+    }
+
+    private mutating func compareOthers() {
+        var found: [String: LayoutFiles.Stamp] = [:]
+        for folder in ["", Self.imagesFolder + "/"] {
+            let path = "\(files.directory)/\(folder)"
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            where !name.hasSuffix(".json") {
+                var info = stat()
+                guard stat(path + name, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { continue }
+                found[folder + name] = LayoutFiles.Stamp(info)
+            }
+        }
+        let paths = Set(found.keys).union(others.keys)
+        findings.others.formUnion(paths.filter { found[$0] != others[$0] })
+        others = found
     }
 
     private mutating func process(_ report: (LayoutWatch.Findings) -> Void) {
