@@ -199,8 +199,11 @@ actor LayoutDirectory: Service {
         } else if !findings.others.isEmpty {
             await images.filesChanged(findings.others)
         }
-        for (name, reading) in findings.layouts.sorted(by: { $0.key < $1.key }) {
-            await take(reading, of: name, noticedAt: findings.noticedAt, isStart: false)
+        for (name, found) in findings.layouts.sorted(by: { $0.key < $1.key }) {
+            // A request may have written or deleted the file since it was read; what is older than that is no news.
+            let isThere = await offPool { [files] in files.stamp(of: name) != nil }
+            if isThere, case .gone = found { continue }
+            await take(isThere ? found : .gone, of: name, noticedAt: findings.noticedAt, isStart: false)
         }
     }
 
