@@ -97,7 +97,7 @@ final class Server {
     func residentMemory() -> Int {
         let pages = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .utf8)
             .split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return (pages ?? 0) * Int(getpagesize()) >> 20
+        return ((pages ?? 0) * Int(getpagesize())) >> 20
     }
 
     /// Processor time so far in seconds, of all threads.
