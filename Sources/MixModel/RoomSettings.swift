@@ -11,16 +11,19 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     /// `nil` = the configured default.
     public var canvas: Canvas?
     public var policy: RoomPolicy
+    /// `nil` = by the people on air and the layout, encoded as the service does.
+    public var program: ProgramSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy()
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil
     ) {
         self.host = host
         self.layout = layout
         self.outputs = outputs
         self.canvas = canvas
         self.policy = policy
+        self.program = program
     }
 }
 
