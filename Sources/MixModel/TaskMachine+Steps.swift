@@ -11,8 +11,6 @@ extension TaskMachine {
         room.isOpen && !room.streams.isEmpty && !ProgramPlanner.outputs(of: room, in: context).isEmpty
     }
 
-    func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
-
     mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
         let program = ProgramPlanner.program(for: room, context: context, lastHost: nil)
         if let refusal = context.admission?.refusal(of: program) { return refuse(refusal, cause) }
@@ -82,7 +80,7 @@ extension TaskMachine {
     }
 
     mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
-        guard room.streams.isEmpty else {
+        guard isIdle(room) else {
             idleDeadline = nil
             return []
         }
@@ -111,6 +109,7 @@ extension TaskMachine {
         case .roomDeleted: phase = .finished(reason)
         case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
         case .hostLeft: phase = .held(until: host)
+        case .idle where finishesWhenIdle, .roomClosed where finishesWithRoom: phase = .finished(reason)
         case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
         }
         host = nil

@@ -78,6 +78,14 @@ func buildOrchestrator(
         .addRoutes(to: router)
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
     LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
+    ApsaraVideoController(
+        authenticator: WireAuthenticator(configuration.apps.accessKeys),
+        tasks: WireTasks(
+            registry: registry,
+            reach: TaskParameters.Reach(
+                outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas)),
+        channels: WireChannels(registry: registry), subscriptions: nil, limits: limits, metrics: metrics
+    ).addRoutes(to: router)
     MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness)
         .addRoutes(to: router)
     ServiceController(readiness: readiness).addRoutes(to: router)

@@ -12,6 +12,7 @@ extension Metrics {
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
         case switches = "switches_total"
+        case wireCalls = "wire_calls_total"
 
         var help: String {
             switch self {
@@ -25,6 +26,7 @@ extension Metrics {
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
             case .switches: "Changes of what is on air, by what was and what is."
+            case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
             }
         }
 
@@ -35,6 +37,7 @@ extension Metrics {
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
             case .switches: ["from", "to"]
+            case .wireCalls: ["action", "code"]
             case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
             }
         }

@@ -48,8 +48,9 @@ extension RoomOwner {
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
-        let change = change(of: draft, isRoomThere: room.version > 0)
-        guard !change.tasks.isEmpty else { return adopt(draft, change) }
+        var change = change(of: draft, isRoomThere: !draft.deletesRoom && room.version > 0)
+        if draft.deletesRoom { change.room = .delete(id: id.rawValue, expected: room.version) }
+        guard !change.tasks.isEmpty || change.room != nil else { return adopt(draft, change) }
         let start = MonotonicClock.now()
         do {
             _ = try await services.store.commit(change)
@@ -79,6 +80,14 @@ extension RoomOwner {
         for index in draft.tasks.indices {
             let machine = draft.tasks[index].machine
             if machine.isFinished, machine.finishedAt == nil { draft.tasks[index].machine.finishedAt = wallClock() }
+            if machine.isDisposable { draft.tasks[index].isForgotten = true }
+        }
+        // A room that was only there for its tasks goes with the last of them.
+        if room.version > 0, draft.room.isBlank,
+            draft.tasks.contains(where: \.isForgotten),
+            draft.tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
+        {
+            draft.deletesRoom = true
         }
         return draft
     }
@@ -220,7 +229,9 @@ extension RoomOwner {
         let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
         guard !finished.isEmpty else { return }
         let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
-        let forgotten = Set(tasks.filter { $0.isForgotten(now) || tooMany.contains($0.id) }.map(\.id))
+        let forgotten = Set(
+            tasks.filter { $0.isForgotten(now) || $0.machine.document.isDisposable || tooMany.contains($0.id) }.map(
+                \.id))
         guard !forgotten.isEmpty else { return }
         var draft = draft(cause: nil)
         for index in draft.tasks.indices where forgotten.contains(draft.tasks[index].machine.id) {

@@ -6,7 +6,8 @@ extension RoomOwner {
     func make(_ new: NewTask, _ receivedAt: Int64) async -> Result<TaskCreation, OrchestratorError> {
         let existing = task(new.id)?.machine.document
         if let existing {
-            if existing.wasMade(with: new.settings), new.isKeyed || !existing.isFinishing { return .success(.same) }
+            let isSame = new.attachment == nil && existing.wasMade(with: new.settings)
+            if isSame, new.isKeyed || !existing.isFinishing { return .success(.same) }
             guard existing.isFinished, !new.isKeyed else { return .failure(Self.taken(new.id, existing, new.isKeyed)) }
         }
         let count = tasks.count { $0.machine.document.isExplicit && !$0.machine.document.isFinished }
@@ -26,7 +27,7 @@ extension RoomOwner {
         draft.makesRoom = true
         var machine = TaskMachine(
             id: new.id, room: id, settings: new.settings, version: services.numbers.next(),
-            revision: existing?.revision ?? 0)
+            revision: existing?.revision ?? 0, attachment: new.attachment)
         machine.madeAt = wallClock()
         let message = draft.room.streams.isEmpty ? "task made, it starts with the room's first stream" : "task made"
         let actions =
@@ -78,8 +79,13 @@ extension RoomOwner {
 
         let seen = explicit?.seen(room.document) ?? room.document
         let effective = ProgramPlanner.outputs(of: seen, in: services.context(for: seen))
-        let settings = try change.apply(seen.settings, effective)
-        guard settings != seen.settings || !isThere else {
+        var (settings, attachment) = (seen.settings, explicit?.attachment)
+        if let revise = change.revise {
+            (settings, attachment) = try revise(seen.settings, attachment)
+        } else {
+            settings = try change.apply(seen.settings, effective)
+        }
+        guard settings != seen.settings || attachment != explicit?.attachment || !isThere else {
             return SettingsOutcome(isNew: false, isUnchanged: true, tag: SettingsTag(version))
         }
         if explicit != nil, settings.outputs?.isEmpty != false { throw Self.lastOutput(holder) }
@@ -98,7 +104,7 @@ extension RoomOwner {
             roomChanged(&draft, cause, .immediate, now: receivedAt)
         } else {
             draft.changeTask(holder) { machine, room in
-                machine.change(to: settings, version: newVersion)
+                machine.change(to: settings, version: newVersion, attachment: attachment)
                 return machine.roomChanged(
                     room, context: context(for: machine, in: room), cause: cause, urgency: .immediate,
                     now: receivedAt)
