@@ -69,7 +69,7 @@ struct ApsaraVideoController: Sendable {
             metrics.count(.wireCalls, name, "OK")
             return Self.response(.ok, answer)
         } catch {
-            let error = WireError(error)
+            let error = CallError(error)
             let name = action.flatMap { actions[$0] == nil ? nil : $0 } ?? "other"
             metrics.count(.wireCalls, name, error.code)
             // The message may repeat what a stranger sent.
@@ -80,44 +80,44 @@ struct ApsaraVideoController: Sendable {
         }
     }
 
-    private func action(of request: WireRequest) throws(WireError) -> String? {
+    private func action(of request: WireRequest) throws(CallError) -> String? {
         try request.name("x-acs-action", "Action")
     }
 
     private func authenticate(_ request: WireRequest, _ context: OrchestratorContext) throws -> AccessKey {
         let key: AccessKey
-        do throws(WireError) {
+        do throws(CallError) {
             key = try authenticator.accessKey(of: request)
         } catch {
             if let seconds = limits.failures.take(by: .address(context.peer)) {
-                throw WireError.throttled(
+                throw CallError.throttled(
                     "requests without a good signature", retryAfter: seconds, setting: "http.rate.failures")
             }
             throw error
         }
         if let seconds = limits.requests.take(by: .accessKey(key.id)) {
-            throw WireError.throttled("requests", retryAfter: seconds, setting: "http.rate.requests")
+            throw CallError.throttled("requests", retryAfter: seconds, setting: "http.rate.requests")
         }
         return key
     }
 
-    private func checkVersion(of request: WireRequest) throws(WireError) {
+    private func checkVersion(of request: WireRequest) throws(CallError) {
         guard let version = try request.name("x-acs-version", "Version") else {
             throw .missing("Version", Self.version)
         }
         guard version == Self.version else {
-            throw WireError(
+            throw CallError(
                 .badRequest, "InvalidVersion", "Version: found \"\(version.prefix(32))\"; expected \(Self.version)")
         }
     }
 
-    private func unknown(_ action: String?) -> WireError {
+    private func unknown(_ action: String?) -> CallError {
         let known = actions.keys.sorted()
         guard let action else {
             return .missing(
                 "Action", "the header x-acs-action, or the parameter, with one of " + known.joined(separator: ", "))
         }
-        return WireError(
+        return CallError(
             .notFound, "InvalidAction.NotFound",
             "Action: found \"\(action.prefix(64))\"; expected one of " + known.joined(separator: ", ")
                 + Suggestion.phrase(for: action, among: known))
@@ -133,7 +133,7 @@ struct ApsaraVideoController: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    private static func response(_ error: WireError, _ id: String, host: String?) -> Response {
+    private static func response(_ error: CallError, _ id: String, host: String?) -> Response {
         var response = response(
             error.status,
             [

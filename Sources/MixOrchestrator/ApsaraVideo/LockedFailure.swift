@@ -2,12 +2,12 @@ import Synchronization
 
 /// Carries an error past an interface that only knows others.
 final class LockedFailure: Sendable {
-    private let error = Mutex<WireError?>(nil)
+    private let error = Mutex<CallError?>(nil)
 
-    var kept: WireError? { error.withLock { $0 } }
+    var kept: CallError? { error.withLock { $0 } }
 
     /// - Returns: What to throw in its place.
-    func keep(_ failure: WireError) -> OrchestratorError {
+    func keep(_ failure: CallError) -> OrchestratorError {
         error.withLock { $0 = failure }
         return OrchestratorError(.badRequest, "invalid-field", "A parameter cannot be used", detail: failure.message)
     }

@@ -15,7 +15,7 @@ extension TaskParameters {
     }
 
     /// - Parameter old: What the task has so far: destinations that stay keep their ids, and with them their connections.
-    func settings(_ reach: Reach, replacing old: RoomSettings? = nil) throws(WireError) -> RoomSettings {
+    func settings(_ reach: Reach, replacing old: RoomSettings? = nil) throws(CallError) -> RoomSettings {
         let reader = reader
         var settings = RoomSettings()
         settings.outputs = try outputs(reader, reach.outputs, old?.outputs ?? [])
@@ -43,7 +43,7 @@ extension TaskParameters {
 
     private func outputs(
         _ reader: WireFields, _ allowed: AllowList, _ old: [PlannedOutput]
-    ) throws(WireError) -> [PlannedOutput] {
+    ) throws(CallError) -> [PlannedOutput] {
         var urls: [(text: String, path: String)] = []
         if let url = try reader.text("StreamURL") { urls.append((url, "StreamURL")) }
         for item in try reader.objects("MultiStreamURL", atMost: RoomSettingsReader.mostOutputs) ?? [] {
@@ -82,11 +82,11 @@ extension TaskParameters {
     private static let sourceTypes: KeyValuePairs<String, StreamKind> = ["camera": .camera, "shareScreen": .screen]
     private static let longestUser = 128
 
-    private func user(_ reader: WireFields) throws(WireError) -> UserID {
+    private func user(_ reader: WireFields) throws(CallError) -> UserID {
         UserID(try reader.required("UserId", "whose stream it is", atMost: Self.longestUser))
     }
 
-    private func single(_ reader: WireFields) throws(WireError) -> SourceSelection {
+    private func single(_ reader: WireFields) throws(CallError) -> SourceSelection {
         let reader = reader.object("SingleSubParams") ?? WireFields(.object([:]), "SingleSubParams")
         let tracks = try reader.choice("StreamType", Self.trackTypes) ?? .all
         let kind = try reader.choice("SourceType", Self.sourceTypes)
@@ -96,7 +96,7 @@ extension TaskParameters {
     }
 
     /// One entry of `UserInfos`, or a pane's `UserInfo`.
-    private func selection(_ reader: WireFields) throws(WireError) -> SourceSelection {
+    private func selection(_ reader: WireFields) throws(CallError) -> SourceSelection {
         var room: RoomID?
         if let channel = try reader.text("ChannelId"), channel != self["ChannelId"] {
             let name = try Self.name(reader.path(of: "ChannelId"), channel, longest: 64)
@@ -113,10 +113,10 @@ extension TaskParameters {
 
     private func composition(
         _ reader: WireFields, isAudioOnly: Bool, _ images: AllowList
-    ) throws(WireError) -> FixedComposition {
+    ) throws(CallError) -> FixedComposition {
         var composition = FixedComposition()
         if let users = try reader.objects("UserInfos", atMost: FixedComposition.mostSources) {
-            composition.sources = try users.map { user throws(WireError) in try selection(user) }
+            composition.sources = try users.map { user throws(CallError) in try selection(user) }
         }
         if isAudioOnly {
             guard !reader.has("Layout") else {
@@ -130,7 +130,7 @@ extension TaskParameters {
             guard let panes = try object.objects("UserPanes", atMost: FixedComposition.mostPanes) else {
                 throw .missing("\(layout).UserPanes", expected)
             }
-            composition.panes = try panes.map { pane throws(WireError) in
+            composition.panes = try panes.map { pane throws(CallError) in
                 try self.pane(pane, among: composition.sources, images)
             }
         }
@@ -145,7 +145,7 @@ extension TaskParameters {
 
     private func pane(
         _ reader: WireFields, among sources: [SourceSelection]?, _ images: AllowList
-    ) throws(WireError) -> FixedPane {
+    ) throws(CallError) -> FixedPane {
         var pane = FixedPane(
             x: UnitFraction(try reader.requiredFraction("X")), y: UnitFraction(try reader.requiredFraction("Y")),
             width: UnitFraction(try reader.requiredFraction("Width")),
@@ -177,7 +177,7 @@ extension TaskParameters {
         return pane
     }
 
-    private func image(_ key: String, of reader: WireFields, _ allowed: AllowList) throws(WireError) -> String? {
+    private func image(_ key: String, of reader: WireFields, _ allowed: AllowList) throws(CallError) -> String? {
         guard let text = try reader.text(key) else { return nil }
         do throws(InputError) {
             _ = try allowed.check(
@@ -192,7 +192,7 @@ extension TaskParameters {
 
     private func encoding(
         _ reader: WireFields, _ standard: Canvas
-    ) throws(WireError) -> (EncodingSettings, Canvas?) {
+    ) throws(CallError) -> (EncodingSettings, Canvas?) {
         guard let reader = reader.object("EncodeParams") else {
             throw .missing(reader.path(of: "EncodeParams"), "how to encode, with AudioBitrate, VideoWidth and so on")
         }
@@ -220,13 +220,13 @@ extension TaskParameters {
     }
 
     /// 0 is the service's own; pictures are even.
-    private func length(_ key: String, _ reader: WireFields, _ standard: Int) throws(WireError) -> Int {
+    private func length(_ key: String, _ reader: WireFields, _ standard: Int) throws(CallError) -> Int {
         let value = try reader.requiredInteger(key, in: 0...1920, unit: "pixels")
         return value == 0 ? standard : max(16, value & ~1)
     }
 
     /// The SDKs' JSON in a string: profile and preset.
-    private func enhance(_ encoding: inout EncodingSettings, _ reader: WireFields) throws(WireError) {
+    private func enhance(_ encoding: inout EncodingSettings, _ reader: WireFields) throws(CallError) {
         guard let text = try reader.text("EnhancedParam") else { return }
         let path = reader.path(of: "EnhancedParam")
         let shape = WireShape.object(["profile": .text, "preset": .text])
@@ -240,7 +240,7 @@ extension TaskParameters {
 
     private func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, _ reader: WireFields
-    ) throws(WireError) -> Choice? where Choice.RawValue == String {
+    ) throws(CallError) -> Choice? where Choice.RawValue == String {
         guard let text = try reader.text(key) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             throw .invalid(
@@ -251,12 +251,12 @@ extension TaskParameters {
 
     // MARK: SEI
 
-    private func sei(_ reader: WireFields) throws(WireError) -> SEISettings? {
+    private func sei(_ reader: WireFields) throws(CallError) -> SEISettings? {
         let custom = self[Self.customSEI]
         guard let reader = reader.object("SeiParams") else { return custom.map { SEISettings(custom: $0) } }
         var sei = SEISettings(custom: custom)
         if let type = try reader.integer("PayloadType", in: SEISettings.payloadTypes) { sei.payloadType = type }
-        sei.layoutVolume = try reader.object("LayoutVolume").map { part throws(WireError) in try timing(part) }
+        sei.layoutVolume = try reader.object("LayoutVolume").map { part throws(CallError) in try timing(part) }
         if let part = reader.object("PassThrough") {
             sei.passThrough = SEISettings.PassThrough(
                 key: try part.text("PayloadContentKey", atMost: SEISettings.longestKey)
@@ -268,7 +268,7 @@ extension TaskParameters {
         return sei
     }
 
-    private func timing(_ reader: WireFields) throws(WireError) -> SEISettings.Timing {
+    private func timing(_ reader: WireFields) throws(CallError) -> SEISettings.Timing {
         SEISettings.Timing(
             intervalMs: try reader.integer("Interval", in: SEISettings.intervals, unit: "ms")
                 ?? SEISettings.defaultInterval,

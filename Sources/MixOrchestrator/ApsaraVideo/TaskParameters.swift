@@ -32,7 +32,7 @@ struct TaskParameters: Hashable, Sendable {
         self.fields = fields
     }
 
-    func document() throws(WireError) -> String {
+    func document() throws(CallError) -> String {
         let text = JSONText.of(.object(fields))
         guard text.utf8.count <= Self.longestDocument else {
             throw .invalid("the parameters", "\(text.utf8.count) bytes; expected at most \(Self.longestDocument)")
@@ -51,7 +51,7 @@ struct TaskParameters: Hashable, Sendable {
     // MARK: From a call
 
     /// `StartLiveMPUTask`.
-    init(starting parameters: WireParameters) throws(WireError) {
+    init(starting parameters: WireParameters) throws(CallError) {
         fields = [:]
         for name in ["AppId", "ChannelId", "TaskId"] {
             fields[name] = .string(try parameters.required(name, "an id"))
@@ -74,7 +74,7 @@ struct TaskParameters: Hashable, Sendable {
     }
 
     /// `UpdateLiveMPUTask`: what is supplied replaces what was there, what is left out stays.
-    func updated(with parameters: WireParameters) throws(WireError) -> TaskParameters {
+    func updated(with parameters: WireParameters) throws(CallError) -> TaskParameters {
         var new = self
         if let mode = try Self.mixMode(parameters) { new.fields["MixMode"] = .string(mode.rawValue) }
         try new.take(parameters)
@@ -100,7 +100,7 @@ struct TaskParameters: Hashable, Sendable {
     static let idleTimes = 10...86_400
     private static let regions = ["CN-Shanghai", "AP-Singapore", "EMAA-Saudi"]
 
-    private static func mixMode(_ parameters: WireParameters) throws(WireError) -> MixMode? {
+    private static func mixMode(_ parameters: WireParameters) throws(CallError) -> MixMode? {
         guard let text = parameters["MixMode"] else { return nil }
         guard let mode = MixMode(rawValue: text) else {
             throw .invalid("MixMode", text, "0 for one stream as it is, or 1 for a mix")
@@ -108,7 +108,7 @@ struct TaskParameters: Hashable, Sendable {
         return mode
     }
 
-    private mutating func take(_ parameters: WireParameters) throws(WireError) {
+    private mutating func take(_ parameters: WireParameters) throws(CallError) {
         // Empty ones are none: SDKs send `[]` for what nobody set.
         var supplied: Set<String> = []
         for (name, shape) in Self.shapes {
@@ -142,7 +142,7 @@ struct TaskParameters: Hashable, Sendable {
         }
     }
 
-    private func checkWhole() throws(WireError) {
+    private func checkWhole() throws(CallError) {
         switch mixMode {
         case .single:
             guard fields["SingleSubParams"] != nil else {
@@ -161,7 +161,7 @@ struct TaskParameters: Hashable, Sendable {
     // MARK: Names
 
     /// Of a task.
-    static func taskName(_ parameters: WireParameters) throws(WireError) -> String {
+    static func taskName(_ parameters: WireParameters) throws(CallError) -> String {
         let name = try name("TaskId", parameters.required("TaskId", "the task's id"), longest: 55)
         guard !name.hasPrefix(TaskID.automaticPrefix) else {
             throw .invalid(
@@ -170,7 +170,7 @@ struct TaskParameters: Hashable, Sendable {
         return name
     }
 
-    static func name(_ parameter: String, _ text: String, longest: Int) throws(WireError) -> String {
+    static func name(_ parameter: String, _ text: String, longest: Int) throws(CallError) -> String {
         let isName = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -26,9 +26,9 @@ struct WireAuthenticator: Sendable {
             uniqueKeysWithValues: keys.ids.map { ($0, NonceCache(limit: nonceLimit, start: start)) })
     }
 
-    /// - Throws: `WireError` with the cure; of a signature that does not fit, what was to be signed, which holds nothing but
+    /// - Throws: `CallError` with the cure; of a signature that does not fit, what was to be signed, which holds nothing but
     ///   the caller's own request.
-    func accessKey(of request: WireRequest) throws(WireError) -> AccessKey {
+    func accessKey(of request: WireRequest) throws(CallError) -> AccessKey {
         guard !keys.isEmpty else { throw Self.notConfigured }
         if let authorization = request.headers["authorization"], !authorization.isEmpty {
             return try acs3(request, authorization)
@@ -37,7 +37,7 @@ struct WireAuthenticator: Sendable {
         guard request.parameters["AccessKeyId"] == nil else {
             throw Self.incomplete("Signature is missing beside AccessKeyId")
         }
-        throw WireError(
+        throw CallError(
             .badRequest, "MissingAccessKeyId",
             "the request is not signed: expected the header Authorization with ACS3-HMAC-SHA256, or the parameters "
                 + "AccessKeyId and Signature")
@@ -50,7 +50,7 @@ struct WireAuthenticator: Sendable {
         "host", "x-acs-date", "x-acs-action", "x-acs-version", "x-acs-signature-nonce", "x-acs-content-sha256",
     ]
 
-    private func acs3(_ request: WireRequest, _ text: String) throws(WireError) -> AccessKey {
+    private func acs3(_ request: WireRequest, _ text: String) throws(CallError) -> AccessKey {
         guard text.hasPrefix("ACS3-") else {
             throw Self.unsupported("Authorization begins with something else than ACS3-HMAC-SHA256")
         }
@@ -95,10 +95,10 @@ struct WireAuthenticator: Sendable {
 
     // MARK: RPC
 
-    private func rpc(_ request: WireRequest) throws(WireError) -> AccessKey {
+    private func rpc(_ request: WireRequest) throws(CallError) -> AccessKey {
         let parameters = request.parameters
         guard let id = parameters["AccessKeyId"] else {
-            throw WireError(.badRequest, "MissingAccessKeyId", "AccessKeyId is missing beside Signature")
+            throw CallError(.badRequest, "MissingAccessKeyId", "AccessKeyId is missing beside Signature")
         }
         if let method = parameters["SignatureMethod"], method != "HMAC-SHA1" {
             throw Self.unsupported("SignatureMethod: found \(method.prefix(32))")
@@ -120,25 +120,25 @@ struct WireAuthenticator: Sendable {
 
     // MARK: Both
 
-    private func key(_ id: String) throws(WireError) -> AccessKey {
+    private func key(_ id: String) throws(CallError) -> AccessKey {
         guard let key = keys[id] else {
-            throw WireError(
+            throw CallError(
                 .notFound, "InvalidAccessKeyId.NotFound",
                 "the access key \(id.prefix(128)) is not known here: list it under apps[].accessKeys")
         }
         return key
     }
 
-    private func time(_ text: String?, _ name: String) throws(WireError) -> Double {
+    private func time(_ text: String?, _ name: String) throws(CallError) -> Double {
         let expected = "the time of signing in UTC, as 2026-01-31T12:00:00Z"
         guard let text, !text.isEmpty else { throw .missing(name, expected) }
         guard let time = Timestamp.seconds(text) else {
-            throw WireError(
+            throw CallError(
                 .badRequest, "InvalidTimeStamp.Format", "\(name): found \"\(text.prefix(40))\"; expected \(expected)")
         }
         let now = now()
         guard abs(time - now) <= Self.window else {
-            throw WireError(
+            throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
                 "\(name): \(text.prefix(40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"), and "
                     + "\(Int(Self.window)) s are allowed: set the clock right, or sign the request anew")
@@ -146,7 +146,7 @@ struct WireAuthenticator: Sendable {
         return time
     }
 
-    private func check(securityToken: String?, _ key: AccessKey) throws(WireError) {
+    private func check(securityToken: String?, _ key: AccessKey) throws(CallError) {
         guard !key.accepts(securityToken: securityToken) else { return }
         let message =
             if securityToken == nil {
@@ -156,22 +156,22 @@ struct WireAuthenticator: Sendable {
             } else {
                 "the access key \(key.id) has no security token here: leave it out, or configure securityToken beside it"
             }
-        throw WireError(
+        throw CallError(
             .badRequest,
             securityToken == nil ? "MissingSecurityToken" : "InvalidSecurityToken.MismatchWithAccessKey", message)
     }
 
-    private func take(nonce: String?, _ name: String, _ key: AccessKey, _ signedAt: Double) throws(WireError) {
+    private func take(nonce: String?, _ name: String, _ key: AccessKey, _ signedAt: Double) throws(CallError) {
         let expected = "1 to \(Self.longestNonce) bytes that are new with each request"
         guard let nonce, !nonce.isEmpty else { throw .missing(name, expected) }
         guard nonce.utf8.count <= Self.longestNonce else { throw .invalid(name, nonce, expected) }
         switch nonces[key.id]?.take(nonce, signedAt: signedAt, now: now(), window: Self.window) {
         case .fresh: return
         case .used, nil:
-            throw WireError(
+            throw CallError(
                 .badRequest, "SignatureNonceUsed", "\(name): this request was here before: sign each request anew")
         case .tooOld(let start):
-            throw WireError(
+            throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
                 "the request was signed more than \(Int(max(0, now() - start))) s ago, and what came before that is not "
                     + "known any more: sign it anew, or set the clock right")
@@ -180,25 +180,25 @@ struct WireAuthenticator: Sendable {
 
     // MARK: Refusals
 
-    static let notConfigured = WireError(
+    static let notConfigured = CallError(
         .forbidden, "OperationDenied",
         "no access key is configured here: list one in the configuration, as in apps: [{id: my-app, accessKeys: [{id: "
             + "my-key, secretFile: /etc/mixorchestrator/secret}]}]")
 
-    private static func incomplete(_ what: String) -> WireError {
-        WireError(.badRequest, "IncompleteSignature", "the request does not conform to the signature: \(what)")
+    private static func incomplete(_ what: String) -> CallError {
+        CallError(.badRequest, "IncompleteSignature", "the request does not conform to the signature: \(what)")
     }
 
-    private static func unsupported(_ what: String) -> WireError {
-        WireError(
+    private static func unsupported(_ what: String) -> CallError {
+        CallError(
             .badRequest, "UnsupportedSignatureMethod",
             "\(what); expected Authorization: ACS3-HMAC-SHA256 …, or SignatureMethod=HMAC-SHA1 with "
                 + "SignatureVersion=1.0")
     }
 
     /// SDKs look for the colon, and compare what follows with their own.
-    private static func mismatch(_ stringToSign: String) -> WireError {
-        WireError(
+    private static func mismatch(_ stringToSign: String) -> CallError {
+        CallError(
             .badRequest, "SignatureDoesNotMatch",
             "Specified signature is not matched with our calculation. server string to sign is:\(stringToSign)")
     }

@@ -9,8 +9,8 @@ struct WireCall: Sendable {
     /// In ns of CLOCK_MONOTONIC.
     var receivedAt: Int64
 
-    /// - Throws: `WireError` when the access key is another app's.
-    init(action: String, parameters: WireParameters, key: AccessKey, receivedAt: Int64) throws(WireError) {
+    /// - Throws: `CallError` when the access key is another app's.
+    init(action: String, parameters: WireParameters, key: AccessKey, receivedAt: Int64) throws(CallError) {
         self.action = action
         self.parameters = parameters
         self.receivedAt = receivedAt
@@ -20,7 +20,7 @@ struct WireCall: Sendable {
             return
         }
         guard named == key.app.rawValue else {
-            throw WireError(
+            throw CallError(
                 .badRequest, "InvalidAppId",
                 "AppId: found \"\(named.prefix(64))\"; expected \"\(key.app)\", the app of the access key")
         }
@@ -30,14 +30,14 @@ struct WireCall: Sendable {
     private static let withoutApp: Set<String> = ["ListRTCLiveRooms"]
 
     /// The caller's room of the name that `ChannelId` says, which may not exist.
-    func room() throws(WireError) -> RoomID {
+    func room() throws(CallError) -> RoomID {
         let name = try TaskParameters.name(
             "ChannelId", parameters.required("ChannelId", "the channel's id"), longest: 64)
         return RoomID(app: app, name: name)
     }
 
     /// The caller's task, which may not exist.
-    func task() throws(WireError) -> TaskID {
+    func task() throws(CallError) -> TaskID {
         TaskID(app: app, name: try TaskParameters.taskName(parameters))
     }
 }

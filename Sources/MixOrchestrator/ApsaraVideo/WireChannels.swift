@@ -24,7 +24,7 @@ struct WireChannels: Sendable {
         let number = try call.parameters.integer("PageNum", in: 1...Self.mostPages) ?? 1
         let size = try call.parameters.integer("PageSize", in: 1...Self.largestPage) ?? 10
         let order = call.parameters["Order"] ?? "desc"
-        guard ["asc", "desc"].contains(order) else { throw WireError.invalid("Order", order, "asc or desc") }
+        guard ["asc", "desc"].contains(order) else { throw CallError.invalid("Order", order, "asc or desc") }
         let joined = try await registry.reader(try call.room())?.known.participants ?? []
         let people = order == "asc" ? joined : joined.reversed()
         let page = people.dropFirst((number - 1) * size).prefix(size)
@@ -64,7 +64,7 @@ struct WireChannels: Sendable {
     func removeTerminals(_ call: WireCall) async throws -> [String: JSONValue] {
         let room = try call.room()
         let users = try call.parameters.list("TerminalIds", atMost: Self.mostTerminals)
-        guard !users.isEmpty else { throw WireError.missing("TerminalIds.1", "the user to remove") }
+        guard !users.isEmpty else { throw CallError.missing("TerminalIds.1", "the user to remove") }
         guard let owner = try await registry.existingOwner(room) else { throw Self.unknown(room) }
         var outcomes: [JSONValue] = []
         for user in users {
@@ -100,7 +100,7 @@ struct WireChannels: Sendable {
             kind: kind)
     }
 
-    private static func unknown(_ room: RoomID) -> WireError {
+    private static func unknown(_ room: RoomID) -> CallError {
         .invalid("ChannelId", room.name, "a channel in which somebody is")
     }
 }

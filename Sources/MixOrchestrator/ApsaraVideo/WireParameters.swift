@@ -17,12 +17,12 @@ struct WireParameters: Sendable {
     init() {}
 
     /// - Parameter forms: Queries and bodies, as `name=value&…`.
-    /// - Throws: `WireError` when a name is there twice: two readers could take different ones.
-    init(_ forms: [some Collection<UInt8>]) throws(WireError) {
+    /// - Throws: `CallError` when a name is there twice: two readers could take different ones.
+    init(_ forms: [some Collection<UInt8>]) throws(CallError) {
         for form in forms { try add(form) }
     }
 
-    private mutating func add(_ form: some Collection<UInt8>) throws(WireError) {
+    private mutating func add(_ form: some Collection<UInt8>) throws(CallError) {
         for part in form.split(separator: UInt8(ascii: "&")) {
             let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
             let name = PercentEncoding.formDecoded(part[..<equals])
@@ -38,12 +38,12 @@ struct WireParameters: Sendable {
     /// `nil` when it is left out or empty.
     subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    func required(_ name: String, _ expected: String) throws(WireError) -> String {
+    func required(_ name: String, _ expected: String) throws(CallError) -> String {
         guard let value = self[name] else { throw .missing(name, expected) }
         return value
     }
 
-    func integer(_ name: String, in range: ClosedRange<Int>) throws(WireError) -> Int? {
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(CallError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
             throw .invalid(name, text, "a whole number, \(range.lowerBound)…\(range.upperBound)")
@@ -51,7 +51,7 @@ struct WireParameters: Sendable {
         return value
     }
 
-    func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(WireError) -> Int {
+    func requiredInteger(_ name: String, in range: ClosedRange<Int>) throws(CallError) -> Int {
         guard let value = try integer(name, in: range) else {
             throw .missing(name, "a whole number, \(range.lowerBound)…\(range.upperBound)")
         }
@@ -59,7 +59,7 @@ struct WireParameters: Sendable {
     }
 
     /// `name.1`, `name.2` …, by number. Empty when there is none.
-    func list(_ name: String, atMost most: Int) throws(WireError) -> [String] {
+    func list(_ name: String, atMost most: Int) throws(CallError) -> [String] {
         let prefix = name + "."
         var numbered: [(number: Int, value: String)] = []
         for pair in pairs where pair.name.hasPrefix(prefix) && !pair.value.isEmpty {

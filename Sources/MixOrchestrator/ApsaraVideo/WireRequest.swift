@@ -12,7 +12,7 @@ struct WireRequest: Sendable {
     var headers: [String: String]
     var body: [UInt8]
 
-    init(method: String, query: String, headers: [String: String], body: [UInt8] = []) throws(WireError) {
+    init(method: String, query: String, headers: [String: String], body: [UInt8] = []) throws(CallError) {
         self.method = method
         self.headers = headers
         self.body = body
@@ -25,7 +25,7 @@ struct WireRequest: Sendable {
         }
     }
 
-    /// - Throws: `OrchestratorError` for a body that is too large, `WireError`.
+    /// - Throws: `OrchestratorError` for a body that is too large, `CallError`.
     init(_ request: Request) async throws {
         var headers: [String: [String]] = [:]
         for field in request.headers { headers[field.name.canonicalName, default: []].append(field.value) }
@@ -41,7 +41,7 @@ struct WireRequest: Sendable {
     }
 
     /// What is called: named by header, by parameter, or by both alike.
-    func name(_ header: String, _ parameter: String) throws(WireError) -> String? {
+    func name(_ header: String, _ parameter: String) throws(CallError) -> String? {
         let (first, second) = (headers[header].flatMap { $0.isEmpty ? nil : $0 }, parameters[parameter])
         if let first, let second, first != second {
             throw .invalid(parameter, second, "what the header \(header) says, \(first.prefix(64))")

@@ -13,7 +13,7 @@ indirect enum WireShape: Sendable {
 
     /// - Parameter path: For errors, as in `TranscodeParams.Layout.UserPanes[0]`.
     /// - Returns: `nil` for what counts as left out.
-    func normalised(_ value: JSONValue, _ path: String) throws(WireError) -> JSONValue? {
+    func normalised(_ value: JSONValue, _ path: String) throws(CallError) -> JSONValue? {
         switch (self, value) {
         case (_, .null): return nil
         case (.embedded, .object), (.embedded, .array): return .string(JSONText.of(value))

@@ -65,11 +65,11 @@ struct WireSubscriptionActions: Sendable {
         let parameters = call.parameters
         let url = try callbackURL(parameters.required("CallbackUrl", "where to send events, as https://host/path"))
         let names = try parameters.list("Events", atMost: 16)
-        guard !names.isEmpty else { throw WireError.missing("Events.1", "ChannelEvent or UserEvent") }
+        guard !names.isEmpty else { throw CallError.missing("Events.1", "ChannelEvent or UserEvent") }
         var events: [ChannelSubscription.Event] = []
         for (index, name) in names.enumerated() {
             guard let event = ChannelSubscription.Event(rawValue: name) else {
-                throw WireError.invalid("Events.\(index + 1)", name, "ChannelEvent or UserEvent")
+                throw CallError.invalid("Events.\(index + 1)", name, "ChannelEvent or UserEvent")
             }
             if !events.contains(event) { events.append(event) }
         }
@@ -77,10 +77,10 @@ struct WireSubscriptionActions: Sendable {
         if let channel { _ = try TaskParameters.name("ChannelId", channel, longest: 64) }
         let users = try parameters.list("Users", atMost: 100)
         guard users.isEmpty || parameters["ChannelId"] != nil else {
-            throw WireError.missing("ChannelId", "the channel that the Users are in")
+            throw CallError.missing("ChannelId", "the channel that the Users are in")
         }
         for (index, user) in users.enumerated() where user.utf8.count > EventParser.longestIdentifier {
-            throw WireError.invalid(
+            throw CallError.invalid(
                 "Users.\(index + 1)", user, "at most \(EventParser.longestIdentifier) bytes")
         }
         return ChannelSubscription(url: url, events: events, channel: channel, users: users)
@@ -143,11 +143,11 @@ struct WireSubscriptionActions: Sendable {
             $0.trimmingCharacters(in: .whitespaces)
         }
         guard names.count <= 20 else {
-            throw WireError.invalid("ChannelIds", "\(names.count) channels; expected at most 20")
+            throw CallError.invalid("ChannelIds", "\(names.count) channels; expected at most 20")
         }
         for name in names { _ = try TaskParameters.name("ChannelIds", name, longest: 64) }
         guard Set(names).count == names.count else {
-            throw WireError.invalid("ChannelIds", text, "each channel once")
+            throw CallError.invalid("ChannelIds", text, "each channel once")
         }
         return names
     }
@@ -160,9 +160,9 @@ struct WireSubscriptionActions: Sendable {
     private func attempts(
         _ call: WireCall, _ kind: DeliveryQuery.Kind, _ from: Double, _ until: Double, subscription: String?
     ) async throws -> (DeliveryPage, DeliveryQuery) {
-        guard from <= until else { throw WireError.invalid("EndTime", "it lies before StartTime") }
+        guard from <= until else { throw CallError.invalid("EndTime", "it lies before StartTime") }
         guard until - from <= Self.logLifetime else {
-            throw WireError.invalid("EndTime", "more than 7 days after StartTime; expected at most 7")
+            throw CallError.invalid("EndTime", "more than 7 days after StartTime; expected at most 7")
         }
         let number = try call.parameters.requiredInteger("PageNo", in: 1...1_000_000)
         let size = try call.parameters.requiredInteger("PageSize", in: 1...100)
@@ -178,7 +178,7 @@ struct WireSubscriptionActions: Sendable {
     private func time(_ name: String, _ call: WireCall) throws -> Double {
         let expected = "a time in UTC, as 2026-01-31T12:00:00Z"
         let text = try call.parameters.required(name, expected)
-        guard let time = Timestamp.seconds(text) else { throw WireError.invalid(name, text, expected) }
+        guard let time = Timestamp.seconds(text) else { throw CallError.invalid(name, text, expected) }
         return time
     }
 
@@ -191,12 +191,12 @@ struct WireSubscriptionActions: Sendable {
                     || "-_?%=#./+:&[]~".contains(character)
             }
         guard isPlain else {
-            throw WireError.invalid("CallbackUrl", text, "at most 2083 letters, digits and -_?%=#./+")
+            throw CallError.invalid("CallbackUrl", text, "at most 2083 letters, digits and -_?%=#./+")
         }
         do throws(InputError) {
             _ = try callbacks.check(text, schemes: [.http, .https], field: "CallbackUrl", setting: "callbacks.allow")
         } catch {
-            throw WireError.invalid("CallbackUrl", "found \(error.found ?? "no such URL"); expected \(error.expected)")
+            throw CallError.invalid("CallbackUrl", "found \(error.found ?? "no such URL"); expected \(error.expected)")
         }
         return text
     }

@@ -10,10 +10,11 @@ struct WireTasks: Sendable {
         let parameters = try TaskParameters(starting: call.parameters)
         let task = NewTask(
             id: try call.task(), settings: try parameters.settings(reach), attachment: try parameters.document())
-        do {
-            _ = try await registry.owner(try call.room()).make(task, at: call.receivedAt)
+        let room = try call.room()
+        do throws(OrchestratorError) {
+            _ = try await registry.owner(room).make(task, at: call.receivedAt)
         } catch  where error.code == "task-exists" {
-            throw WireError.invalid(
+            throw CallError.invalid(
                 "TaskId", task.id.name,
                 "an id that no task has which has not ended: stop that one with StopLiveMPUTask and wait a moment, change "
                     + "it with UpdateLiveMPUTask, or name another")
@@ -25,9 +26,9 @@ struct WireTasks: Sendable {
         let room = try call.room()
         let task = try call.task()
         guard try known(task) == room else {
-            throw WireError.invalid("ChannelId", room.name, "the channel that the task \(task.name) was started for")
+            throw CallError.invalid("ChannelId", room.name, "the channel that the task \(task.name) was started for")
         }
-        try await revise(call, task, room) { [parameters = call.parameters] old throws(WireError) in
+        try await revise(call, task, room) { [parameters = call.parameters] old throws(CallError) in
             try old.updated(with: parameters)
         }
         return [:]
@@ -37,13 +38,13 @@ struct WireTasks: Sendable {
         let task = try call.task()
         let text = try call.parameters.required("CustomSei", "the text to send, JSON of at most 4096 characters")
         guard text.unicodeScalars.count <= SEISettings.longestText else {
-            throw WireError.invalid(
+            throw CallError.invalid(
                 "CustomSei", "\(text.unicodeScalars.count) characters; expected at most \(SEISettings.longestText)")
         }
         guard (try? JSONValue(parsing: text.utf8)) != nil else {
-            throw WireError.invalid("CustomSei", text, "JSON")
+            throw CallError.invalid("CustomSei", text, "JSON")
         }
-        try await revise(call, task, try known(task)) { old throws(WireError) in old.withCustomSEI(text) }
+        try await revise(call, task, try known(task)) { old throws(CallError) in old.withCustomSEI(text) }
         return [:]
     }
 
@@ -78,25 +79,25 @@ struct WireTasks: Sendable {
 
     // MARK: Finding
 
-    private func known(_ task: TaskID) throws(WireError) -> RoomID {
+    private func known(_ task: TaskID) throws(CallError) -> RoomID {
         guard let room = registry.services.taskIndex.room(of: task) else { throw Self.unknown(task) }
         return room
     }
 
-    private static func unknown(_ task: TaskID) -> WireError {
+    private static func unknown(_ task: TaskID) -> CallError {
         .invalid("TaskId", task.name, "a task that was started with StartLiveMPUTask and has not ended")
     }
 
     private func revise(
         _ call: WireCall, _ task: TaskID, _ room: RoomID,
-        _ change: @escaping @Sendable (TaskParameters) throws(WireError) -> TaskParameters
+        _ change: @escaping @Sendable (TaskParameters) throws(CallError) -> TaskParameters
     ) async throws {
         guard let owner = try await registry.existingOwner(room) else { throw Self.unknown(task) }
         // What is wrong with a call is found while the task's turn is: it must not be lost in the service's own words.
         let failure = LockedFailure()
         let revision = SettingsChange(task: task, summary: "\(call.action) by API") {
             [reach] settings, attachment throws(OrchestratorError) in
-            do throws(WireError) {
+            do throws(CallError) {
                 guard let attachment, let old = TaskParameters(document: attachment) else { throw Self.unknown(task) }
                 let new = try change(old)
                 return (try new.settings(reach, replacing: settings), try new.document())

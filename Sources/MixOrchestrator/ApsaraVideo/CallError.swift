@@ -5,7 +5,7 @@ import TaskStore
 
 /// Why a call of the ApsaraVideo Live interface fails, in that interface's words: an HTTP status, a code that app servers
 /// compare, and a message for people that names the parameter and the cure.
-struct WireError: Error, Hashable, Sendable {
+struct CallError: Error, Hashable, Sendable {
     var status: HTTPResponse.Status
     var code: String
     var message: String
@@ -20,36 +20,36 @@ struct WireError: Error, Hashable, Sendable {
     }
 
     /// - Parameter found: As it came; shown without secrets and cut.
-    static func invalid(_ parameter: String, _ found: String, _ expected: String) -> WireError {
+    static func invalid(_ parameter: String, _ found: String, _ expected: String) -> CallError {
         invalid(parameter, "found \(JSONValue.string(found).summary); expected \(expected)")
     }
 
-    static func invalid(_ parameter: String, _ what: String) -> WireError {
-        WireError(.badRequest, "InvalidParam", "\(parameter): \(what)")
+    static func invalid(_ parameter: String, _ what: String) -> CallError {
+        CallError(.badRequest, "InvalidParam", "\(parameter): \(what)")
     }
 
-    static func missing(_ parameter: String, _ expected: String) -> WireError {
-        WireError(.badRequest, "MissingParam", "\(parameter) is missing: expected \(expected)")
+    static func missing(_ parameter: String, _ expected: String) -> CallError {
+        CallError(.badRequest, "MissingParam", "\(parameter) is missing: expected \(expected)")
     }
 
-    static func throttled(_ what: String, retryAfter seconds: Int, setting: String) -> WireError {
-        WireError(
+    static func throttled(_ what: String, retryAfter seconds: Int, setting: String) -> CallError {
+        CallError(
             .tooManyRequests, "Throttling.User",
             "too many \(what): send it again in \(seconds) s; \(setting) is the limit", retryAfter: seconds * 1000)
     }
 
-    static func unavailable(_ message: String, retryAfter milliseconds: Int = 1000) -> WireError {
-        WireError(.serviceUnavailable, "ServiceUnavailable", message, retryAfter: milliseconds)
+    static func unavailable(_ message: String, retryAfter milliseconds: Int = 1000) -> CallError {
+        CallError(.serviceUnavailable, "ServiceUnavailable", message, retryAfter: milliseconds)
     }
 }
 
 // MARK: - What the rest of the service says
 
-extension WireError {
+extension CallError {
     /// - Parameter error: Errors of unknown kinds are named by type only: they may hold anything.
     init(_ error: any Error) {
         switch error {
-        case let error as WireError: self = error
+        case let error as CallError: self = error
         case let error as OrchestratorError: self.init(error)
         case let error as InputError: self.init(OrchestratorError(error))
         case let error as StoreError: self.init(OrchestratorError(error))
