@@ -106,7 +106,7 @@ extension TaskMachine {
     ) -> [TaskAction] {
         let room = seen(room)
         if case .held(let user) = phase,
-            room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
+            !context.hasStreams(for: room) || room.streams.contains(where: { $0.user == user })
         {
             phase = .waiting(after: user == nil ? .requested : .hostLeft)
         }
