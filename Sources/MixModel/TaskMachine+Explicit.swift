@@ -72,8 +72,8 @@ extension TaskMachine {
     var finishesWithRoom: Bool { isExplicit && settings?.policy.whenIdle == .finishWithRoom }
 
     /// Nobody whom the program could show is there.
-    func isIdle(_ room: Room) -> Bool {
-        finishesWithRoom ? room.participants.isEmpty : room.streams.isEmpty
+    func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
+        !context.hasStreams(for: room) && (!finishesWithRoom || room.participants.isEmpty)
     }
 
     func idleSeconds(_ room: Room) -> Int {
@@ -82,11 +82,11 @@ extension TaskMachine {
     }
 
     /// While no relay is wanted.
-    mutating func watchWaiting(_ room: Room, _ cause: Cause) -> [TaskAction] {
+    mutating func watchWaiting(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
         guard finishesWhenIdle else { return [] }
         if room.isOpen { sawOpenRoom = true }
         if finishesWithRoom, !room.isOpen, sawOpenRoom == true { return finish(.roomClosed, cause) }
-        return watchIdleness(room, cause.receivedAt)
+        return watchIdleness(room, context, cause.receivedAt)
     }
 
     /// Ends an explicit task for good.

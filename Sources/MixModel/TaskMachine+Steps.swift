@@ -8,7 +8,7 @@ extension TaskMachine {
     }
 
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
-        room.isOpen && !room.streams.isEmpty && !ProgramPlanner.outputs(of: room, in: context).isEmpty
+        room.isOpen && context.hasStreams(for: room) && !ProgramPlanner.outputs(of: room, in: context).isEmpty
     }
 
     mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
@@ -69,18 +69,19 @@ extension TaskMachine {
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
                 scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
                 outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
-                cause: summary, causes: chain, degradation: degradation)
+                cause: summary, causes: chain, degradation: degradation,
+                tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
                 kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]
         }
-        return actions + watchIdleness(room, now)
+        return actions + watchIdleness(room, context, now)
     }
 
-    mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
-        guard isIdle(room) else {
+    mutating func watchIdleness(_ room: Room, _ context: PlanningContext, _ now: Int64) -> [TaskAction] {
+        guard isIdle(room, context) else {
             idleDeadline = nil
             return []
         }
@@ -132,6 +133,7 @@ extension Cause {
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+            || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
     }
 }
 

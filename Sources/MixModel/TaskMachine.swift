@@ -110,7 +110,7 @@ extension TaskMachine {
     ) -> [TaskAction] {
         let room = seen(room)
         if case .held(let user) = phase,
-            room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
+            !context.hasStreams(for: room) || room.streams.contains(where: { $0.user == user })
         {
             phase = .waiting(after: user == nil ? .requested : .hostLeft)
         }
@@ -118,7 +118,7 @@ extension TaskMachine {
         case .waiting:
             guard wantsTask(room, context) else {
                 forgetRefusal()
-                return watchWaiting(room, cause)
+                return watchWaiting(room, context, cause)
             }
             return start(room, context, cause)
         case .held, .ending, .finished:

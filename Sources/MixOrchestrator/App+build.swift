@@ -67,7 +67,8 @@ func buildOrchestrator(
         metrics: metrics, limits: limits
     ).addRoutes(to: router)
     let settings = RoomSettingsReader(
-        outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
+        outputs: configuration.outputs, images: configuration.sources, defaultCanvas: configuration.roomCanvas,
+        layouts: layouts)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings)

@@ -11,6 +11,7 @@ extension RoomView {
         layout = services.layoutName(of: room)
         canvas = room.settings.canvas ?? services.defaultCanvas
         policy = room.settings.policy
+        program = room.settings.program.map(ProgramView.init)
         outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) }
         let statuses = tasks.compactMap(\.status)
         participants = room.participants.map { Person($0, statuses) }

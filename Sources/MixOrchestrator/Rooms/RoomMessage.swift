@@ -69,6 +69,10 @@ enum RoomMessage: Sendable {
     case layoutChanged
     /// Something to be told in the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
+    /// Another room that streams are taken from, or an image, is different; what to take up waits in the owner.
+    case needsChanged
+    /// Something to be told in the timelines of the tasks that show an image.
+    case imageNote(String, TimelineEntry)
     case relay(TaskID, TaskOwner.Report)
     /// What is kept for a while may be over.
     case tidy

@@ -21,6 +21,7 @@ extension RoomOwner {
             return .failure(.outputTaken(conflict, app: id.app))
         }
         defer { releaseUnused(new.id) }
+        await prepare(for: new.settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
         var draft = draft(cause: cause.id)
@@ -93,6 +94,7 @@ extension RoomOwner {
             throw .outputTaken(conflict, app: id.app)
         }
         defer { releaseUnused(holder) }
+        await prepare(for: settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: change.summary, id: services.numbers.nextCause())
         let newVersion = services.numbers.next()
