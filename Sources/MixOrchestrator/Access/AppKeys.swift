@@ -4,7 +4,7 @@ import Yams
 
 /// How `apps` stands in a YAML file and in the environment.
 enum AppKeys {
-    private static let ofApp = ["id", "tokens", "accessKeys"]
+    private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile"]
     private static let ofToken = ["token", "tokenFile", "scopes"]
 
     /// Checks the list and takes it in as `apps.{n}.…`.
@@ -34,7 +34,7 @@ enum AppKeys {
                         "\(place(value, name)): apps.accessKeys is not supported by this version yet: leave it out")
                 default:
                     values[AbsoluteConfigKey(path + [key])] = ConfigValue(
-                        .string(try word(value, "apps.\(key)", name)), isSecret: false)
+                        .string(try word(value, "apps.\(key)", name)), isSecret: key == "callbackKey")
                 }
             }
         }
@@ -93,7 +93,9 @@ enum AppKeys {
         let parts = name.split(separator: Character("_"), omittingEmptySubsequences: false).map { String($0) }
         func isNumber(_ index: Int) -> Bool { parts.count > index && Int(parts[index]).map { $0 >= 0 } ?? false }
         guard parts.first == "APPS", isNumber(1) else { return false }
-        if parts.dropFirst(2) == ["ID"] { return true }
+        if ["ID", "CALLBACK_KEY", "CALLBACK_KEY_FILE"].contains(parts.dropFirst(2).joined(separator: "_")) {
+            return true
+        }
         guard parts.count > 2, parts[2] == "TOKENS", isNumber(3) else { return false }
         return ["TOKEN", "TOKEN_FILE", "SCOPES"].contains(parts.dropFirst(4).joined(separator: "_"))
     }

@@ -20,7 +20,8 @@ extension RoomOwner {
         } else if room.version == 0 ? draft.makesRoom : draft.room != room.document {
             change.room = .put(draft.room, expected: room.version)
         }
-        guard change.event != nil || change.room != nil || !change.tasks.isEmpty else {
+        change.outbox = messages(for: draft)
+        guard change.event != nil || change.room != nil || !change.tasks.isEmpty || !change.outbox.isEmpty else {
             adopt(draft, change)
             return .success(.committed)
         }
@@ -48,8 +49,9 @@ extension RoomOwner {
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
-        let change = change(of: draft, isRoomThere: room.version > 0)
-        guard !change.tasks.isEmpty else { return adopt(draft, change) }
+        var change = change(of: draft, isRoomThere: room.version > 0)
+        change.outbox = messages(for: draft)
+        guard !change.tasks.isEmpty || !change.outbox.isEmpty else { return adopt(draft, change) }
         let start = MonotonicClock.now()
         do {
             _ = try await services.store.commit(change)
@@ -59,6 +61,7 @@ extension RoomOwner {
             meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
             doubtIfNeeded(error, draft)
+            unstoredMessages = change.outbox.suffix(Self.mostUnstoredMessages)
             keepUnstored(draft, change)
         }
     }
@@ -127,6 +130,10 @@ extension RoomOwner {
     // MARK: Afterwards
 
     private func adopt(_ draft: RoomDraft, _ change: StoreChange) {
+        if !change.outbox.isEmpty {
+            unstoredMessages = []
+            services.subscriptions.stored(change.outbox)
+        }
         switch change.room {
         case .put: room = Versioned(draft.room, version: room.version + 1)
         case .delete: room = Versioned(draft.room, version: 0)
