@@ -13,14 +13,17 @@ import TaskStore
 ///   - starter: Starts relays.
 ///   - shutdown: Run by the caller, after the application in the same group.
 ///   - metrics: What the store is measured with, too.
+///   - policy: How messages to subscribers are repeated.
 /// - Returns: The application; it serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
-    shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics()
+    shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
+    policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard
 ) async throws -> some ApplicationProtocol {
     let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts()
+    let book = SubscriptionBook()
     let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
         store: store, sockets: sockets, starter: MeasuredRelayStarter(starter: starter, metrics: metrics),
@@ -28,7 +31,7 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)))
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book)
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
@@ -43,6 +46,13 @@ func buildOrchestrator(
             "configuration: rooms.layout: found \"\(configuration.roomLayout)\"; expected one of "
                 + layouts.names.joined(separator: ", ") + " (from \(configuration.layouts))")
     }
+    let subscriptions = SubscriptionRegistry(book: book, store: store, allowed: configuration.callbacks)
+    // What rooms do from now on is told.
+    try await subscriptions.restore()
+    let deliveries = DeliveryEngine(
+        services: DeliveryServices(
+            book: book, store: store, allowed: configuration.callbacks,
+            callbackKeys: configuration.apps.callbackKeys, metrics: metrics, logger: logger, policy: policy))
     try await registry.restore()
     readiness.roomsAreRestored()
 
@@ -78,6 +88,8 @@ func buildOrchestrator(
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
+    SubscriptionController(registry: subscriptions, engine: deliveries).addRoutes(to: router)
+    DeliveryController(registry: subscriptions).addRoutes(to: router)
     LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
     ApsaraVideoController(
         authenticator: WireAuthenticator(configuration.apps.accessKeys),
@@ -85,10 +97,13 @@ func buildOrchestrator(
             registry: registry,
             reach: TaskParameters.Reach(
                 outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas)),
-        channels: WireChannels(registry: registry), subscriptions: nil, limits: limits, metrics: metrics
+        channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
+        limits: limits, metrics: metrics
     ).addRoutes(to: router)
-    MetricsController(metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness)
-        .addRoutes(to: router)
+    MetricsController(
+        metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
+        deliveries: deliveries, subscriptions: subscriptions
+    ).addRoutes(to: router)
     ServiceController(readiness: readiness).addRoutes(to: router)
     methods.fill(from: router)
 
@@ -103,7 +118,8 @@ func buildOrchestrator(
             serverName: "mixorchestrator",
             availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
         services: [
-            store, registry, readiness, directory,
+            // Ends after the rooms: what they tell while they end can still be delivered.
+            store, deliveries, registry, readiness, directory,
             LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
         ],
         logger: logger)

@@ -20,6 +20,8 @@ struct OrchestratorConfiguration: Sendable {
     var sources: AllowList
     var urlTemplate: String?
     var outputs: AllowList
+    /// Where messages to subscribers may be posted to.
+    var callbacks: AllowList
     /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
     var roomOutputs: [PlannedOutput]
     var roomLayout: String
@@ -65,6 +67,7 @@ struct OrchestratorConfiguration: Sendable {
         sources = try values.allowList("sources.allow")
         urlTemplate = values.text("sources.urlTemplate")
         outputs = try values.allowList("outputs.allow")
+        callbacks = try values.allowList("callbacks.allow")
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName
         let fallback = Canvas.portrait

@@ -13,7 +13,8 @@ enum ConfigurationKeys {
         "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
         "http.rate.failures": .scalar, "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
-        "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "rooms.outputs": .list,
+        "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
+        "rooms.outputs": .list,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
         "relay.keep": .scalar, "log.level": .scalar, "log.format": .scalar,
@@ -23,7 +24,7 @@ enum ConfigurationKeys {
 
     /// Keys of the public configuration that this version cannot serve: refused unless they are empty, because leaving
     /// out access control silently would be worse.
-    static let notYet: Set<String> = ["callbacks", "playback"]
+    static let notYet: Set<String> = ["playback"]
 
     /// Environment over file.
     ///

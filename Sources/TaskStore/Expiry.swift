@@ -1,4 +1,5 @@
 import GRDB
+import MixModel
 import Synchronization
 
 /// Removes what `Retention` no longer keeps, a few rows at a time: as part of other transactions while there are many,
@@ -46,13 +47,34 @@ final class Expiry: Sendable {
     }
 
     private func removeMessages(_ db: Database, _ time: Double) throws -> Int {
+        var removed = 0
+        for subscription in try String.fetchAll(db.cachedStatement(sql: "SELECT id FROM subscriptions")) {
+            removed += try SQLiteOutbox.cut(
+                to: retention.waitingMessages, of: SubscriptionID(subscription), db, time)
+        }
+        for (table, condition) in [("outbox", "settled IS NOT NULL"), ("attempts", "1")] {
+            let newest = try Int.fetchOne(db.cachedStatement(sql: "SELECT max(number) FROM \(table)")) ?? 0
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM \(table) WHERE number IN (
+                        SELECT number FROM \(table) WHERE \(condition) AND number <= ?1 ORDER BY number LIMIT ?2)
+                    """
+            ).execute(arguments: [newest - retention.deliveries, Retention.step])
+            removed += db.changesCount
+        }
         try db.cachedStatement(
             sql: """
                 DELETE FROM outbox WHERE number IN (
                     SELECT number FROM outbox WHERE settled < ?1 ORDER BY settled LIMIT ?2)
                 """
-        ).execute(arguments: [time - retention.settledMessageAge, Retention.step])
-        return db.changesCount
+        ).execute(arguments: [time - retention.deliveryAge, Retention.step])
+        removed += db.changesCount
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM attempts WHERE number IN (SELECT number FROM attempts ORDER BY number LIMIT ?2) AND at < ?1
+                """
+        ).execute(arguments: [time - retention.deliveryAge, Retention.step])
+        return removed + db.changesCount
     }
 
     /// What is kept about one task whose document was deleted.

@@ -61,12 +61,55 @@ extension ForwardingTaskStore {
         try await base.owned(by: node)
     }
     public func expel(_ node: NodeID) async throws(StoreError) { try await base.expel(node) }
-    public func takeMessages(limit: Int, lease: Duration) async throws(StoreError) -> [OutboxItem] {
-        try await base.takeMessages(limit: limit, lease: lease)
+}
+
+extension ForwardingTaskStore {
+    public func takeMessages(
+        of subscription: SubscriptionID, limit: Int, lease: Duration
+    ) async throws(StoreError) -> OutboxTake {
+        try await base.takeMessages(of: subscription, limit: limit, lease: lease)
     }
-    public func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome) async throws(StoreError) {
-        try await base.settle(item, outcome)
+    public func settle(
+        _ item: OutboxItem, _ outcome: DeliveryOutcome, attempt: DeliveryAttempt?
+    ) async throws(StoreError) {
+        try await base.settle(item, outcome, attempt: attempt)
     }
+    public func waitingSubscriptions() async throws(StoreError) -> [SubscriptionID] {
+        try await base.waitingSubscriptions()
+    }
+    public func sendAgain(_ message: String, of subscription: SubscriptionID) async throws(StoreError) -> Bool {
+        try await base.sendAgain(message, of: subscription)
+    }
+    public func sendDeadLettersAgain(of subscription: SubscriptionID, limit: Int) async throws(StoreError) -> Int {
+        try await base.sendDeadLettersAgain(of: subscription, limit: limit)
+    }
+    public func subscriptions() async throws(StoreError) -> [Versioned<Subscription>] {
+        try await base.subscriptions()
+    }
+    public func deliveries(
+        of subscription: SubscriptionID, state: DeliveryState?, lane: String?, before: Int64?, limit: Int
+    ) async throws(StoreError) -> [Delivery] {
+        try await base.deliveries(of: subscription, state: state, lane: lane, before: before, limit: limit)
+    }
+    public func delivery(
+        _ message: String, of subscription: SubscriptionID
+    ) async throws(StoreError) -> Delivery? {
+        try await base.delivery(message, of: subscription)
+    }
+    public func attempts(
+        of message: String, of subscription: SubscriptionID
+    ) async throws(StoreError) -> [DeliveryAttempt] {
+        try await base.attempts(of: message, of: subscription)
+    }
+    public func attempts(
+        of subscriptions: [SubscriptionID], in time: ClosedRange<Double>, offset: Int, limit: Int
+    ) async throws(StoreError) -> [LoggedAttempt] {
+        try await base.attempts(of: subscriptions, in: time, offset: offset, limit: limit)
+    }
+    public func deliveryCounts(of subscription: SubscriptionID) async throws(StoreError) -> DeliveryCounts {
+        try await base.deliveryCounts(of: subscription)
+    }
+    public func waitingMessages() async throws(StoreError) -> Int { try await base.waitingMessages() }
 }
 
 extension ForwardingTaskStore {

@@ -1,43 +1,140 @@
-/// What `Outbox` says, in memory.
+import MixModel
+
+/// What `Outbox` and `DeliveryLog` say, in memory.
 struct MemoryOutbox {
-    private struct Entry {
-        var message: OutboxMessage
-        var due: Double
-        var attempts = 0
-        var settled: Double?
+    struct Entry {
+        var delivery: Delivery
+        var earlierAttempts = 0
+        /// Kept only for what is taken, not settled and not due again.
+        var isHead: Bool { delivery.due != nil }
     }
     /// Oldest first.
-    private var entries: [Entry] = []
+    private(set) var entries: [Entry] = []
+    private(set) var log: [LoggedAttempt] = []
+    private var lastNumber: Int64 = 0
+    /// Most of one subscription that wait.
+    let limit: Int
 
-    mutating func append(_ message: OutboxMessage, due: Double) {
-        guard !entries.contains(where: { $0.message.id == message.id }) else { return }
-        entries.append(Entry(message: message, due: due))
-    }
+    init(limit: Int = Retention().waitingMessages) { self.limit = limit }
 
-    mutating func take(_ limit: Int, at time: Double, until: Double) -> [OutboxItem] {
-        let due = entries.indices.filter { entries[$0].settled == nil && entries[$0].due <= time }
-            .sorted { (entries[$0].due, $0) < (entries[$1].due, $1) }
-        return due.prefix(limit).map { index in
-            entries[index].attempts += 1
-            entries[index].due = until
-            return OutboxItem(message: entries[index].message, attempt: entries[index].attempts)
+    mutating func append(_ message: OutboxMessage, at time: Double) {
+        guard index(message.id, message.subscription) == nil else { return }
+        enqueue(message, at: time, attempts: 0)
+        let waiting = entries.indices.filter { isWaiting($0, of: message.subscription) }
+        guard waiting.count > limit else { return }
+        for index in waiting.prefix(waiting.count - limit) { settle(at: index, .dead, time) }
+        for index in waiting.dropFirst(waiting.count - limit) where !hasHead(entries[index].delivery.message) {
+            entries[index].delivery.due = time
         }
     }
 
-    mutating func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome, at time: Double) throws(StoreError) {
-        let index = entries.firstIndex {
-            $0.message.id == item.message.id && $0.attempts == item.attempt && $0.settled == nil
+    private mutating func enqueue(_ message: OutboxMessage, at time: Double, attempts: Int) {
+        lastNumber += 1
+        let delivery = Delivery(
+            message: message, number: lastNumber, state: .waiting, queuedAt: time, attempts: attempts,
+            due: hasHead(message) ? nil : time, settledAt: nil, lastAttempt: nil)
+        entries.append(Entry(delivery: delivery, earlierAttempts: attempts))
+    }
+
+    private func isWaiting(_ index: Int, of subscription: SubscriptionID) -> Bool {
+        entries[index].delivery.state == .waiting && entries[index].delivery.message.subscription == subscription
+    }
+
+    private func index(_ id: String, _ subscription: SubscriptionID) -> Int? {
+        entries.firstIndex { $0.delivery.message.id == id && $0.delivery.message.subscription == subscription }
+    }
+
+    /// Whether something of the message's lane is due, or will be.
+    private func hasHead(_ message: OutboxMessage) -> Bool {
+        entries.indices.contains { index in
+            isWaiting(index, of: message.subscription) && entries[index].delivery.message.lane == message.lane
+                && entries[index].isHead
         }
-        guard let index else { throw .fenced("message \(item.message.id)") }
+    }
+
+    mutating func take(
+        of subscription: SubscriptionID, _ limit: Int, at time: Double, until: Double
+    ) -> OutboxTake {
+        let heads = entries.indices.filter { isWaiting($0, of: subscription) && entries[$0].isHead }
+            .sorted { (entries[$0].delivery.due ?? 0, $0) < (entries[$1].delivery.due ?? 0, $1) }
+        let due = heads.prefix { entries[$0].delivery.due ?? 0 <= time }.prefix(limit)
+        let next = heads.dropFirst(due.count).first.flatMap { entries[$0].delivery.due }
+        let items = due.map { index in
+            entries[index].delivery.attempts += 1
+            entries[index].delivery.due = until
+            let delivery = entries[index].delivery
+            return OutboxItem(
+                message: delivery.message, attempt: delivery.attempts,
+                earlierAttempts: entries[index].earlierAttempts, queuedAt: delivery.queuedAt)
+        }
+        return OutboxTake(items: items, next: next.map { .seconds(max($0 - time, 0)) })
+    }
+
+    /// - Returns: False when the message was taken again meanwhile, or is settled.
+    mutating func settle(
+        _ item: OutboxItem, _ outcome: DeliveryOutcome, _ attempt: DeliveryAttempt?, at time: Double
+    ) -> Bool {
+        let index = index(item.message.id, item.message.subscription)
+        if let attempt {
+            log.append(
+                LoggedAttempt(
+                    subscription: item.message.subscription, message: item.message.id, attempt: attempt,
+                    body: item.message.body))
+            if let index { entries[index].delivery.lastAttempt = attempt }
+        }
+        guard let index, entries[index].delivery.attempts == item.attempt, entries[index].delivery.state == .waiting
+        else { return false }
         switch outcome {
-        case .done: entries[index].settled = time
-        case .retry(let delay): entries[index].due = time + delay.seconds
+        case .retry(let delay):
+            entries[index].delivery.due = time + delay.seconds
+            return true
+        case .delivered: settle(at: index, .delivered, time)
+        case .givenUp: settle(at: index, .dead, time)
         }
+        let message = item.message
+        let next = entries.indices.first {
+            isWaiting($0, of: message.subscription) && entries[$0].delivery.message.lane == message.lane
+        }
+        if let next { entries[next].delivery.due = time }
+        return true
     }
 
-    mutating func removeSettled(before time: Double) -> Int {
-        let count = entries.count
-        entries.removeAll { $0.settled.map { $0 < time } ?? false }
-        return count - entries.count
+    private mutating func settle(at index: Int, _ state: DeliveryState, _ time: Double) {
+        entries[index].delivery.state = state
+        entries[index].delivery.settledAt = time
+        entries[index].delivery.due = nil
+    }
+
+    mutating func sendAgain(_ id: String, of subscription: SubscriptionID, at time: Double) -> Bool {
+        guard let index = index(id, subscription), entries[index].delivery.state != .waiting else { return false }
+        let delivery = entries.remove(at: index).delivery
+        enqueue(delivery.message, at: time, attempts: delivery.attempts)
+        entries[entries.count - 1].delivery.lastAttempt = delivery.lastAttempt
+        return true
+    }
+
+    mutating func sendDeadLettersAgain(of subscription: SubscriptionID, limit: Int, at time: Double) -> Int {
+        let dead = entries.map(\.delivery).filter { $0.state == .dead && $0.message.subscription == subscription }
+        for delivery in dead.prefix(limit) { _ = sendAgain(delivery.message.id, of: subscription, at: time) }
+        return min(dead.count, limit)
+    }
+
+    /// The subscription is gone: nothing is delivered any more.
+    mutating func forgetWaiting(of subscription: SubscriptionID) {
+        entries.removeAll { $0.delivery.state == .waiting && $0.delivery.message.subscription == subscription }
+    }
+
+    mutating func removeExpired(_ retention: Retention, at time: Double) -> Int {
+        let count = entries.count + log.count
+        entries.removeAll { $0.delivery.settledAt.map { $0 < time - retention.deliveryAge } ?? false }
+        log.removeAll { $0.attempt.at < time - retention.deliveryAge }
+        let surplus = entries.count { $0.delivery.state != .waiting } - retention.deliveries
+        if surplus > 0 {
+            let oldest = Set(
+                entries.map(\.delivery).filter { $0.state != .waiting }.map(\.number).sorted().prefix(surplus))
+            entries.removeAll { oldest.contains($0.delivery.number) }
+        }
+        if log.count > retention.deliveries { log.removeFirst(log.count - retention.deliveries) }
+        return count - entries.count - log.count
     }
 }

@@ -28,7 +28,11 @@ extension MemoryTaskStore.State {
         if let event = change.layoutEvent {
             layoutEvents[event.layout] = ((layoutEvents[event.layout] ?? []) + [event]).suffix(Retention.layoutEvents)
         }
-        for message in change.outbox { outbox.append(message, due: time) }
+        Self.write(change.subscription, id: \.id, to: &subscriptions)
+        if case .delete(let id, _) = change.subscription { outbox.forgetWaiting(of: SubscriptionID(id)) }
+        for message in change.outbox where subscriptions[message.subscription] != nil {
+            outbox.append(message, at: time)
+        }
     }
 
     private static func write<Document, ID: Identifier>(
@@ -55,7 +59,7 @@ extension MemoryTaskStore.State {
             events.removeFirst()
             removed += 1
         }
-        removed += outbox.removeSettled(before: time - retention.settledMessageAge)
+        removed += outbox.removeExpired(retention, at: time)
         for (task, _) in removedTasks.filter({ $0.value < time - retention.removedTaskAge }) {
             removedTasks[task] = nil
             removed += 1

@@ -17,16 +17,18 @@ public final class MemoryTaskStore: TaskStore {
         var layoutVersions: [String: [NewLayoutVersion]] = [:]
         var layoutEvents: [String: [LayoutEvent]] = [:]
         var leases = MemoryLeases()
-        var outbox = MemoryOutbox()
+        var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
+        var outbox: MemoryOutbox
         var isClosed = false
     }
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let clock: StoreClock
     private let retention: Retention
 
     public init(clock: StoreClock = .system, retention: Retention = Retention()) {
         self.clock = clock
         self.retention = retention
+        state = Mutex(State(outbox: MemoryOutbox(limit: retention.waitingMessages)))
     }
 
     public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
@@ -37,6 +39,7 @@ public final class MemoryTaskStore: TaskStore {
             if let event = change.event, state.known.contains(State.key(event)) { return .duplicate }
             try Self.check(change.room, id: \.id, in: state.rooms)
             for task in change.tasks { try Self.check(task.write, id: \.id, in: state.tasks) }
+            try Self.check(change.subscription, id: \.id, in: state.subscriptions)
             if let version = change.layoutVersion?.version {
                 guard version.number > state.layoutVersions[version.layout]?.last?.version.number ?? 0 else {
                     throw .conflict(document: "layout \(version.layout)")
@@ -191,10 +194,81 @@ extension MemoryTaskStore {
     public func expel(_ node: NodeID) async throws(StoreError) {
         try access { state, _ in state.leases.expel(node) }
     }
-    public func takeMessages(limit: Int, lease: Duration) async throws(StoreError) -> [OutboxItem] {
-        try access { state, time in state.outbox.take(limit, at: time, until: time + lease.seconds) }
+    public func takeMessages(
+        of subscription: SubscriptionID, limit: Int, lease: Duration
+    ) async throws(StoreError) -> OutboxTake {
+        try access { state, time in
+            state.outbox.take(of: subscription, limit, at: time, until: time + lease.seconds)
+        }
     }
-    public func settle(_ item: OutboxItem, _ outcome: DeliveryOutcome) async throws(StoreError) {
-        try access { state, time throws(StoreError) in try state.outbox.settle(item, outcome, at: time) }
+    public func settle(
+        _ item: OutboxItem, _ outcome: DeliveryOutcome, attempt: DeliveryAttempt?
+    ) async throws(StoreError) {
+        let isSettled = try access { state, time in state.outbox.settle(item, outcome, attempt, at: time) }
+        guard isSettled else { throw .fenced("message \(item.message.id)") }
+    }
+    public func waitingSubscriptions() async throws(StoreError) -> [SubscriptionID] {
+        try access { state, _ in
+            let waiting = state.outbox.entries.lazy.map(\.delivery).filter { $0.state == .waiting }
+            return Set(waiting.map(\.message.subscription)).sorted()
+        }
+    }
+    public func sendAgain(_ message: String, of subscription: SubscriptionID) async throws(StoreError) -> Bool {
+        try access { state, time in state.outbox.sendAgain(message, of: subscription, at: time) }
+    }
+    public func sendDeadLettersAgain(of subscription: SubscriptionID, limit: Int) async throws(StoreError) -> Int {
+        try access { state, time in state.outbox.sendDeadLettersAgain(of: subscription, limit: limit, at: time) }
+    }
+}
+
+// MARK: - Subscriptions and deliveries
+
+extension MemoryTaskStore {
+    public func subscriptions() async throws(StoreError) -> [Versioned<Subscription>] {
+        try access { state, _ in state.subscriptions.values.sorted { $0.document.id < $1.document.id } }
+    }
+    public func deliveries(
+        of subscription: SubscriptionID, state wanted: DeliveryState?, lane: String?, before: Int64?, limit: Int
+    ) async throws(StoreError) -> [Delivery] {
+        let all = try access { state, _ in state.outbox.entries.map(\.delivery) }
+        let found = all.reversed().filter { delivery in
+            delivery.message.subscription == subscription && wanted ?? delivery.state == delivery.state
+                && lane ?? delivery.message.lane == delivery.message.lane
+                && before.map { delivery.number < $0 } ?? true
+        }
+        return Array(found.prefix(limit))
+    }
+    public func delivery(
+        _ message: String, of subscription: SubscriptionID
+    ) async throws(StoreError) -> Delivery? {
+        try access { state, _ in
+            state.outbox.entries.first {
+                $0.delivery.message.id == message && $0.delivery.message.subscription == subscription
+            }?.delivery
+        }
+    }
+    public func attempts(
+        of message: String, of subscription: SubscriptionID
+    ) async throws(StoreError) -> [DeliveryAttempt] {
+        try access { state, _ in
+            state.outbox.log.filter { $0.message == message && $0.subscription == subscription }.map(\.attempt)
+        }
+    }
+    public func attempts(
+        of subscriptions: [SubscriptionID], in time: ClosedRange<Double>, offset: Int, limit: Int
+    ) async throws(StoreError) -> [LoggedAttempt] {
+        let log = try access { state, _ in state.outbox.log }
+        let found = log.reversed().filter { subscriptions.contains($0.subscription) && time.contains($0.attempt.at) }
+        return Array(found.dropFirst(offset).prefix(limit))
+    }
+    public func deliveryCounts(of subscription: SubscriptionID) async throws(StoreError) -> DeliveryCounts {
+        try access { state, _ in
+            let own = state.outbox.entries.map(\.delivery).filter { $0.message.subscription == subscription }
+            return DeliveryCounts(
+                waiting: own.count { $0.state == .waiting }, dead: own.count { $0.state == .dead })
+        }
+    }
+    public func waitingMessages() async throws(StoreError) -> Int {
+        try access { state, _ in state.outbox.entries.count { $0.delivery.state == .waiting } }
     }
 }

@@ -33,6 +33,7 @@ struct PreparedChange: Sendable {
     private enum Columns: Sendable {
         case room(isLive: Bool, layout: String?)
         case task(room: String, isActive: Bool)
+        case none
     }
 
     private struct Task: Sendable {
@@ -49,6 +50,7 @@ struct PreparedChange: Sendable {
     private var layoutVersion: NewLayoutVersion?
     private var layoutVersionText = ""
     private var layoutEvent: (layout: String, text: String)?
+    private var subscription: Document?
     private var outbox: [OutboxMessage]
 
     init(_ change: StoreChange) throws {
@@ -73,6 +75,7 @@ struct PreparedChange: Sendable {
         layoutVersion = change.layoutVersion
         if let version = change.layoutVersion?.version { layoutVersionText = try DocumentEncoder.json(version) }
         layoutEvent = try change.layoutEvent.map { ($0.layout, try DocumentEncoder.json($0)) }
+        subscription = try change.subscription.map { try Self.document($0, id: \.id.rawValue) { _ in .none } }
         outbox = change.outbox
     }
 
@@ -118,7 +121,8 @@ struct PreparedChange: Sendable {
                 [layoutEvent.text], to: "layout_events", of: layoutEvent.layout, column: "layout",
                 keeping: Retention.layoutEvents, db)
         }
-        for message in outbox { try append(message, db, time) }
+        if let subscription { try write(subscription, db) }
+        for message in outbox { try SQLiteOutbox.append(message, db, time) }
         return .committed
     }
 
@@ -126,6 +130,7 @@ struct PreparedChange: Sendable {
     private func check(_ db: Database) throws {
         if let room { try check(room, in: "rooms", db) }
         for case let document? in tasks.map(\.document) { try check(document, in: "tasks", db) }
+        if let subscription { try check(subscription, in: "subscriptions", db) }
         if let version = layoutVersion?.version {
             let newest = try Int.fetchOne(
                 db.cachedStatement(sql: "SELECT max(number) FROM layout_versions WHERE layout = ?"),
@@ -180,6 +185,7 @@ struct PreparedChange: Sendable {
             try db.cachedStatement(
                 sql: "UPDATE tasks SET version = version + 1, document = ?2, active = ?3 WHERE id = ?1"
             ).execute(arguments: [id, text, isActive])
+        case .put(_, _, _, .none): break
         case .delete(let id, _):
             try db.cachedStatement(sql: "DELETE FROM \(table) WHERE id = ?").execute(arguments: [id])
             if table == "tasks" {
@@ -220,9 +226,16 @@ struct PreparedChange: Sendable {
         ).execute(arguments: [layout, Retention.layoutVersions])
     }
 
-    private func append(_ message: OutboxMessage, _ db: Database, _ time: Double) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO outbox (id, kind, body, due) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        ).execute(arguments: [message.id, message.kind, Data(message.body), time])
+    private func write(_ subscription: Document, _ db: Database) throws {
+        switch subscription {
+        case .put(let id, let text, let expected, _):
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO subscriptions (id, version, document) VALUES (?, ?, ?)",
+                arguments: [id, expected + 1, text])
+        case .delete(let id, _):
+            try db.execute(sql: "DELETE FROM subscriptions WHERE id = ?", arguments: [id])
+            try db.execute(
+                sql: "DELETE FROM outbox WHERE subscription = ? AND settled IS NULL", arguments: [id])
+        }
     }
 }

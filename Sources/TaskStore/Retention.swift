@@ -17,8 +17,12 @@ public struct Retention: Hashable, Sendable {
     public var events = 1_000_000
     /// How long the timeline and the switches of a task outlive its document, in seconds.
     public var removedTaskAge: Double = 86_400
-    /// How long a message that was delivered or given up is known, so that it is not added again, in seconds.
-    public var settledMessageAge: Double = 86_400
+    /// How long a message that was delivered or given up is known, and every attempt to deliver one, in seconds.
+    public var deliveryAge: Double = 7 * 86_400
+    /// Of the messages that were delivered or given up, and of the attempts: of all subscriptions together.
+    public var deliveries = 500_000
+    /// Messages of one subscription that may wait. What comes beyond it sends the oldest to the dead letters, now and then.
+    public var waitingMessages = 5000
 
     public init() {}
 

@@ -105,6 +105,35 @@ enum SQLiteSchema {
                     CREATE INDEX events_of_room ON events (room, number);
                     """)
         }
+        migrator.registerMigration("6 subscriptions and their deliveries") { db in
+            // Nobody has ever put a message into the outbox of before.
+            try db.execute(
+                sql: """
+                    DROP TABLE outbox;
+                    CREATE TABLE subscriptions (
+                        id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, document TEXT NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE TABLE outbox (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, subscription TEXT NOT NULL, id TEXT NOT NULL,
+                        lane TEXT NOT NULL, topic TEXT NOT NULL, body BLOB NOT NULL, queued REAL NOT NULL,
+                        due REAL, attempts INTEGER NOT NULL DEFAULT 0, earlier INTEGER NOT NULL DEFAULT 0,
+                        settled REAL, dead INTEGER NOT NULL DEFAULT 0,
+                        UNIQUE (subscription, id)
+                    );
+                    CREATE INDEX outbox_due ON outbox (subscription, due, number) WHERE due IS NOT NULL;
+                    CREATE INDEX outbox_lanes ON outbox (subscription, lane, number) WHERE settled IS NULL;
+                    CREATE INDEX outbox_waiting ON outbox (subscription, number) WHERE settled IS NULL;
+                    CREATE INDEX outbox_dead ON outbox (subscription, number) WHERE dead = 1;
+                    CREATE INDEX outbox_settled ON outbox (settled) WHERE settled IS NOT NULL;
+                    CREATE INDEX outbox_of_subscription ON outbox (subscription, number);
+                    CREATE TABLE attempts (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, subscription TEXT NOT NULL, message TEXT NOT NULL,
+                        at REAL NOT NULL, document TEXT NOT NULL
+                    );
+                    CREATE INDEX attempts_of_message ON attempts (subscription, message, number);
+                    CREATE INDEX attempts_by_time ON attempts (subscription, at);
+                    """)
+        }
         return migrator
     }
 }

@@ -11,21 +11,25 @@ public struct StoreChange: Sendable {
     /// A new version of a layout. Its number has to be greater than all before: `StoreError.conflict` otherwise.
     public var layoutVersion: NewLayoutVersion?
     public var layoutEvent: LayoutEvent?
-    /// To be delivered at least once from now on; a message whose id is there already is not added again.
+    /// With a deletion what waits for it is dropped; the delivery log stays.
+    public var subscription: Write<Subscription>?
+    /// To be delivered at least once from now on. A message whose id is there already is not added again, nor one whose
+    /// subscription is gone.
     public var outbox: [OutboxMessage]
     /// Leases that the writer must still hold: `StoreError.fenced` otherwise.
     public var require: [Requirement]
 
     public init(
         event: RoomEvent? = nil, room: Write<Room>? = nil, tasks: [TaskChange] = [],
-        layoutVersion: NewLayoutVersion? = nil, layoutEvent: LayoutEvent? = nil, outbox: [OutboxMessage] = [],
-        require: [Requirement] = []
+        layoutVersion: NewLayoutVersion? = nil, layoutEvent: LayoutEvent? = nil,
+        subscription: Write<Subscription>? = nil, outbox: [OutboxMessage] = [], require: [Requirement] = []
     ) {
         self.event = event
         self.room = room
         self.tasks = tasks
         self.layoutVersion = layoutVersion
         self.layoutEvent = layoutEvent
+        self.subscription = subscription
         self.outbox = outbox
         self.require = require
     }

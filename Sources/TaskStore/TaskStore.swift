@@ -6,7 +6,7 @@ import MixModel
 /// of one `StoreChange` is stored, or none of it. `commit` returns only when the change is durable.
 ///
 /// Every implementation passes the conformance suite in `TaskStoreTests`.
-public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, LeaseStore, Outbox {
+public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, LeaseStore, Outbox, DeliveryLog {
     /// - Throws: `StoreError.conflict` when a document is not at the expected version, `StoreError.fenced` when a lease
     ///   is another's, `StoreError.overloaded` when too much waits already: nothing is stored then.
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult

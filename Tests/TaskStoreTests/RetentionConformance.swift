@@ -77,20 +77,4 @@ import Testing
             await store.close()
         }
     }
-
-    @Test(arguments: StoreUnderTest.all)
-    func settledMessagesGo(_ kind: StoreUnderTest) async throws {
-        try await withDirectory { directory in
-            let time = ManualClock()
-            let store = try kind.open(directory, clock: time.clock)
-            let message = OutboxMessage(id: "a", kind: "k", body: [])
-            _ = try await store.commit(StoreChange(outbox: [message, OutboxMessage(id: "b", kind: "k", body: [])]))
-            let items = try await store.takeMessages(limit: 9, lease: .seconds(10))
-            try await store.settle(items[0], .done)
-            time.advance(Retention().settledMessageAge + 1)
-            #expect(try await removeAll(store) == 1)
-            #expect(try await store.takeMessages(limit: 9, lease: .seconds(10)).map(\.message.id) == ["b"])
-            await store.close()
-        }
-    }
 }

@@ -272,6 +272,8 @@ func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<Co
         try await withDirectory { directory in
             let store = try kind.open(directory)
             _ = try await store.commit(StoreChange(event: event("known"), room: .put(room("taken"), expected: 0)))
+            let subscription = Subscription(id: "s", app: .standard, kind: .own, url: "http://127.0.0.1", createdAt: 0)
+            _ = try await store.commit(StoreChange(subscription: .put(subscription, expected: 0)))
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<300 {
                     group.addTask {
@@ -279,7 +281,10 @@ func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<Co
                         var change = StoreChange(
                             event: event("e\(number)"), room: .put(Room(id: RoomID("room\(number)")), expected: 0),
                             tasks: [.init(id: task.id, write: .put(task, expected: 0))],
-                            outbox: [OutboxMessage(id: "m\(number)", kind: "k", body: [])])
+                            outbox: [
+                                OutboxMessage(
+                                    id: "m\(number)", subscription: "s", lane: "m\(number)", topic: .test, body: [])
+                            ])
                         let expected: Result<CommitResult, StoreError>
                         switch number % 5 {
                         case 0:
@@ -306,7 +311,7 @@ func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<Co
                 Set(try await store.events(of: "demo", limit: 1000).map(\.id)) == Set(good.map { "e\($0)" } + ["known"])
             )
             #expect(
-                Set(try await store.takeMessages(limit: 1000, lease: .seconds(1)).map(\.message.id))
+                Set(try await store.takeMessages(of: "s", limit: 1000, lease: .seconds(1)).items.map(\.message.id))
                     == Set(good.map { "m\($0)" }))
             await store.close()
         }
@@ -316,16 +321,18 @@ func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<Co
     func aChangeThatWasCommittedTwiceIsThereOnce(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let store = try kind.open(directory)
+            let subscription = Subscription(id: "s", app: .standard, kind: .own, url: "http://127.0.0.1", createdAt: 0)
+            _ = try await store.commit(StoreChange(subscription: .put(subscription, expected: 0)))
             let change = StoreChange(
                 event: event("1"), room: .put(room("demo"), expected: 0),
-                outbox: [OutboxMessage(id: "m", kind: "k", body: [1])])
+                outbox: [OutboxMessage(id: "m", subscription: "s", lane: "", topic: .test, body: [1])])
             try await withThrowingTaskGroup(of: CommitResult.self) { group in
                 for _ in 0..<20 { group.addTask { try await store.commit(change) } }
                 let results = try await group.reduce(into: []) { $0.append($1) }
                 #expect(results.count { $0 == .committed } == 1)
             }
             #expect(try await store.room("demo")?.version == 1)
-            #expect(try await store.takeMessages(limit: 9, lease: .seconds(1)).count == 1)
+            #expect(try await store.takeMessages(of: "s", limit: 9, lease: .seconds(1)).items.count == 1)
             await store.close()
         }
     }

@@ -4,7 +4,7 @@ import Yams
 
 /// How `apps` stands in a YAML file and in the environment.
 enum AppKeys {
-    private static let ofApp = ["id", "tokens", "accessKeys"]
+    private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile"]
     private static let ofToken = ["token", "tokenFile", "scopes"]
     private static let ofAccessKey = ["id", "secret", "secretFile", "securityToken", "securityTokenFile"]
 
@@ -41,7 +41,7 @@ enum AppKeys {
                     }
                 default:
                     values[AbsoluteConfigKey(path + [key])] = ConfigValue(
-                        .string(try word(value, "apps.\(key)", name)), isSecret: false)
+                        .string(try word(value, "apps.\(key)", name)), isSecret: key == "callbackKey")
                 }
             }
         }
@@ -101,7 +101,9 @@ enum AppKeys {
         let parts = name.split(separator: Character("_"), omittingEmptySubsequences: false).map { String($0) }
         func isNumber(_ index: Int) -> Bool { parts.count > index && Int(parts[index]).map { $0 >= 0 } ?? false }
         guard parts.first == "APPS", isNumber(1) else { return false }
-        if parts.dropFirst(2) == ["ID"] { return true }
+        if ["ID", "CALLBACK_KEY", "CALLBACK_KEY_FILE"].contains(parts.dropFirst(2).joined(separator: "_")) {
+            return true
+        }
         if parts.dropFirst(2).prefix(2) == ["ACCESS", "KEYS"], isNumber(4) {
             return ofAccessKey.map(ConfigurationKeys.variable).contains(parts.dropFirst(5).joined(separator: "_"))
         }

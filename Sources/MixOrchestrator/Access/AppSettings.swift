@@ -9,6 +9,8 @@ struct AppSettings: Sendable {
     private(set) var tokens = AccessTokens()
     /// Of the ApsaraVideo Live interface.
     private(set) var accessKeys = AccessKeys()
+    /// What callbacks in the ApsaraVideo Live format are signed with, where an app asks for it.
+    private(set) var callbackKeys: [AppID: String] = [:]
     /// What does not keep the service from starting, and should be put right.
     private(set) var warnings: [String] = []
 
@@ -29,6 +31,7 @@ struct AppSettings: Sendable {
             guard ids.insert(id).inserted else {
                 throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other app has")
             }
+            try addCallbackKey(key, of: id, values)
             var index = 0
             while Self.tokenExists("\(key).tokens.\(index)", values) {
                 guard index < Self.mostTokens else {
@@ -47,6 +50,27 @@ struct AppSettings: Sendable {
             }
         }
         if holdsTokens, let file { warn(ofReaders: file) }
+    }
+
+    /// 16 to 64 letters and digits, as `NotifyAuthKey` is.
+    private mutating func addCallbackKey(
+        _ key: String, of app: AppID, _ values: ConfigurationValues
+    ) throws(StartupError) {
+        var text = values.secret("\(key).callbackKey")
+        if let file = values.text("\(key).callbackKeyFile") {
+            guard text == nil else { throw Self.wrong(key, "both", "either callbackKey or callbackKeyFile") }
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw Self.wrong("\(key).callbackKeyFile", "\"\(file)\"", "a file that can be read")
+            }
+            text = String(decoding: data.prefix(1 << 10), as: UTF8.self).trimmingCharacters(
+                in: .whitespacesAndNewlines)
+            warn(ofReaders: file)
+        }
+        guard let text else { return }
+        guard 16...64 ~= text.utf8.count, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
+            throw Self.wrong("\(key).callbackKey", "\(text.utf8.count) bytes", "16 to 64 of a-z, A-Z and 0-9")
+        }
+        callbackKeys[app] = text
     }
 
     /// - Returns: Whether the token stands in the configuration itself.

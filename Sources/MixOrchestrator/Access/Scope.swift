@@ -5,7 +5,7 @@ import Hummingbird
 enum Scope: String, Hashable, Sendable, CaseIterable {
     /// Telling what happens in rooms.
     case events
-    /// Changing rooms and tasks.
+    /// Changing rooms, tasks and subscriptions.
     case tasks
     /// Changing layouts, which all apps share.
     case layouts
@@ -39,13 +39,20 @@ enum RouteAccess: Hashable, Sendable {
             "PATCH /v1/tasks/{task}",
             "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
         add(
+            .scope(.tasks), "POST /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
+            "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
+            "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",
+            "POST /v1/subscriptions/{subscription}/deliveries/{message}/redeliver")
+        add(
             .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
             "POST /v1/layouts/{name}/rollback")
         add(
             .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/tasks",
             "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
             "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
-            "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan")
+            "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan", "GET /v1/subscriptions",
+            "GET /v1/subscriptions/{subscription}", "GET /v1/subscriptions/{subscription}/deliveries",
+            "GET /v1/subscriptions/{subscription}/deliveries/{message}")
         return table
     }()
 

@@ -17,33 +17,27 @@ struct ApsaraVideoController: Sendable {
 
     static let version = "2016-11-01"
 
-    /// - Parameter subscriptions: `nil` leaves its actions out.
     init(
         authenticator: WireAuthenticator, tasks: WireTasks, channels: WireChannels,
-        subscriptions: WireSubscriptionActions?, limits: RateLimits, metrics: Metrics
+        subscriptions: WireSubscriptions, limits: RateLimits, metrics: Metrics
     ) {
         self.authenticator = authenticator
         self.limits = limits
         self.metrics = metrics
-        var actions: [String: Action] = [
+        actions = [
             "StartLiveMPUTask": tasks.start, "UpdateLiveMPUTask": tasks.update, "StopLiveMPUTask": tasks.stop,
             "SetLiveMpuTaskSei": tasks.setSEI, "ListRtcMPUTaskDetail": tasks.list,
             "DescribeChannelUsers": channels.users, "DescribeChannelParticipants": channels.participants,
             "ListRTCLiveRooms": channels.rooms, "DeleteChannel": channels.delete,
             "RemoveTerminals": channels.removeTerminals,
+            "CreateEventSub": subscriptions.create, "UpdateEventSub": subscriptions.update,
+            "DeleteEventSub": subscriptions.delete, "ListEventSub": subscriptions.list,
+            "ListEventSubEvent": subscriptions.listAttempts, "CreateRtcMPUEventSub": subscriptions.createOfTasks,
+            "UpdateRtcMPUEventSub": subscriptions.updateOfTasks,
+            "DeleteRtcMPUEventSub": subscriptions.deleteOfTasks,
+            "DescribeRtcMPUEventSub": subscriptions.describeOfTasks,
+            "ListRtcMPUEventSubRecord": subscriptions.listAttemptsOfTasks,
         ]
-        if let subscriptions {
-            actions.merge([
-                "CreateEventSub": subscriptions.create, "UpdateEventSub": subscriptions.update,
-                "DeleteEventSub": subscriptions.delete, "ListEventSub": subscriptions.list,
-                "ListEventSubEvent": subscriptions.listAttempts, "CreateRtcMPUEventSub": subscriptions.createOfTasks,
-                "UpdateRtcMPUEventSub": subscriptions.updateOfTasks,
-                "DeleteRtcMPUEventSub": subscriptions.deleteOfTasks,
-                "DescribeRtcMPUEventSub": subscriptions.describeOfTasks,
-                "ListRtcMPUEventSubRecord": subscriptions.listAttemptsOfTasks,
-            ]) { $1 }
-        }
-        self.actions = actions
     }
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {

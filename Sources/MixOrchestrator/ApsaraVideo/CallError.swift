@@ -59,7 +59,9 @@ extension CallError {
 
     private init(_ error: OrchestratorError) {
         let parameter = Self.parameters[error.code].map { "\($0): " } ?? ""
-        let message = "\(parameter)\(error.title): \(error.detail)"
+        // These callers know neither our paths nor our words for what they did.
+        let detail = error.code == "subscription-not-found" ? "ListEventSub lists those there are" : error.detail
+        let message = "\(parameter)\(error.title): \(detail)"
         switch error.status {
         case .serviceUnavailable:
             let seconds = error.headers[.retryAfter].flatMap { Int($0) } ?? 1
@@ -79,5 +81,6 @@ extension CallError {
     private static let parameters = [
         "output-in-use": "StreamURL", "task-ended": "TaskId", "task-not-found": "TaskId",
         "too-many-tasks": "ChannelId", "no-capacity": "TaskId",
+        "subscription-not-found": "SubscribeId", "subscription-exists": "ChannelId", "too-many-subscriptions": "AppId",
     ]
 }

@@ -8,6 +8,8 @@ struct MetricsController: Sendable {
     let layouts: Layouts
     let images: ImageStore
     let readiness: Readiness
+    let deliveries: DeliveryEngine
+    let subscriptions: SubscriptionRegistry
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("metrics", use: get)
@@ -50,6 +52,15 @@ struct MetricsController: Sendable {
             (1...Degradation.highest).map { (["\($0)"], Double(load.degradedTasks[$0] ?? 0)) })
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
+
+        let kinds = subscriptions.book.counts
+        metrics.set(
+            .subscriptions,
+            Dictionary(uniqueKeysWithValues: Subscription.Kind.allCases.map { ($0.rawValue, kinds[$0] ?? 0) }))
+        metrics.set(.webhookCircuits, Double(deliveries.openCircuits))
+        // Without the store nobody knows.
+        metrics.set(
+            .webhooksWaiting, (try? await subscriptions.store.waitingMessages()).map { [([], Double($0))] } ?? [])
 
         let process = ProcessFigures()
         metrics.set(.processCPU, process.cpuSeconds)

@@ -84,7 +84,7 @@ struct TaskController: Sendable {
     @Sendable private func patch(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
-        try Self.checkPatchType(request)
+        try request.checkPatchType()
         let (owner, view, tag) = try await registry.task(id)
         let precondition = try SettingsPrecondition(request.headers)
         try precondition.required(tag)
@@ -102,20 +102,6 @@ struct TaskController: Sendable {
         }
         _ = try await owner.configure(change, at: receivedAt)
         return try await answer(id)
-    }
-
-    private static func checkPatchType(_ request: Request) throws {
-        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
-            .trimmingCharacters(in: .whitespaces)
-        let accepted = ["application/merge-patch+json", "application/json"]
-        guard let type, accepted.contains(type) else {
-            var headers: HTTPFields = [:]
-            if let name = HTTPField.Name("Accept-Patch") { headers[name] = accepted.joined(separator: ", ") }
-            throw OrchestratorError(
-                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
-                detail: "found \(type ?? "none")", field: "Content-Type",
-                expected: accepted.joined(separator: ", "), headers: headers)
-        }
     }
 
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -155,5 +141,22 @@ extension RoomRegistry {
                     + "the room had outputs and a stream")
         }
         return (owner, view, tag)
+    }
+}
+
+extension Request {
+    /// The types that merge patches come in.
+    func checkPatchType() throws {
+        let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
+            .trimmingCharacters(in: .whitespaces)
+        let accepted = ["application/merge-patch+json", "application/json"]
+        guard let type, accepted.contains(type) else {
+            var answer: HTTPFields = [:]
+            if let name = HTTPField.Name("Accept-Patch") { answer[name] = accepted.joined(separator: ", ") }
+            throw OrchestratorError(
+                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
+                detail: "found \(type ?? "none")", field: "Content-Type",
+                expected: accepted.joined(separator: ", "), headers: answer)
+        }
     }
 }

@@ -5,9 +5,7 @@ import MixModel
 
 /// A task as the API shows it. URLs are redacted.
 struct TaskView: Encodable {
-    enum State: String, Encodable, CaseIterable {
-        case starting, running, recovering, stopped, failed
-    }
+    typealias State = TaskState
     struct Passthrough: Encodable {
         var video: Bool
         var audio: Bool

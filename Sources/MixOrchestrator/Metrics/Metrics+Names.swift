@@ -12,6 +12,8 @@ extension Metrics {
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
         case switches = "switches_total"
+        case webhookAttempts = "webhook_attempts_total"
+        case webhookMessages = "webhook_messages_total"
         case wireCalls = "wire_calls_total"
 
         var help: String {
@@ -26,6 +28,8 @@ extension Metrics {
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
             case .switches: "Changes of what is on air, by what was and what is."
+            case .webhookAttempts: "Attempts to deliver messages to subscribers, by what came of it."
+            case .webhookMessages: "Messages to subscribers that are done with: delivered, or given up."
             case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
             }
         }
@@ -37,6 +41,8 @@ extension Metrics {
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
             case .switches: ["from", "to"]
+            case .webhookAttempts: ["result"]
+            case .webhookMessages: ["outcome"]
             case .wireCalls: ["action", "code"]
             case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
             }
@@ -50,6 +56,7 @@ extension Metrics {
         case relayTold = "event_relay_told_seconds"
         case storeCommit = "store_commit_duration_seconds"
         case switchLatency = "switch_latency_seconds"
+        case webhookDelay = "webhook_delay_seconds"
 
         var help: String {
             switch self {
@@ -58,6 +65,7 @@ extension Metrics {
             case .relayTold: "From the arrival of what caused a plan until the plan is handed to the relay."
             case .storeCommit: "Time that one change waits for the store."
             case .switchLatency: "From the event until viewers see what it asked for, by what is on air then."
+            case .webhookDelay: "From the storing of a message until its subscriber has it."
             }
         }
 
@@ -65,7 +73,7 @@ extension Metrics {
             switch self {
             case .httpRequest: ["route"]
             case .switchLatency: ["to"]
-            case .eventDurable, .relayTold, .storeCommit: []
+            case .eventDurable, .relayTold, .storeCommit, .webhookDelay: []
             }
         }
     }
@@ -107,7 +115,10 @@ extension Metrics {
         case storeQueue = "store_queue_length"
         case taskCost = "task_cost_cores"
         case tasks = "tasks"
+        case subscriptions
         case tasksWaiting = "tasks_waiting"
+        case webhookCircuits = "webhook_circuits_open"
+        case webhooksWaiting = "webhook_messages_waiting"
 
         var help: String {
             switch self {
@@ -135,7 +146,10 @@ extension Metrics {
             case .storeQueue: "Changes that wait for the store."
             case .taskCost: "Cores that the relays and mixers of all tasks use now."
             case .tasks: "Tasks by state."
+            case .subscriptions: "Subscriptions by kind."
             case .tasksWaiting: "Tasks that wait for cores."
+            case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."
+            case .webhooksWaiting: "Messages to subscribers that wait to be delivered."
             }
         }
 
@@ -152,7 +166,7 @@ extension Metrics {
             case .buildInfo: ["version"]
             case .degradedTasks: ["level"]
             case .outputs, .sources, .tasks: ["state"]
-            case .programs: ["kind"]
+            case .programs, .subscriptions: ["kind"]
             default: []
             }
         }

@@ -22,7 +22,8 @@ final class Turnstile: Sendable {
         return try await body()
     }
 
-    private func enter() async throws {
+    /// Has to be followed by `leave`. As `pass`, where errors have a type.
+    func enter() async throws {
         let number: Int? = state.withLock { state in
             guard state.free == 0 else {
                 state.free -= 1
@@ -64,7 +65,7 @@ final class Turnstile: Sendable {
         state.withLock { _ = $0.cancelled.remove(number) }
     }
 
-    private func leave() {
+    func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.waiting.isEmpty else {
                 state.free += 1

@@ -8,6 +8,11 @@ struct OwnedTask: Sendable {
     var status: RelayStatus?
     var sourceFacts: SourceFacts
     var outputs = OutputJournal()
+    /// The same for subscribers, and what they are to be told next.
+    var outputWatch = OutputWatch()
+    var outputChanges: [OutputChange] = []
+    /// Where the outputs that the watch knows push.
+    var outputURLs: [OutputID: String] = [:]
     /// Performs the actions; made with the first one.
     var owner: TaskOwner?
     /// Set from the request to end the relay for a shutdown until it has ended.

@@ -15,6 +15,8 @@ struct RoomDraft {
     var tasks: [Task]
     /// Told by an event that is stored with the change.
     var event: RoomEvent?
+    /// What is to be told beside what the change shows.
+    var occurrences: [Occurrence.Kind] = []
     /// What the change is because of.
     var cause: CauseID?
     var deletesRoom = false

@@ -99,6 +99,9 @@ extension RoomOwner {
         draft.changeTasks { task, room in
             task.isActive && services.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
         }
+        draft.occurrences = draft.tasks.filter { !$0.actions.isEmpty }.map {
+            .layoutChanged($0.machine.id, layout: name, message: entry.message)
+        }
         await transact(draft)
     }
 

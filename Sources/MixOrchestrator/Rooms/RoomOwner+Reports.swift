@@ -22,7 +22,7 @@ extension RoomOwner {
             await takeSources(status, of: task, now)
         case .status(let status):
             let outputs = take(status, at: index, now)
-            if !outputs.isEmpty { await decide(task) { _, _ in outputs } }
+            if !outputs.isEmpty || hasNews(of: task) { await decide(task) { _, _ in outputs } }
             await takeSources(status, of: task, now)
         case .switched(let record):
             meter.switched(record)
@@ -34,12 +34,14 @@ extension RoomOwner {
             meter.relayLost()
             tasks[index].status = nil
             let reason = Redaction.text(reason)
+            tasks[index].outputChanges += tasks[index].outputWatch.relayLost(reason, now: now)
             let origin = services.numbers.nextCause()
             await decide(task, origin) { machine, _ in machine.relayLost(reason, now: now, origin: origin) }
             reopenLedger(task)
         case .drained:
             tasks[index].status = nil
             tasks[index].awaitsDrain = false
+            tasks[index].outputChanges += tasks[index].outputWatch.ended()
             await takeEnd(of: task, now)
         }
     }
@@ -49,6 +51,7 @@ extension RoomOwner {
         meter.status(status, after: tasks[index].status)
         tasks[index].status = status
         services.load.take(status, of: tasks[index].id)
+        watchOutputs(status, at: index, now)
         let causes = tasks[index].machine.document.plan?.causes
         return tasks[index].outputs.take(status.outputs, causes: causes, now: now).map { entry in
             var entry = entry

@@ -20,7 +20,8 @@ extension RoomOwner {
         } else if room.version == 0 ? draft.makesRoom : draft.room != room.document {
             change.room = .put(draft.room, expected: room.version)
         }
-        guard change.event != nil || change.room != nil || !change.tasks.isEmpty else {
+        change.outbox = messages(for: draft)
+        guard change.event != nil || change.room != nil || !change.tasks.isEmpty || !change.outbox.isEmpty else {
             adopt(draft, change)
             return .success(.committed)
         }
@@ -50,7 +51,8 @@ extension RoomOwner {
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
         var change = change(of: draft, isRoomThere: !draft.deletesRoom && room.version > 0)
         if draft.deletesRoom { change.room = .delete(id: id.rawValue, expected: room.version) }
-        guard !change.tasks.isEmpty || change.room != nil else { return adopt(draft, change) }
+        change.outbox = messages(for: draft)
+        guard !change.tasks.isEmpty || change.room != nil || !change.outbox.isEmpty else { return adopt(draft, change) }
         let start = MonotonicClock.now()
         do {
             _ = try await services.store.commit(change)
@@ -60,6 +62,7 @@ extension RoomOwner {
             meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
             doubtIfNeeded(error, draft)
+            unstoredMessages = change.outbox.suffix(Self.mostUnstoredMessages)
             keepUnstored(draft, change)
         }
     }
@@ -136,6 +139,10 @@ extension RoomOwner {
     // MARK: Afterwards
 
     private func adopt(_ draft: RoomDraft, _ change: StoreChange) {
+        if !change.outbox.isEmpty {
+            unstoredMessages = []
+            services.subscriptions.stored(change.outbox)
+        }
         switch change.room {
         case .put: room = Versioned(draft.room, version: room.version + 1)
         case .delete: room = Versioned(draft.room, version: 0)

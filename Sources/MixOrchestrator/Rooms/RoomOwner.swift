@@ -20,6 +20,8 @@ actor RoomOwner {
     var isShuttingDown = false
     /// Tasks that were to be stored when the store failed; `nil` = what is in memory is what is stored.
     var doubt: Set<TaskID>?
+    /// Messages that could not be stored; the next change that can be carries them.
+    var unstoredMessages: [OutboxMessage] = []
     /// Owners of tasks that `run` has to run.
     var newTaskOwners: [TaskOwner] = []
 
@@ -135,7 +137,7 @@ actor RoomOwner {
     /// the store again when it is needed.
     private var isDispensable: Bool {
         layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
-            && room.document.streams.isEmpty
+            && unstoredMessages.isEmpty && room.document.streams.isEmpty
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)

@@ -20,6 +20,8 @@ struct RoomServices: Sendable {
     var sourceReach: Reach?
     var outputReach: Reach?
     var load = LoadLedger()
+    /// Who is told of what happens.
+    var subscriptions = SubscriptionBook()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()

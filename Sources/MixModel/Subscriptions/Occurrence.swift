@@ -1,0 +1,119 @@
+/// What can be told of: the CloudEvents `type` of our own messages.
+public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
+    /// The first participant has come.
+    case roomOpened = "room.opened"
+    /// The last participant has gone, or the room was closed.
+    case roomClosed = "room.closed"
+    case participantJoined = "participant.joined"
+    case participantLeft = "participant.left"
+    case participantRoleChanged = "participant.roleChanged"
+    case streamPublished = "stream.published"
+    /// Muted, camera off, or the other way round.
+    case streamUpdated = "stream.updated"
+    case streamUnpublished = "stream.unpublished"
+    case taskStateChanged = "task.stateChanged"
+    /// Viewers see something else: bypass, mix or slate.
+    case taskSwitched = "task.switched"
+    case outputStateChanged = "output.stateChanged"
+    /// The file of a layout that a task uses cannot be used, or another version of it is in use.
+    case layoutChanged = "layout.changed"
+    /// Asked for by API, to try a receiver.
+    case test = "subscription.test"
+
+    /// `ChannelEvent` of the ApsaraVideo Live format.
+    public static let ofChannels: Set<Topic> = [.roomOpened, .roomClosed]
+    /// `UserEvent` of the ApsaraVideo Live format.
+    public static let ofUsers: Set<Topic> = [
+        .participantJoined, .participantLeft, .participantRoleChanged, .streamPublished, .streamUnpublished,
+    ]
+}
+
+/// Something that happened and that subscriptions may want to be told of. Holds URLs of outputs unredacted.
+public struct Occurrence: Hashable, Sendable {
+    public var room: RoomID
+    /// Seconds since 1970.
+    public var at: Double
+    public var kind: Kind
+
+    public init(room: RoomID, at: Double, kind: Kind) {
+        self.room = room
+        self.at = at
+        self.kind = kind
+    }
+
+    public enum Kind: Hashable, Sendable {
+        case roomOpened
+        case roomClosed
+        case participantJoined(Person)
+        case participantLeft(Person)
+        case participantRoleChanged(Person, from: Role?)
+        case streamPublished(Person, Stream)
+        case streamUpdated(Person, Stream)
+        case streamUnpublished(Person, Stream)
+        case taskStateChanged(TaskID, TaskState, from: TaskState?, reason: EndReason?, error: String?)
+        case taskSwitched(TaskID, SwitchRecord)
+        case outputStateChanged(TaskID, OutputChange, url: String)
+        case layoutChanged(TaskID, layout: String, message: String)
+        case test
+    }
+
+    /// Who did it.
+    public struct Person: Hashable, Sendable {
+        public var user: UserID
+        public var name: String?
+        public var role: Role?
+        public var joinOrder: Int
+        /// Whether they publish anything.
+        public var publishes: Bool
+
+        init(_ participant: Participant) {
+            user = participant.user
+            name = participant.name
+            role = participant.role
+            joinOrder = participant.joinOrder
+            publishes = !participant.streams.isEmpty
+        }
+    }
+
+    /// A stream without its URL.
+    public struct Stream: Hashable, Sendable {
+        public var kind: StreamKind
+        public var audio: Bool
+        public var video: Bool
+
+        init(_ stream: LiveStream) { (kind, audio, video) = (stream.kind, stream.audio, stream.video) }
+    }
+
+    public var topic: Topic {
+        switch kind {
+        case .roomOpened: .roomOpened
+        case .roomClosed: .roomClosed
+        case .participantJoined: .participantJoined
+        case .participantLeft: .participantLeft
+        case .participantRoleChanged: .participantRoleChanged
+        case .streamPublished: .streamPublished
+        case .streamUpdated: .streamUpdated
+        case .streamUnpublished: .streamUnpublished
+        case .taskStateChanged: .taskStateChanged
+        case .taskSwitched: .taskSwitched
+        case .outputStateChanged: .outputStateChanged
+        case .layoutChanged: .layoutChanged
+        case .test: .test
+        }
+    }
+
+    /// Whose doing it is; `nil` where nobody's.
+    public var user: UserID? {
+        switch kind {
+        case .participantJoined(let person), .participantLeft(let person), .participantRoleChanged(let person, _),
+            .streamPublished(let person, _), .streamUpdated(let person, _), .streamUnpublished(let person, _):
+            person.user
+        default: nil
+        }
+    }
+}
+
+/// A task's state as it is told outside.
+public enum TaskState: String, Hashable, Codable, Sendable, CaseIterable {
+    case starting, running, recovering, stopped, failed
+}

@@ -1,0 +1,69 @@
+import EventSubscription
+import MixModel
+import TaskStore
+
+/// What subscribers are told of a room and its tasks. It is stored with the change that it tells of.
+extension RoomOwner {
+    /// Messages that wait for a store that takes them; the oldest go first.
+    static let mostUnstoredMessages = 200
+
+    /// For everything that is different in the draft, together with what could not be stored before.
+    func messages(for draft: RoomDraft) -> [OutboxMessage] {
+        let book = services.subscriptions
+        guard !book.isEmpty, book.tells(of: id.app) else {
+            for index in tasks.indices { tasks[index].outputChanges = [] }
+            return unstoredMessages
+        }
+        let now = wallClock()
+        let happenedAt = draft.event?.time ?? now
+        let ofRoom = draft.room.occurrences(since: room.document).map {
+            Occurrence(room: id, at: happenedAt, kind: $0)
+        }
+        var kinds = draft.occurrences
+        for (index, task) in draft.tasks.enumerated() where !task.isForgotten {
+            kinds += stateChange(of: task.machine, at: index)
+            kinds += task.switches.map { .taskSwitched(task.machine.id, $0) }
+        }
+        for index in tasks.indices { kinds += takeOutputChanges(at: index) }
+        return unstoredMessages
+            + book.messages(for: ofRoom + kinds.map { Occurrence(room: id, at: now, kind: $0) })
+    }
+
+    private func stateChange(of machine: TaskMachine, at index: Int) -> [Occurrence.Kind] {
+        let (state, reason) = TaskView.state(of: machine)
+        let before = index < tasks.count ? TaskView.state(of: tasks[index].machine.document).0 : nil
+        guard state != before else { return [] }
+        return [.taskStateChanged(machine.id, state, from: before, reason: reason, error: machine.lastError)]
+    }
+
+    // MARK: Outputs
+
+    func watchOutputs(_ status: RelayStatus, at index: Int, _ now: Int64) {
+        for output in tasks[index].machine.document.plan?.outputs ?? [] {
+            tasks[index].outputURLs[output.id] = output.url
+        }
+        tasks[index].outputChanges += tasks[index].outputWatch.take(status.outputs, now: now)
+    }
+
+    /// Whether somebody is to be told of the task's outputs.
+    func hasNews(of task: TaskID) -> Bool {
+        guard let index = tasks.firstIndex(where: { $0.id == task }), !tasks[index].outputChanges.isEmpty else {
+            return false
+        }
+        guard services.subscriptions.tells(of: id.app) else {
+            tasks[index].outputChanges = []
+            return false
+        }
+        return true
+    }
+
+    private func takeOutputChanges(at index: Int) -> [Occurrence.Kind] {
+        let changes = tasks[index].outputChanges
+        tasks[index].outputChanges = []
+        return changes.map { change in
+            let url = tasks[index].outputURLs[change.output] ?? ""
+            if change.state == .removed { tasks[index].outputURLs[change.output] = nil }
+            return .outputStateChanged(tasks[index].id, change, url: url)
+        }
+    }
+}

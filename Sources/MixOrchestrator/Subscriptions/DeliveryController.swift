@@ -1,0 +1,90 @@
+import EventSubscription
+import Foundation
+import Hummingbird
+import MixModel
+import TaskStore
+
+/// `/v1/subscriptions/{subscription}/deliveries`: what became of messages, and sending them anew.
+struct DeliveryController: Sendable {
+    let registry: SubscriptionRegistry
+
+    /// Dead letters that one request sends anew.
+    static let mostAtOnce = 1000
+
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("v1/subscriptions/{subscription}/deliveries", use: list)
+        router.get("v1/subscriptions/{subscription}/deliveries/{message}", use: get)
+        router.post("v1/subscriptions/{subscription}/deliveries/{message}/redeliver", use: sendAgain)
+        router.post("v1/subscriptions/{subscription}/redeliver", use: sendDeadLettersAgain)
+    }
+
+    private struct List: Encodable {
+        var deliveries: [DeliveryView]
+        /// The `before` that asks for older ones; absent at the end.
+        var next: Int64?
+    }
+
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let id = try subscription(context)
+        let state = try request.queryChoice("state", of: DeliveryState.self)
+        let room = try request.queryText("room").map { name in try EventParser.identifier(name, field: "room") }
+        let limit = try request.queryInteger("limit", in: 1...RequestPage.mostEntries) ?? RequestPage.standardLimit
+        let before = try request.queryInteger("before", in: 0...Int(1) << 53).map(Int64.init)
+        let found = try await registry.store.deliveries(
+            of: id, state: state, lane: room, before: before, limit: limit + 1)
+        let shown = found.prefix(limit)
+        return jsonResponse(
+            List(deliveries: shown.map { DeliveryView($0) }, next: found.count > limit ? shown.last?.number : nil))
+    }
+
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let (id, message) = (try subscription(context), try context.identifier("message"))
+        guard let delivery = try await registry.store.delivery(message, of: id) else {
+            throw Self.notFound(message, id)
+        }
+        var view = DeliveryView(delivery)
+        view.log = try await registry.store.attempts(of: message, of: id).map { DeliveryView.Attempt($0) }
+        // URLs of outputs are whole in the compatible format.
+        view.body = Redaction.text(String(decoding: delivery.message.body, as: UTF8.self))
+        return jsonResponse(view)
+    }
+
+    @Sendable private func sendAgain(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let (id, message) = (try subscription(context), try context.identifier("message"))
+        guard try await registry.store.sendAgain(message, of: id) else {
+            guard try await registry.store.delivery(message, of: id) == nil else {
+                throw OrchestratorError(
+                    .conflict, "delivery-waiting", "The message still waits to be delivered",
+                    detail: "\(message) is sent by itself")
+            }
+            throw Self.notFound(message, id)
+        }
+        registry.book.announce([id])
+        guard let delivery = try await registry.store.delivery(message, of: id) else {
+            throw Self.notFound(message, id)
+        }
+        return jsonResponse(DeliveryView(delivery), status: .accepted)
+    }
+
+    private struct Count: Encodable {
+        var redelivered: Int
+    }
+
+    /// The oldest first; a caller repeats it until the answer is 0.
+    @Sendable private func sendDeadLettersAgain(
+        _ request: Request, _ context: OrchestratorContext
+    ) async throws -> Response {
+        let id = try subscription(context)
+        let count = try await registry.store.sendDeadLettersAgain(of: id, limit: Self.mostAtOnce)
+        registry.book.announce([id])
+        return jsonResponse(Count(redelivered: count), status: .accepted)
+    }
+
+    private func subscription(_ context: OrchestratorContext) throws -> SubscriptionID {
+        try registry.subscription(try context.subscriptionID(), of: context.app).document.id
+    }
+
+    private static func notFound(_ message: String, _ id: SubscriptionID) -> OrchestratorError {
+        .notFound("delivery", message, cure: "GET /v1/subscriptions/\(id)/deliveries lists those that are kept")
+    }
+}

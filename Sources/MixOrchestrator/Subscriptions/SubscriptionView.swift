@@ -1,0 +1,111 @@
+import EventSubscription
+import Foundation
+import MixModel
+import TaskStore
+
+/// A subscription as the API shows it.
+struct SubscriptionView: Encodable {
+    struct Delivery: Encodable {
+        enum State: String, Encodable {
+            /// Messages are sent as they come.
+            case active
+            /// The endpoint failed several times: nothing is sent for a while.
+            case failing
+            case disabled
+        }
+        var state: State
+        /// Messages that wait.
+        var waiting: Int
+        /// Messages that were given up and are kept.
+        var dead: Int
+    }
+
+    var id: SubscriptionID
+    var kind: Subscription.Kind
+    /// Without its query.
+    var url: String
+    var events: [Topic]?
+    var rooms: [String]?
+    var users: [UserID]?
+    var note: String?
+    var enabled: Bool
+    var createdAt: Date
+    var modifiedAt: Date
+    /// Shown once, by the answer to the request that made it.
+    var secret: String?
+    /// How long messages are signed with the one before, too.
+    var previousSecretUntil: Date?
+    var delivery: Delivery?
+
+    init(_ subscription: Subscription) {
+        id = subscription.id
+        kind = subscription.kind
+        url = Self.shown(subscription.url)
+        events = subscription.topics.map { $0.sorted { $0.rawValue < $1.rawValue } }
+        rooms = subscription.rooms
+        users = subscription.users
+        note = subscription.note
+        enabled = subscription.isEnabled
+        createdAt = Date(timeIntervalSince1970: subscription.createdAt)
+        modifiedAt = Date(timeIntervalSince1970: subscription.modifiedAt)
+        let now = wallClock()
+        previousSecretUntil = subscription.secrets.compactMap(\.validUntil).filter { $0 > now }.max().map {
+            Date(timeIntervalSince1970: $0)
+        }
+    }
+
+    /// Scheme, host and path: secrets of callbacks are in their queries.
+    static func shown(_ url: String) -> String {
+        url.firstIndex(of: "?").map { url[..<$0] + "?***" } ?? url
+    }
+}
+
+/// A message and what has become of it, as the API shows it.
+struct DeliveryView: Encodable {
+    struct Attempt: Encodable {
+        var number: Int
+        var at: Date
+        var code: Int?
+        var milliseconds: Int
+        var error: String?
+        var url: String
+
+        init(_ attempt: DeliveryAttempt) {
+            number = attempt.number
+            at = Date(timeIntervalSince1970: attempt.at)
+            (code, milliseconds, error, url) = (attempt.code, attempt.milliseconds, attempt.error, attempt.url)
+        }
+    }
+
+    /// Of the message: its `webhook-id`.
+    var id: String
+    /// Grows with the order in which messages were stored.
+    var number: Int64
+    var event: Topic
+    /// Absent for test messages.
+    var room: String?
+    var state: DeliveryState
+    var queuedAt: Date
+    var attempts: Int
+    /// Absent while one before it in its room waits, and in the end.
+    var nextAttemptAt: Date?
+    var settledAt: Date?
+    var lastAttempt: Attempt?
+    /// All attempts, oldest first; absent in lists.
+    var log: [Attempt]?
+    /// As it is posted; absent in lists.
+    var body: String?
+
+    init(_ delivery: Delivery) {
+        id = delivery.message.id
+        number = delivery.number
+        event = delivery.message.topic
+        room = delivery.message.lane.isEmpty ? nil : delivery.message.lane
+        state = delivery.state
+        queuedAt = Date(timeIntervalSince1970: delivery.queuedAt)
+        attempts = delivery.attempts
+        nextAttemptAt = delivery.due.map { Date(timeIntervalSince1970: $0) }
+        settledAt = delivery.settledAt.map { Date(timeIntervalSince1970: $0) }
+        lastAttempt = delivery.lastAttempt.map(Attempt.init)
+    }
+}

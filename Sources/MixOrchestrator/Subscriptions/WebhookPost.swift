@@ -1,0 +1,202 @@
+import AsyncHTTPClient
+import EventSubscription
+import Foundation
+import MixModel
+import NIOCore
+import NIOPosix
+
+/// How one attempt to post a message ended.
+struct WebhookAnswer: Hashable, Sendable {
+    /// For metrics.
+    enum Result: String, CaseIterable, Sendable {
+        case delivered
+        /// The receiver answered, and not with success.
+        case refused
+        /// The receiver sends elsewhere, which is not followed.
+        case redirected
+        case timeout
+        case unreachable
+        /// The address is not in `callbacks.allow`.
+        case forbidden
+        /// The service stopped meanwhile.
+        case abandoned
+    }
+    var result: Result
+    var code: Int?
+    /// In words; holds nothing of the URL but its host.
+    var error: String?
+    /// How long the receiver asks to be left alone.
+    var retryAfter: Duration?
+}
+
+/// One message on its way.
+struct WebhookRequest: Sendable {
+    var url: StreamURL
+    var headers: [(name: String, value: String)]
+    var body: [UInt8]
+    /// Only 200 is success; otherwise every 2xx.
+    var needs200: Bool
+}
+
+/// Posts to one endpoint, over connections that stay open. The host is looked up here, its addresses are checked against
+/// `callbacks.allow`, and connections go to a checked address, while TLS still proves the host's name.
+actor WebhookPost {
+    private let allowed: AllowList
+    private let resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress]
+
+    private struct Peer {
+        var host: String
+        var address: InternetAddress
+        var client: HTTPClient
+        /// ns of CLOCK_MONOTONIC.
+        var checkedAt: Int64
+    }
+    private var peer: Peer?
+    /// Requests may still be under way there.
+    private var earlier: [HTTPClient] = []
+    /// Where the last attempt failed: another address is tried first, if there is one.
+    private var failed: InternetAddress?
+
+    /// A name is looked up again after this many ns.
+    static let lookUpInterval: Int64 = 10_000_000_000
+    /// What is read of an answer, in bytes; the rest is not waited for.
+    static let mostBytes = 16 << 10
+
+    init(
+        allowed: AllowList,
+        resolve: @escaping @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] =
+            HostAddresses.lookUp
+    ) {
+        self.allowed = allowed
+        self.resolve = resolve
+    }
+
+    /// - Parameter limit: Of everything together.
+    func send(_ request: WebhookRequest, within limit: Duration) async -> WebhookAnswer {
+        do {
+            return try await withThrowingTaskGroup(of: WebhookAnswer?.self) { group in
+                group.addTask { try await self.exchange(request, limit) }
+                group.addTask {
+                    try await Task.sleep(for: limit)
+                    return nil
+                }
+                defer { group.cancelAll() }
+                if let answer = try await group.next() ?? nil { return answer }
+                return WebhookAnswer(
+                    result: .timeout, error: "did not answer within \(limit.components.seconds) s")
+            }
+        } catch let refusal as Forbidden {
+            return WebhookAnswer(result: .forbidden, error: refusal.reason)
+        } catch {
+            if Task.isCancelled { return WebhookAnswer(result: .abandoned) }
+            fail()
+            return WebhookAnswer(result: .unreachable, error: Self.words(for: error))
+        }
+    }
+
+    /// Ends the connections; nothing is sent after it.
+    func close() async {
+        for client in earlier + [peer?.client].compactMap({ $0 }) { try? await client.shutdown() }
+        (peer, earlier) = (nil, [])
+    }
+
+    private struct Forbidden: Error { var reason: String }
+
+    private func exchange(_ request: WebhookRequest, _ limit: Duration) async throws -> WebhookAnswer {
+        let client = try await client(for: request.url, limit)
+        var outgoing = HTTPClientRequest(url: request.url.text)
+        outgoing.method = .POST
+        outgoing.headers.add(name: "user-agent", value: "mixorchestrator/\(ServiceVersion.text)")
+        for header in request.headers { outgoing.headers.add(name: header.name, value: header.value) }
+        outgoing.body = .bytes(ByteBuffer(bytes: request.body))
+        let response = try await client.execute(outgoing, deadline: .distantFuture)
+        var size = 0
+        // So that the connection can be used again.
+        for try await buffer in response.body {
+            size += buffer.readableBytes
+            if size > Self.mostBytes { break }
+        }
+        return Self.answer(Int(response.status.code), response, needs200: request.needs200)
+    }
+
+    private static func answer(_ code: Int, _ response: HTTPClientResponse, needs200: Bool) -> WebhookAnswer {
+        switch code {
+        case needs200 ? 200...200 : 200...299: return WebhookAnswer(result: .delivered, code: code)
+        case 300...399:
+            return WebhookAnswer(
+                result: .redirected, code: code,
+                error: "answered \(code), which sends elsewhere: redirects are not followed, subscribe with the new URL"
+            )
+        default:
+            let seconds = response.headers.first(name: "retry-after").flatMap { Int($0) }.map {
+                max(0, min($0, 86_400))
+            }
+            return WebhookAnswer(
+                result: .refused, code: code, error: "answered \(code)",
+                retryAfter: code == 429 || code == 503 ? seconds.map { .seconds($0) } : nil)
+        }
+    }
+
+    // MARK: Addresses
+
+    private func client(for url: StreamURL, _ limit: Duration) async throws -> HTTPClient {
+        let now = MonotonicClock.now()
+        if let peer, peer.host == url.host, failed == nil, now - peer.checkedAt < Self.lookUpInterval {
+            return peer.client
+        }
+        guard allowed.allows(url) else { throw Self.notAllowed(url.host) }
+        let found: [InternetAddress]
+        do {
+            found = try await resolve(url.host, limit)
+        } catch {
+            throw Unresolved(host: url.host)
+        }
+        let good = found.filter { allowed.allows(url, at: $0) }
+        guard let first = good.first else {
+            guard let bad = found.first else { throw Unresolved(host: url.host) }
+            throw Self.notAllowed("\(url.host), which is at \(bad),")
+        }
+        // Somebody else may have looked meanwhile.
+        let address =
+            good.first { peer?.host == url.host && $0 == peer?.address && $0 != failed } ?? good.first { $0 != failed }
+            ?? first
+        failed = nil
+        if let peer, peer.host == url.host, peer.address == address {
+            self.peer?.checkedAt = now
+            return peer.client
+        }
+        if let peer { earlier.append(peer.client) }
+        while earlier.count > 4 { try? await earlier.removeFirst().shutdown() }
+        let client = Self.makeClient(host: url.host, address)
+        peer = Peer(host: url.host, address: address, client: client, checkedAt: now)
+        return client
+    }
+
+    private static func makeClient(host: String, _ address: InternetAddress) -> HTTPClient {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.dnsOverride = [host: "\(address)"]
+        configuration.httpVersion = .http1Only
+        configuration.timeout.connect = .seconds(4)
+        configuration.connectionPool.idleTimeout = .seconds(30)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private func fail() { failed = peer?.address }
+
+    private struct Unresolved: Error { var host: String }
+
+    private static func notAllowed(_ place: String) -> Forbidden {
+        Forbidden(reason: "may not be called: \(place) is not in callbacks.allow; add scheme://host[:port] there")
+    }
+
+    /// Without the URL that some errors repeat.
+    private static func words(for error: any Error) -> String {
+        switch error {
+        case let error as Unresolved: "cannot be looked up: \(error.host)"
+        case let error as HTTPClientError: "cannot be reached: \(error.shortDescription)"
+        case let error as IOError: "cannot be reached: \(String(cString: strerror(error.errnoCode)))"
+        case is NIOConnectionError: "cannot be reached: nobody answers there"
+        default: "cannot be reached: \(type(of: error))"
+        }
+    }
+}

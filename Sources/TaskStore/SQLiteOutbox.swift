@@ -1,0 +1,142 @@
+import Foundation
+import GRDB
+import MixModel
+
+/// What `Outbox` and `DeliveryLog` say, in SQL.
+///
+/// Of the messages that wait in a lane the oldest alone has a due time: looking for what is due never passes those behind
+/// it, however many they are.
+enum SQLiteOutbox {
+    static func append(_ message: OutboxMessage, _ db: Database, _ time: Double) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO outbox (subscription, id, lane, topic, body, queued, due)
+                SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN EXISTS (
+                    SELECT 1 FROM outbox WHERE subscription = ?1 AND lane = ?3 AND settled IS NULL
+                ) THEN NULL ELSE ?6 END
+                WHERE EXISTS (SELECT 1 FROM subscriptions WHERE id = ?1) ON CONFLICT DO NOTHING
+                """
+        ).execute(arguments: [
+            message.subscription.rawValue, message.id, message.lane, message.topic.rawValue, Data(message.body), time,
+        ])
+    }
+
+    static func take(
+        of subscription: SubscriptionID, _ limit: Int, _ db: Database, at time: Double, until: Double
+    ) throws -> OutboxTake {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT number, id, lane, topic, body, attempts, earlier, queued, due FROM outbox
+                    WHERE subscription = ? AND due IS NOT NULL ORDER BY due, number LIMIT ?
+                    """), arguments: [subscription.rawValue, limit + 1])
+        let taking = try db.cachedStatement(
+            sql: "UPDATE outbox SET attempts = attempts + 1, due = ? WHERE number = ?")
+        var items: [OutboxItem] = []
+        for row in rows {
+            let due: Double = row["due"]
+            guard due <= time, items.count < limit else {
+                return OutboxTake(items: items, next: .seconds(max(due - time, 0)))
+            }
+            try taking.execute(arguments: [until, row["number"] as Int64])
+            items.append(
+                OutboxItem(
+                    message: message(row, of: subscription), attempt: row["attempts"] + 1,
+                    earlierAttempts: row["earlier"], queuedAt: row["queued"]))
+        }
+        return OutboxTake(items: items, next: nil)
+    }
+
+    private static func message(_ row: Row, of subscription: SubscriptionID) -> OutboxMessage {
+        OutboxMessage(
+            id: row["id"], subscription: subscription, lane: row["lane"],
+            topic: Topic(rawValue: row["topic"]) ?? .test, body: [UInt8](row["body"] as Data))
+    }
+
+    static func log(_ attempt: String, at time: Double, of item: OutboxItem, _ db: Database) throws {
+        try db.cachedStatement(sql: "INSERT INTO attempts (subscription, message, at, document) VALUES (?, ?, ?, ?)")
+            .execute(arguments: [item.message.subscription.rawValue, item.message.id, time, attempt])
+    }
+
+    /// - Returns: False when the message was taken again meanwhile, or is settled.
+    static func settle(
+        _ item: OutboxItem, _ outcome: DeliveryOutcome, _ db: Database, at time: Double
+    ) throws -> Bool {
+        let (id, subscription) = (item.message.id, item.message.subscription.rawValue)
+        let condition = "WHERE subscription = ?2 AND id = ?3 AND attempts = ?4 AND settled IS NULL"
+        switch outcome {
+        case .retry(let delay):
+            try db.cachedStatement(sql: "UPDATE outbox SET due = ?1 \(condition)")
+                .execute(arguments: [time + delay.seconds, subscription, id, item.attempt])
+            return db.changesCount == 1
+        case .delivered, .givenUp:
+            try db.cachedStatement(sql: "UPDATE outbox SET due = NULL, settled = ?1, dead = ?5 \(condition)")
+                .execute(arguments: [time, subscription, id, item.attempt, outcome == .givenUp])
+        }
+        guard db.changesCount == 1 else { return false }
+        try db.cachedStatement(
+            sql: """
+                UPDATE outbox SET due = ?1 WHERE number = (
+                    SELECT min(number) FROM outbox WHERE subscription = ?2 AND lane = ?3 AND settled IS NULL)
+                """
+        ).execute(arguments: [time, subscription, item.message.lane])
+        return true
+    }
+
+    static func sendAgain(
+        _ id: String, of subscription: SubscriptionID, _ db: Database, at time: Double
+    ) throws -> Bool {
+        let row = try Row.fetchOne(
+            db,
+            sql:
+                "SELECT lane, topic, body, attempts FROM outbox WHERE subscription = ? AND id = ? AND settled IS NOT NULL",
+            arguments: [subscription.rawValue, id])
+        guard let row else { return false }
+        // Another row, at the end of its lane.
+        try db.execute(
+            sql: "DELETE FROM outbox WHERE subscription = ? AND id = ?", arguments: [subscription.rawValue, id])
+        let message = OutboxMessage(
+            id: id, subscription: subscription, lane: row["lane"], topic: Topic(rawValue: row["topic"]) ?? .test,
+            body: [UInt8](row["body"] as Data))
+        try append(message, db, time)
+        try db.execute(
+            sql: "UPDATE outbox SET attempts = ?1, earlier = ?1 WHERE subscription = ?2 AND id = ?3",
+            arguments: [row["attempts"] as Int, subscription.rawValue, id])
+        return true
+    }
+
+    static func sendDeadLettersAgain(
+        of subscription: SubscriptionID, limit: Int, _ db: Database, at time: Double
+    ) throws -> Int {
+        let ids = try String.fetchAll(
+            db, sql: "SELECT id FROM outbox WHERE subscription = ? AND dead = 1 ORDER BY number LIMIT ?",
+            arguments: [subscription.rawValue, limit])
+        for id in ids { _ = try sendAgain(id, of: subscription, db, at: time) }
+        return ids.count
+    }
+
+    /// The oldest of those that wait beyond `limit` go to the dead letters.
+    ///
+    /// - Returns: How many.
+    static func cut(to limit: Int, of subscription: SubscriptionID, _ db: Database, _ time: Double) throws -> Int {
+        let last = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT number FROM outbox WHERE subscription = ? AND settled IS NULL
+                    ORDER BY number DESC LIMIT 1 OFFSET ?
+                    """), arguments: [subscription.rawValue, limit])
+        guard let last else { return 0 }
+        try db.execute(
+            sql: """
+                UPDATE outbox SET due = NULL, settled = ?1, dead = 1
+                WHERE subscription = ?2 AND settled IS NULL AND number <= ?3
+                """, arguments: [time, subscription.rawValue, last])
+        let count = db.changesCount
+        try db.execute(
+            sql: """
+                UPDATE outbox SET due = ?1 WHERE due IS NULL AND number IN (
+                    SELECT min(number) FROM outbox WHERE subscription = ?2 AND settled IS NULL GROUP BY lane)
+                """, arguments: [time, subscription.rawValue])
+        return count
+    }
+}
