@@ -65,7 +65,8 @@ public actor SDKCalls {
 
     /// - Parameter parameters: A JSON object with the interface's own names.
     public func call(_ action: String, _ parameters: String) async throws -> Outcome {
-        let line = "{\"action\": \"\(action)\", \"parameters\": \(parameters.replacingOccurrences(of: "\n", with: " "))}\n"
+        let line =
+            "{\"action\": \"\(action)\", \"parameters\": \(parameters.replacingOccurrences(of: "\n", with: " "))}\n"
         try input.write(contentsOf: Data(line.utf8))
         while true {
             if let end = received.firstIndex(of: UInt8(ascii: "\n")) {

@@ -101,6 +101,87 @@ import Testing
         }
     }
 
+    @Test(arguments: SDKCalls.SDK.allCases) func everyActionOfSubscriptions(_ kind: SDKCalls.SDK) async throws {
+        try await Self.run(kind) { sdk, bench in
+            func done(_ action: String, _ parameters: String) async throws -> SDKCalls.Outcome {
+                let outcome = try await sdk.call(action, parameters)
+                #expect(outcome.isDone, "\(action): \(outcome.text)")
+                return outcome
+            }
+            // Nobody listens there: that is in the log.
+            let url = "http://127.0.0.1:1/x?y=1"
+            let made = try await done(
+                "CreateEventSub",
+                #"{"AppId":"shop","ChannelId":"room1","CallbackUrl":"\#(url)","Events":["UserEvent","ChannelEvent"],"Users":["u1","host"]}"#
+            )
+            let id = try #require(made["body.SubscribeId"])
+            var list = try await done("ListEventSub", #"{"AppId":"shop"}"#)
+            #expect(list["body.Subscribers.0.SubId"] == id && list["body.Subscribers.0.CallbackUrl"] == url)
+            #expect(list["body.Subscribers.0.ChannelId"] == "room1" && list["body.Subscribers.0.Users.1"] == "host")
+            #expect(list["body.Subscribers.0.Events.1"] == "UserEvent" && list["body.Subscribers.0.Roles"] == "0")
+            let created = try #require(list["body.Subscribers.0.CreateTime"])
+            #expect(created.wholeMatch(of: /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/) != nil, "\(created)")
+            try await WireRouteTests.publish(bench, "host")
+            let now = Int(wallClock())
+            let log = try await eventually {
+                let log = try await sdk.call(
+                    "ListEventSubEvent",
+                    #"{"AppId":"shop","SubscribeId":"\#(id)","StartTime":\#(now - 60),"EndTime":\#(now + 60),"PageNo":1,"PageSize":10}"#
+                )
+                #expect(log.isDone, "\(log.text)")
+                return log["body.Logs.0.Data"]?.contains("\"host\"") == true ? log : nil
+            }
+            #expect(log["body.Logs.0.SubId"] == id && log["body.Logs.0.AppId"] == "shop")
+            #expect(log["body.Logs.0.Code"] == "0" && log["body.Logs.0.MessageId"]?.isEmpty == false)
+            #expect(log["body.Logs.0.Data"]?.contains("\"SubscribeID\"") == true, "\(log.text)")
+            #expect(log["body.Count"].flatMap { Int($0) } ?? 0 >= 1 && log["body.HasMore"] != nil)
+            _ = try await done(
+                "UpdateEventSub",
+                #"{"AppId":"shop","SubscribeId":"\#(id)","ChannelId":"*","CallbackUrl":"\#(url)","Events":["ChannelEvent"]}"#
+            )
+            list = try await done("ListEventSub", #"{"AppId":"shop"}"#)
+            #expect(list["body.Subscribers.0.ChannelId"] == "*" && list["body.Subscribers.0.Events.1"] == nil)
+            // One of all channels is enough.
+            let second = try await sdk.call(
+                "CreateEventSub", #"{"AppId":"shop","CallbackUrl":"\#(url)","Events":["UserEvent"]}"#)
+            #expect(second.code == "InvalidParam", "\(second.text)")
+            _ = try await done("DeleteEventSub", #"{"AppId":"shop","SubscribeId":"\#(id)"}"#)
+            #expect(
+                try await sdk.call("DeleteEventSub", #"{"AppId":"shop","SubscribeId":"\#(id)"}"#).code == "InvalidParam"
+            )
+            for (parameters, code) in [
+                (#"{"AppId":"shop","CallbackUrl":"\#(url)","Events":["Nothing"]}"#, "InvalidParam"),
+                (#"{"AppId":"shop","CallbackUrl":"ftp://x/y","Events":["UserEvent"]}"#, "InvalidParam"),
+                (#"{"AppId":"shop","CallbackUrl":"https://app.example/x","Events":["UserEvent"]}"#, "InvalidParam"),
+                (#"{"AppId":"shop","CallbackUrl":"\#(url)","Events":["UserEvent"],"Users":["u"]}"#, "MissingParam"),
+            ] {
+                let outcome = try await sdk.call("CreateEventSub", parameters)
+                #expect(outcome.code == code, "\(outcome.text)")
+            }
+
+            let ofTasks = try await done(
+                "CreateRtcMPUEventSub", #"{"AppId":"shop","CallbackUrl":"\#(url)","ChannelIds":"room1,room2"}"#)
+            let subscription = try #require(ofTasks["body.SubId"])
+            #expect(
+                try await sdk.call("CreateRtcMPUEventSub", #"{"AppId":"shop","CallbackUrl":"\#(url)"}"#).code
+                    == "InvalidParam", "an app has one")
+            _ = try await done("UpdateRtcMPUEventSub", #"{"AppId":"shop","ChannelIds":"room1"}"#)
+            let described = try await done("DescribeRtcMPUEventSub", #"{"AppId":"shop"}"#)
+            #expect(described["body.SubInfo.SubId"] == subscription && described["body.SubInfo.ChannelIds"] == "room1")
+            #expect(described["body.SubInfo.CallbackUrl"] == url && described["body.SubInfo.AppId"] == "shop")
+            let (from, until) = (
+                WireSubscriptions.universalTime(wallClock() - 60), WireSubscriptions.universalTime(wallClock() + 60)
+            )
+            let records = try await done(
+                "ListRtcMPUEventSubRecord",
+                #"{"AppId":"shop","SubId":"\#(subscription)","StartTime":"\#(from)","EndTime":"\#(until)","PageNo":1,"PageSize":10}"#
+            )
+            #expect(records["body.Count"] == "0" && records["body.HasMore"] == "0")
+            _ = try await done("DeleteRtcMPUEventSub", #"{"AppId":"shop"}"#)
+            #expect(try await sdk.call("DeleteRtcMPUEventSub", #"{"AppId":"shop"}"#).code == "InvalidParam")
+        }
+    }
+
     @Test(arguments: SDKCalls.SDK.allCases) func errorsAreWhatTheSDKsThrow(_ kind: SDKCalls.SDK) async throws {
         let exception = kind == .legacy ? "ServerException" : "ClientException"
         try await Self.run(kind, settings: ["http.rate.failures": ["0"]]) { sdk, bench in
@@ -127,7 +208,8 @@ import Testing
             let outcome = try await wrong.call("StopLiveMPUTask", #"{"AppId":"shop","TaskId":"t"}"#)
             await wrong.end()
             #expect(
-                outcome.code == (kind == .legacy ? "InvalidAccessKeySecret" : "SignatureDoesNotMatch"), "\(outcome.text)")
+                outcome.code == (kind == .legacy ? "InvalidAccessKeySecret" : "SignatureDoesNotMatch"),
+                "\(outcome.text)")
             let stranger = try Self.sdk(kind, bench, key: "stranger")
             #expect(
                 try await stranger.call("StopLiveMPUTask", #"{"AppId":"shop","TaskId":"t"}"#).code
@@ -156,7 +238,10 @@ import Testing
             try await withOrchestrator(
                 .live, directory: directory, store: MemoryTaskStore(), settings: settings
             ) { bench in
-                for (token, code) in [("sts-token", nil), ("other", "InvalidSecurityToken.MismatchWithAccessKey"), (nil, "MissingSecurityToken")] {
+                for (token, code) in [
+                    ("sts-token", nil), ("other", "InvalidSecurityToken.MismatchWithAccessKey"),
+                    (nil, "MissingSecurityToken"),
+                ] {
                     let sdk = try Self.sdk(kind, bench, securityToken: token)
                     let outcome = try await sdk.call("ListRTCLiveRooms", #"{"AppId":"shop","PageNo":1,"PageSize":10}"#)
                     await sdk.end()

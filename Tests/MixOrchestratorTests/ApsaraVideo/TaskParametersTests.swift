@@ -124,7 +124,8 @@ import Testing
                     x: UnitFraction(0.5), y: UnitFraction(0), width: UnitFraction(0.5), height: UnitFraction(0.5), z: 1,
                     fit: .contain, source: SourceSelection(room: "shop/room2", user: "guest-b")),
                 FixedPane(
-                    x: UnitFraction(0.5), y: UnitFraction(0.5), width: UnitFraction(0.5), height: UnitFraction(0.5), z: 2,
+                    x: UnitFraction(0.5), y: UnitFraction(0.5), width: UnitFraction(0.5), height: UnitFraction(0.5),
+                    z: 2,
                     placeholder: "http://127.0.0.1/a.png"),
             ])
     }
@@ -287,9 +288,18 @@ import Testing
         (#""ZOrder":1"#, #""ZOrder":-1"#, "InvalidParam", "UserPanes[1].ZOrder: "),
         (#""ZOrder":1,"#, "", "MissingParam", "UserPanes[1].ZOrder"),
         (#""ZOrder":1,"RenderMode":"0""#, #""ZOrder":1,"RenderMode":"2""#, "InvalidParam", "UserPanes[1].RenderMode: "),
-        (#""UserInfo":{"UserId":"host""#, #""UserInfo":{"UserId":"stranger""#, "InvalidParam", "UserPanes[0].UserInfo.UserId: "),
-        (#""UserInfo":{"UserId":"host""#, #""UserInfo":{"UserId":"radio""#, "InvalidParam", "UserPanes[0].UserInfo.UserId: "),
-        (#""UserInfo":{"UserId":"guest-b","ChannelId":"room2""#, #""UserInfo":{"UserId":"guest-b","ChannelId":"room3""#, "InvalidParam", "UserPanes[1].UserInfo.UserId: "),
+        (
+            #""UserInfo":{"UserId":"host""#, #""UserInfo":{"UserId":"stranger""#, "InvalidParam",
+            "UserPanes[0].UserInfo.UserId: "
+        ),
+        (
+            #""UserInfo":{"UserId":"host""#, #""UserInfo":{"UserId":"radio""#, "InvalidParam",
+            "UserPanes[0].UserInfo.UserId: "
+        ),
+        (
+            #""UserInfo":{"UserId":"guest-b","ChannelId":"room2""#,
+            #""UserInfo":{"UserId":"guest-b","ChannelId":"room3""#, "InvalidParam", "UserPanes[1].UserInfo.UserId: "
+        ),
         ("http://127.0.0.1/a.png", "http://images.example/a.png", "InvalidParam", "UserPanes[2].BackgroundImageUrl: "),
         ("http://127.0.0.1/bg.png", "rtmp://127.0.0.1/bg.png", "InvalidParam", "TranscodeParams.Background.URL: "),
         (#"{"URL":"http://127.0.0.1/bg.png","#, "{", "MissingParam", "TranscodeParams.Background.URL"),

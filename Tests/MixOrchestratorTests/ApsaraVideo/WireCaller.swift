@@ -50,7 +50,8 @@ struct WireCaller: Sendable {
             ]
             let names = fields.keys.sorted()
             let canonical =
-                "\(method.rawValue)\n/\n\(Self.query(parameters))\n" + names.map { "\($0):\(fields[$0] ?? "")\n" }.joined()
+                "\(method.rawValue)\n/\n\(Self.query(parameters))\n"
+                + names.map { "\($0):\(fields[$0] ?? "")\n" }.joined()
                 + "\n" + names.joined(separator: ";") + "\n" + (fields["x-acs-content-sha256"] ?? "")
             let digest = Self.hex(SHA256.hash(data: Data(canonical.utf8)))
             let code = HMAC<SHA256>.authenticationCode(

@@ -206,7 +206,14 @@ import Testing
             let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "100"])
             #expect(try list.value("MPUTasks.0") == nil)
             // Every id and every destination is free again.
-            for number in 0..<16 { try Self.expectDone(try await caller.call("StartLiveMPUTask", single.merging(["TaskId": "task-\(number)", "StreamURL": "rtmp://127.0.0.1/live/\(number % 4)-\(number)"]) { $1 })) }
+            for number in 0..<16 {
+                try Self.expectDone(
+                    try await caller.call(
+                        "StartLiveMPUTask",
+                        single.merging([
+                            "TaskId": "task-\(number)", "StreamURL": "rtmp://127.0.0.1/live/\(number % 4)-\(number)",
+                        ]) { $1 }))
+            }
         }
     }
 
@@ -248,7 +255,8 @@ import Testing
             try Self.expectDone(try await caller.call("DeleteChannel", channel))
             #expect(try await caller.call("DescribeChannelUsers", channel).value("IsChannelExists") == "0")
             // Nobody sees another app's.
-            let foreign = try await WireCaller.other(caller.bench).call("DescribeChannelUsers", ["ChannelId": "another"])
+            let foreign = try await WireCaller.other(caller.bench).call(
+                "DescribeChannelUsers", ["ChannelId": "another"])
             #expect(try foreign.value("InteractiveUserNumber") == "0")
         }
     }

@@ -254,11 +254,16 @@ import Testing
         // SDKs take what follows the colon.
         #expect(
             mismatch?.message.hasPrefix(
-                "Specified signature is not matched with our calculation. server string to sign is:POST&%2F&AccessKeyId")
+                "Specified signature is not matched with our calculation. server string to sign is:POST&%2F&AccessKeyId"
+            )
                 == true)
         #expect(try rpc(query.replacing("HMAC-SHA1", with: "HMAC-MD5"))?.code == "UnsupportedSignatureMethod")
-        #expect(try rpc(query.replacing("SignatureVersion=1.0", with: "SignatureVersion=2"))?.code == "UnsupportedSignatureMethod")
-        #expect(try rpc(query.replacing("AccessKeyId=testid", with: "AccessKeyId=other"))?.code == "InvalidAccessKeyId.NotFound")
+        #expect(
+            try rpc(query.replacing("SignatureVersion=1.0", with: "SignatureVersion=2"))?.code
+                == "UnsupportedSignatureMethod")
+        #expect(
+            try rpc(query.replacing("AccessKeyId=testid", with: "AccessKeyId=other"))?.code
+                == "InvalidAccessKeyId.NotFound")
         #expect(try rpc("AccessKeyId=testid")?.code == "IncompleteSignature")
         #expect(try rpc("")?.code == "MissingAccessKeyId")
     }
