@@ -169,6 +169,9 @@ struct RoomSettingsReader: Sendable {
         if reader.has("priority") {
             policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
         }
+        if reader.has("whenIdle") {
+            policy.whenIdle = try reader.choice("whenIdle", of: RoomPolicy.WhenIdle.self) ?? standard.whenIdle
+        }
         try reader.finish()
         return policy
     }

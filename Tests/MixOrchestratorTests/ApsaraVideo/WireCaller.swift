@@ -10,8 +10,10 @@ struct WireCaller: Sendable {
     enum Signature: Sendable, CaseIterable { case acs3, rpc }
 
     var bench: Bench
-    var key = "shop-key"
-    var secret = "a secret of the shop's".replacing(" ", with: "-")
+    static let key = "shop-key"
+    static let secret = "a-secret-of-the-shop's"
+    var key = WireCaller.key
+    var secret = WireCaller.secret
     var signature = Signature.acs3
     var app = "shop"
 
@@ -37,7 +39,14 @@ struct WireCaller: Sendable {
 
     /// A request, ready to be sent.
     func signed(
-        _ action: String, _ parameters: [String: String], method: HTTPRequest.Method = .post, host: String = "localhost"
+        _ action: String, _ parameters: [String: String], method: HTTPRequest.Method = .post
+    ) -> (uri: String, headers: HTTPFields) {
+        Self.signed(action, parameters, method: method, key: key, secret: secret, signature)
+    }
+
+    static func signed(
+        _ action: String, _ parameters: [String: String], method: HTTPRequest.Method, key: String = key,
+        secret: String = secret, _ signature: Signature = .rpc, host: String = "localhost"
     ) -> (uri: String, headers: HTTPFields) {
         let time = Date().formatted(.iso8601)
         let nonce = UUID().uuidString
