@@ -116,18 +116,27 @@ import Testing
         ("apps: [ { idd: a } ]", "Did you mean id?"), ("apps: [ { id: a }, { id: a } ]", "an id that no other app has"),
         ("apps: [ { id: \"a/b\" } ]", "apps.0.id: found \"a/b\""), ("apps: [ { id: \"..\" } ]", "expected 1 to 64"),
         ("apps: [ { tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] } ] } ]", "apps.0.id: found nothing"),
-        ("apps: [ { id: a, accessKeys: [ { id: AK, secret: TOKEN } ] } ]", "apps.0.accessKeys.0.id: found 2 bytes"),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AK, secret: SECRET-0123456789abcdef } ] } ]",
+            "apps.0.accessKeys.0.id: found 2 bytes"
+        ),
         ("apps: [ { id: a, accessKeys: [ { id: AKEY } ] } ]", "either secret or secretFile"),
-        ("apps: [ { id: a, accessKeys: [ { secret: TOKEN } ] } ]", "apps.0.accessKeys.0.id: found nothing"),
+        (
+            "apps: [ { id: a, accessKeys: [ { secret: SECRET-0123456789abcdef } ] } ]",
+            "apps.0.accessKeys.0.id: found nothing"
+        ),
         ("apps: [ { id: a, accessKeys: [ { id: AKEY, secret: short } ] } ]", "16 to 512 printable"),
         (
-            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: TOKEN, secretFile: /x } ] } ]",
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, secretFile: /x } ] } ]",
             "either the secret or its file"
         ),
         ("apps: [ { id: a, accessKeys: [ { id: AKEY, secretFile: /none } ] } ]", "a file that can be read"),
-        ("apps: [ { id: a, accessKeys: [ { id: AKEY, secret: TOKEN, sekret: x } ] } ]", "Did you mean secret?"),
         (
-            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: TOKEN } ] }, { id: b, accessKeys: [ { id: AKEY, secret: TOKEN } ] } ]",
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, sekret: x } ] } ]",
+            "Did you mean secret?"
+        ),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef } ] }, { id: b, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef } ] } ]",
             "an id that no other access key has"
         ),
         ("apps: [ { id: a, tokens: [ { token: SECRET, scopes: [read] } ] } ]", "16 to 512 printable ASCII"),
