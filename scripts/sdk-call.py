@@ -73,7 +73,9 @@ class Legacy:
         request.set_endpoint(self.endpoint)
         request.set_protocol_type("http")
         for name, value in parameters.items():
-            getattr(request, "set_" + name)(value)
+            # Setters of lists are named in the plural of the plural.
+            set_value = getattr(request, f"set_{name}s", None) or getattr(request, f"set_{name}")
+            set_value(value)
         return json.loads(self.client.do_action_with_exception(request))
 
     @staticmethod

@@ -129,7 +129,7 @@ import Testing
                     #"{"AppId":"shop","SubscribeId":"\#(id)","StartTime":\#(now - 60),"EndTime":\#(now + 60),"PageNo":1,"PageSize":10}"#
                 )
                 #expect(log.isDone, "\(log.text)")
-                return log["body.Logs.0.Data"]?.contains("\"host\"") == true ? log : nil
+                return log["body.Logs.0.Data"]?.contains("\"room1\"") == true ? log : nil
             }
             #expect(log["body.Logs.0.SubId"] == id && log["body.Logs.0.AppId"] == "shop")
             #expect(log["body.Logs.0.Code"] == "0" && log["body.Logs.0.MessageId"]?.isEmpty == false)

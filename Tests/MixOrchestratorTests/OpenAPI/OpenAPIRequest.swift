@@ -59,10 +59,16 @@ struct OpenAPIRequest: Sendable {
             }
         }
         uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
-        // Signed as SDKs do: what the example says is not yet a call.
-        guard operation.path == "/" else { return }
+    }
+
+    /// Calls at `/` are signed as SDKs do, when they are made: what the example says is not yet a call.
+    func signed(for operation: OpenAPIDocument.Operation) throws -> OpenAPIRequest {
+        guard operation.path == "/" else { return self }
+        var request = self
         let method = try #require(HTTPRequest.Method(operation.method))
-        (uri, headers) = WireCaller.signed("ListRTCLiveRooms", isFull ? ["AppId": "shop"] : [:], method: method)
+        (request.uri, request.headers) = WireCaller.signed(
+            "ListRTCLiveRooms", uri.contains("AppId") ? ["AppId": "shop"] : [:], method: method)
+        return request
     }
 
     /// Of the service that the examples are sent to.
