@@ -46,6 +46,9 @@ extension SourceID {
         let part = tracks == .all ? "" : "#\(tracks.rawValue)"
         self.init("\(user)/\(stream.rawValue)\(place)\(part)")
     }
+
+    /// Whether it is one track of that stream.
+    public func isPart(of whole: SourceID) -> Bool { rawValue.hasPrefix("\(whole)#") }
 }
 
 extension SourceSelection {
