@@ -37,7 +37,7 @@ import Testing
             worker: /w/mixworker
             store: { url: "sqlite:" }
             apps: []
-            callbacks: { allow: [] }
+            callbacks: { allow: ["https://app.example"] }
             playback: { key: null }
             sources: { allow: ["rtmp://media.example:1935"], urlTemplate: "rtmp://media.example:1935/{room}/{user}" }
             outputs: { allow: ["rtmp://*.example"] }

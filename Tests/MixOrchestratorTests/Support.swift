@@ -1,4 +1,5 @@
 import Configuration
+import EventSubscription
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -147,12 +148,13 @@ func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -
 func withOrchestrator(
     _ setup: TestingSetup = .router, directory: String, relays: ScriptedRelays = ScriptedRelays(),
     store: (any TaskStore)? = nil, settings: [String: [String]] = [:],
+    policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     _ body: @escaping @Sendable (Bench) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let store = try store ?? SQLiteTaskStore(path: directory + "/store.sqlite")
     let application = try await buildOrchestrator(
-        testConfiguration(directory, settings), store: store, starter: relays, logger: log.logger)
+        testConfiguration(directory, settings), store: store, starter: relays, logger: log.logger, policy: policy)
     try await application.test(setup) { client in
         try await body(Bench(client: client, relays: relays, store: store, directory: directory, log: log))
     }

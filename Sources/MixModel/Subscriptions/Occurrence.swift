@@ -66,7 +66,7 @@ public struct Occurrence: Hashable, Sendable {
         /// Whether they publish anything.
         public var publishes: Bool
 
-        init(_ participant: Participant) {
+        public init(_ participant: Participant) {
             user = participant.user
             name = participant.name
             role = participant.role
@@ -81,7 +81,7 @@ public struct Occurrence: Hashable, Sendable {
         public var audio: Bool
         public var video: Bool
 
-        init(_ stream: LiveStream) { (kind, audio, video) = (stream.kind, stream.audio, stream.video) }
+        public init(_ stream: LiveStream) { (kind, audio, video) = (stream.kind, stream.audio, stream.video) }
     }
 
     public var topic: Topic {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import MixModel
+import TaskStore
 import Testing
 
 @testable import MixOrchestrator
@@ -94,6 +95,24 @@ struct OpenAPIRequest: Sendable {
             #expect(try await bench.call(.put, "/v1/layouts/mine", template).status < 300)
         }
         try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
+    }
+
+    /// A store with the subscription `sub-example`, which has the dead letter `msg_example`.
+    static func filledStore() async throws -> MemoryTaskStore {
+        let store = MemoryTaskStore()
+        let subscription = Subscription(
+            id: "sub-example", app: .standard, kind: .own, url: "http://127.0.0.1:9/hooks", isEnabled: true,
+            secrets: [.init(text: WebhookSignature.newSecret())], createdAt: 1_769_860_800)
+        let message = OutboxMessage(
+            id: "msg_example", subscription: subscription.id, lane: "demo", topic: .streamPublished,
+            body: Array("{}".utf8))
+        _ = try await store.commit(StoreChange(subscription: .put(subscription, expected: 0), outbox: [message]))
+        let taken = try await store.takeMessages(of: subscription.id, limit: 1, lease: .seconds(9))
+        let attempt = DeliveryAttempt(
+            number: 1, at: 1_769_860_800, code: 500, milliseconds: 3, error: "answered 500",
+            url: "http://127.0.0.1:9/hooks")
+        try await store.settle(try #require(taken.items.first), .givenUp, attempt: attempt)
+        return store
     }
 
     /// - Parameter operation: By its id; whether it watches a program, and whose.

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import MixModel
 import TaskStore
 import Testing
 import Yams
@@ -115,6 +116,26 @@ import Yams
         }
     }
 
+    @Test func messagesToSubscribersKeepToTheirSchema() throws {
+        let document = try OpenAPIDocument()
+        let webhooks = try #require(document.content["webhooks"] as? [String: [String: Any]])
+        #expect(Set(webhooks.keys) == Set(Topic.allCases.map(\.rawValue)))
+        for (topic, item) in webhooks {
+            let body = (item["post"] as? [String: Any])?["requestBody"] as? [String: Any]
+            let media = try #require(
+                (body?["content"] as? [String: [String: Any]])?["application/cloudevents+json"], "\(topic)")
+            let example = try #require(media["example"] as? [String: Any])
+            #expect(example["type"] as? String == topic)
+            #expect(document.schema(media["schema"]).faults(of: example) == [], "\(topic)")
+        }
+        for occurrence in SampleOccurrences.all {
+            let bytes = Array(jsonBytes(WebhookEvent(occurrence, id: "msg_1", number: 7)).readableBytesView)
+            let value = try #require(try Yams.load(yaml: String(decoding: bytes, as: UTF8.self)))
+            let schema = document.schema(["$ref": "#/components/schemas/WebhookEvent"])
+            #expect(schema.faults(of: value) == [], "\(occurrence.topic)")
+        }
+    }
+
     // MARK: Who is refused is told so as documented
 
     /// The answer is one of the document's examples, but for what the request brings with it.
@@ -206,7 +227,7 @@ import Yams
         let name: Comment = "\(operation.testDescription) \(request.name)"
         try await withDirectory { directory in
             try await withOrchestrator(
-                directory: directory, store: MemoryTaskStore(), settings: OpenAPIRequest.settings
+                directory: directory, store: OpenAPIRequest.filledStore(), settings: OpenAPIRequest.settings
             ) { bench in
                 try await OpenAPIRequest.prepare(bench)
                 let request = try request.signed(for: operation)

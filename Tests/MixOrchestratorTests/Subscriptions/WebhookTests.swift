@@ -1,0 +1,372 @@
+import Crypto
+import EventSubscription
+import Foundation
+import MixModel
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+/// From a request to a receiver, through a real store and real connections.
+@Suite(.timeLimit(.minutes(5))) struct WebhookTests {
+    private typealias Quick = DeliveryPolicy
+
+    @Test func whatHappensIsToldAndSigned() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                    let (_, secret) = try await bench.subscribe(receiver.url + "?key=1")
+                    try await bench.publish("alice")
+                    try await bench.plan { $0.mode == .bypass("alice/camera") }
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.to")) == "bypass" } ? true : nil
+                    }
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.state")) == "live" } ? true : nil
+                    }
+                    try await bench.unpublish("alice")
+                    #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.endReason")) == "roomClosed" } ? true : nil
+                    }
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.state")) == "removed" } ? true : nil
+                    }
+                    let types = try receiver.taken.compactMap { try $0.value("type") }
+                    #expect(
+                        types.filter { !$0.hasPrefix("task") && !$0.hasPrefix("output") } == [
+                            "room.opened", "participant.joined", "stream.published", "stream.unpublished",
+                            "participant.left", "room.closed",
+                        ])
+                    let states = try receiver.taken.compactMap { message in
+                        try message.value("type") == "task.stateChanged" ? try message.value("data.state") : nil
+                    }
+                    #expect(states == ["starting", "running", "stopped"])
+                    for message in receiver.taken {
+                        #expect(message.path == "/hook?key=1")
+                        #expect(message.header("content-type") == "application/cloudevents+json")
+                        #expect(try message.value("id") == message.id)
+                        #expect(!message.body.contains("live/alice"))
+                        #expect(isSigned(message, with: secret))
+                        #expect(!isSigned(message, with: WebhookSignature.newSecret()))
+                    }
+                    #expect(!bench.log.text.contains("key=1") && !bench.log.text.contains(secret))
+                    let metrics = try await bench.call(.get, "/metrics").text
+                    #expect(
+                        metrics.contains("\nwebhook_attempts_total{result=\"delivered\"} \(receiver.taken.count)\n"))
+                    #expect(metrics.contains("\nsubscriptions{kind=\"own\"} 1\n"))
+                    #expect(metrics.contains("\nwebhook_messages_waiting 0\n"))
+                }
+            }
+        }
+    }
+
+    /// As receivers do it, by the text of the specification.
+    private func isSigned(_ message: WebhookReceiver.Message, with secret: String) -> Bool {
+        guard let key = Data(base64Encoded: String(secret.dropFirst("whsec_".count))),
+            let time = message.header("webhook-timestamp"), abs((Double(time) ?? 0) - wallClock()) < 60
+        else { return false }
+        let signed = Data("\(message.id).\(time).\(message.body)".utf8)
+        return (message.header("webhook-signature") ?? "").split(separator: " ").contains { part in
+            guard part.hasPrefix("v1,"), let code = Data(base64Encoded: String(part.dropFirst(3))) else { return false }
+            return HMAC<SHA256>.isValidAuthenticationCode(
+                code, authenticating: signed, using: SymmetricKey(data: key))
+        }
+    }
+
+    @Test func aReceiverThatFailsHangsRedirectsAndComesBackLosesNothing() async throws {
+        var random = SeededGenerator(announcedFor: "aReceiverThatFailsHangsRedirectsAndComesBackLosesNothing")
+        let seed = UInt64.random(in: 0 ... .max, using: &random)
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                    let elsewhere = LockedFlag()
+                    let dice = LockedBox(SeededGenerator(seed: seed))
+                    receiver.answer { message in
+                        if message.path == "/elsewhere" { elsewhere.value = true }
+                        var generator = dice.value
+                        defer { dice.value = generator }
+                        switch Int.random(in: 0..<20, using: &generator) {
+                        case 0..<4: return .status(500)
+                        case 4: return .hangs
+                        case 5: return .redirect(receiver.url.replacing("/hook", with: "/elsewhere"))
+                        case 6: return .status(404)
+                        default: return .status(200)
+                        }
+                    }
+                    _ = try await bench.subscribe(receiver.url, #","events":["participant.joined"]"#)
+                    let rooms = (0..<4).map { "room\($0)" }
+                    let perRoom = 12
+                    for number in 0..<perRoom {
+                        for room in rooms { try await bench.join("u\(number)", room: room) }
+                    }
+                    try await eventually {
+                        Set(receiver.taken.map(\.id)).count == rooms.count * perRoom ? true : nil
+                    }
+                    for room in rooms {
+                        var seen: Set<String> = []
+                        let users = try receiver.taken.filter { try $0.value("subject") == room }
+                            .filter { seen.insert($0.id).inserted }.map { try $0.value("data.user") }
+                        #expect(users == (0..<perRoom).map { "u\($0)" }, "\(room)")
+                    }
+                    #expect(!elsewhere.value, "redirects are not followed")
+                    #expect(receiver.messages.contains { $0.status == 307 || $0.status == 500 })
+                }
+            }
+        }
+    }
+
+    @Test func whatWasNotDeliveredBeforeARestartIsDeliveredAfterIt() async throws {
+        try await withDirectory { directory in
+            let box = LockedBox<WebhookReceiver?>(nil)
+            // A port that nobody serves any more.
+            try await WebhookReceiver.run { box.value = $0 }
+            let receiver = try #require(box.value)
+            try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                _ = try await bench.subscribe(receiver.url, #","events":["participant.joined"]"#)
+                for number in 0..<5 { try await bench.join("u\(number)") }
+                try await eventually {
+                    try await bench.call(.get, "/metrics").text.contains(
+                        "webhook_attempts_total{result=\"unreachable\"}")
+                        ? true : nil
+                }
+            }
+            #expect(receiver.messages.isEmpty)
+            try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                try await bench.join("u5")
+                try await receiver.comeBack {
+                    _ = try await eventually { receiver.taken.count >= 6 ? true : nil }
+                }
+                #expect(try receiver.taken.map { try $0.value("data.user") } == (0..<6).map { "u\($0)" })
+            }
+        }
+    }
+
+    @Test func aDeadEndpointDelaysNoOther() async throws {
+        try await WebhookReceiver.run { good in
+            try await WebhookReceiver.run { bad in
+                bad.answer { _ in .hangs }
+                try await withDirectory { directory in
+                    try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                        let dead = try await bench.subscribe(bad.url, #","events":["participant.joined"]"#)
+                        let nobody = try await bench.subscribe(
+                            "http://127.0.0.1:9/", #","events":["participant.joined"]"#)
+                        _ = try await bench.subscribe(good.url, #","events":["participant.joined"]"#)
+                        for number in 0..<40 { try await bench.join("u", room: "r\(number)") }
+                        try await eventually { good.taken.count == 40 ? true : nil }
+                        for id in [dead.id, nobody.id] {
+                            try await eventually {
+                                let answer = try await bench.call(.get, "/v1/subscriptions/\(id)")
+                                return try answer.value("delivery.state") == "failing" ? true : nil
+                            }
+                        }
+                        let waiting = try await bench.call(.get, "/v1/subscriptions/\(dead.id)").value(
+                            "delivery.waiting")
+                        #expect(waiting == "40")
+                        // It is left alone: not every message was tried.
+                        #expect(bad.messages.count < 40)
+                        #expect(bench.log.text.contains("an endpoint fails, and is left alone for a while"))
+                        // A message that nobody waits for goes the same way.
+                        bad.answer { _ in .status(200) }
+                        try await eventually { Set(bad.taken.map(\.id)).count == 40 ? true : nil }
+                        try await eventually {
+                            let answer = try await bench.call(.get, "/v1/subscriptions/\(dead.id)")
+                            return try answer.value("delivery.state") == "active" ? true : nil
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func deadLettersAreShownAndSentAgain() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory, policy: Quick.impatient) { bench in
+                    receiver.answer { _ in .status(503) }
+                    let (id, _) = try await bench.subscribe(
+                        receiver.url + "?key=1", #","events":["participant.joined"]"#)
+                    for number in 0..<3 { try await bench.join("u\(number)") }
+                    let path = "/v1/subscriptions/\(id)/deliveries"
+                    let dead = try await eventually {
+                        let answer = try await bench.call(.get, path + "?state=dead")
+                        return try answer.value("deliveries.2.id") == nil ? nil : answer
+                    }
+                    #expect(try dead.value("deliveries.0.event") == "participant.joined")
+                    #expect(try dead.value("deliveries.0.room") == "demo")
+                    #expect(try dead.value("deliveries.0.lastAttempt.code") == "503")
+                    #expect(try dead.value("deliveries.0.lastAttempt.error") == "answered 503")
+                    #expect(!dead.text.contains("key=1"))
+                    let page = try await bench.call(.get, path + "?state=dead&limit=2")
+                    let next = try #require(try page.value("next"))
+                    let rest = try await bench.call(.get, path + "?state=dead&limit=2&before=\(next)")
+                    #expect(try rest.value("deliveries.0.id") == (try dead.value("deliveries.2.id")))
+                    #expect(try rest.value("next") == nil)
+
+                    let first = try #require(try dead.value("deliveries.2.id"))
+                    let one = try await bench.call(.get, "\(path)/\(first)")
+                    #expect(try one.value("log.0.code") == "503")
+                    #expect(try one.value("body")?.contains("participant.joined") == true)
+                    #expect(try await bench.call(.get, "\(path)/nothing").status == 404)
+
+                    receiver.answer { _ in .status(200) }
+                    #expect(try await bench.call(.post, "\(path)/\(first)/redeliver").status == 202)
+                    try await eventually { receiver.taken.map(\.id) == [first] ? true : nil }
+                    let all = try await bench.call(.post, "/v1/subscriptions/\(id)/redeliver")
+                    #expect(all.text == #"{"redelivered":2}"#)
+                    try await eventually { receiver.taken.count == 3 ? true : nil }
+                    #expect(try receiver.taken.map { try $0.value("data.user") } == ["u0", "u1", "u2"])
+                    try await eventually {
+                        try await bench.call(.get, "\(path)/\(first)").value("state") == "delivered" ? true : nil
+                    }
+                    #expect(try await bench.call(.get, "\(path)/\(first)").value("log.1.code") == "200")
+                }
+            }
+        }
+    }
+
+    @Test func aTestMessageIsSent() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                    let (id, _) = try await bench.subscribe(receiver.url, #","events":["room.closed"]"#)
+                    let answer = try await bench.call(.post, "/v1/subscriptions/\(id)/test")
+                    #expect(answer.status == 202)
+                    try await eventually { receiver.taken.isEmpty ? nil : true }
+                    #expect(receiver.taken.first?.id == (try answer.value("message")))
+                    #expect(try receiver.taken.first?.value("type") == "subscription.test")
+                    let place = try #require(answer.headers[.location])
+                    try await eventually {
+                        try await bench.call(.get, place).value("state") == "delivered" ? true : nil
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func theCompatibleCallbacksAreSent() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                let store = MemoryTaskStore()
+                for (id, kind) in [("sub-r", Subscription.Kind.roomEvents), ("sub-t", .taskEvents)] {
+                    let subscription = Subscription(
+                        id: SubscriptionID(id), app: .standard, kind: kind, url: receiver.url + "/" + id, createdAt: 1)
+                    _ = try await store.commit(StoreChange(subscription: .put(subscription, expected: 0)))
+                }
+                let key = "0123456789abcdef"
+                try await withOrchestrator(
+                    directory: directory, store: store,
+                    settings: ["apps.0.id": ["default"], "apps.0.callbackKey": [key]], policy: Quick.quick
+                ) { bench in
+                    try await bench.publish("alice")
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("Payload.EventCode")) == "1" } ? true : nil
+                    }
+                    #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("Payload.EventCode")) == "3" } ? true : nil
+                    }
+                    try await eventually {
+                        receiver.taken.contains { $0.body.contains(#""EventTag":"Close""#) } ? true : nil
+                    }
+                    let ofRooms = receiver.taken.filter { $0.path == "/hook/sub-r" }
+                    let tags = try ofRooms.map { message in
+                        try message.value("Contents.0.UserEvent.EventTag")
+                            ?? message.value("Contents.0.ChannelEvent.EventTag")
+                    }
+                    #expect(tags == ["Open", "Join", "Publish", "Unpublish", "Leave", "Close"])
+                    let ofTasks = receiver.taken.filter { $0.path == "/hook/sub-t" }
+                    #expect(try ofTasks.first?.value("Payload.DstUrl") == "rtmp://127.0.0.1/out/demo")
+                    for message in receiver.taken {
+                        #expect(message.header("content-type") == "application/json")
+                        let time = try #require(message.header("ali-live-timestamp"))
+                        let digest = Insecure.MD5.hash(data: Data("127.0.0.1|\(time)|\(key)".utf8))
+                        let text = digest.map { String(format: "%02x", $0) }.joined()
+                        #expect(message.header("ali-live-signature") == text)
+                        #expect(message.header("webhook-signature") == nil)
+                    }
+                    // They are shown, and are not changed here.
+                    let list = try await bench.call(.get, "/v1/subscriptions")
+                    #expect(try list.value("subscriptions.0.kind") == "roomEvents")
+                    let change = try await bench.call(
+                        .patch, "/v1/subscriptions/sub-r", "{}",
+                        headers: [.contentType: "application/json", .ifMatch: "*"])
+                    #expect(change.status == 409)
+                    let registry = SubscriptionRegistry(
+                        book: SubscriptionBook(), store: bench.store, allowed: .loopbackOnly)
+                    try await registry.restore()
+                    let log = try await registry.attempts(
+                        of: .standard, [.roomEvents], in: 0...9e9, page: 1, size: 4)
+                    #expect(log.attempts.count == 4)
+                    #expect(log.hasMore)
+                    let rest = try await registry.attempts(
+                        of: .standard, [.roomEvents], subscription: "sub-r", in: 0...9e9, page: 2, size: 4)
+                    #expect(rest.attempts.count == 2)
+                    #expect(!rest.hasMore)
+                    #expect(rest.attempts.last?.attempt.code == 200)
+                }
+            }
+        }
+    }
+
+    /// A name that leads into the local network when it is looked up.
+    @Test func theAddressIsJudgedThatIsConnectedTo() async throws {
+        let allowed = try AllowList(["http://app.example", "http://127.0.0.1"])
+        let post = WebhookPost(allowed: allowed) { _, _ in InternetAddress([10, 0, 0, 1]).map { [$0] } ?? [] }
+        let request = WebhookRequest(
+            url: try StreamURL("http://app.example/x?key=1"), headers: [], body: [], needs200: false)
+        let answer = await post.send(request, within: .seconds(5))
+        #expect(answer.result == .forbidden)
+        #expect(
+            answer.error
+                == "may not be called: app.example, which is at 10.0.0.1, is not in callbacks.allow; add "
+                + "scheme://host[:port] there")
+        await post.close()
+    }
+
+    @Test func whatTheStoreDoesNotTakeIsToldWhenItDoes() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                let isFull = LockedFlag()
+                let store = FullStore(MemoryTaskStore(), isFull)
+                try await withOrchestrator(directory: directory, store: store, policy: Quick.quick) { bench in
+                    _ = try await bench.subscribe(receiver.url)
+                    try await bench.publish("alice")
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.state")) == "live" } ? true : nil
+                    }
+                    isFull.value = true
+                    // Not stored = not done, and not told.
+                    let body = #"{"type":"participant.joined","user":"eve"}"#
+                    #expect(try await bench.call(.post, "/v1/rooms/demo/events", body).status == 503)
+                    // This happens all the same.
+                    try #require(bench.relays.started.first).kill()
+                    try await eventually { bench.relays.started.count == 2 ? true : nil }
+                    isFull.value = false
+                    try await bench.join("bob")
+                    try await eventually {
+                        receiver.taken.contains { (try? $0.value("data.user")) == "bob" } ? true : nil
+                    }
+                    try await eventually {
+                        receiver.taken.contains {
+                            (try? $0.value("data.state")) == "recovering" && $0.body.contains("task.stateChanged")
+                        } ? true : nil
+                    }
+                    #expect(!receiver.taken.contains { (try? $0.value("data.user")) == "eve" })
+                }
+            }
+        }
+    }
+}
+
+/// Takes no change while the flag is set.
+private final class FullStore: ForwardingTaskStore {
+    let base: any TaskStore
+    private let isFull: LockedFlag
+    init(_ base: any TaskStore, _ isFull: LockedFlag) { (self.base, self.isFull) = (base, isFull) }
+    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        guard !isFull.value else { throw .full(path: "x") }
+        return try await base.commit(change)
+    }
+}
