@@ -5,7 +5,8 @@ import MixModel
 struct SubscriptionReader: Sendable {
     let registry: SubscriptionRegistry
 
-    static let longestNote = 256
+    /// In Unicode scalars.
+    static let longestNote = 64
 
     /// The fields of a new one; what is left out gets its default.
     func read(_ document: JSONValue, id: SubscriptionID, app: AppID) throws(InputError) -> Subscription {
@@ -61,8 +62,8 @@ struct SubscriptionReader: Sendable {
         if reader.has("enabled") { subscription.isEnabled = try reader.boolean("enabled") ?? true }
         if reader.has("note") {
             subscription.note = try reader.string("note")
-            guard subscription.note?.utf8.count ?? 0 <= Self.longestNote else {
-                throw InputError(.invalidField, field: "note", expected: "at most \(Self.longestNote) bytes")
+            guard subscription.note?.unicodeScalars.count ?? 0 <= Self.longestNote else {
+                throw InputError(.invalidField, field: "note", expected: "at most \(Self.longestNote) characters")
             }
         }
     }

@@ -178,6 +178,8 @@ actor WebhookPost {
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(4)
         configuration.connectionPool.idleTimeout = .seconds(30)
+        // Attempts are counted here, and told of.
+        configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

@@ -86,7 +86,7 @@ import Testing
         (#"{}"#, "url", "missing-field"),
         (#"{"url":"http://127.0.0.1:9/","evnets":[]}"#, "evnets", "unknown-field"),
         (#"{"url":"http://app.example/"}"#, "url", "url-refused"),
-        (#"{"url":"rtmp://127.0.0.1/x"}"#, "url", "invalid-field"),
+        (#"{"url":"rtmp://127.0.0.1/x"}"#, "url", "url-refused"),
         (#"{"url":"http://u:p@127.0.0.1/"}"#, "url", "invalid-field"),
         (#"{"url":"http://127.0.0.1:9/","events":["stream.publishd"]}"#, "events[0]", "invalid-field"),
         (#"{"url":"http://127.0.0.1:9/","events":[]}"#, "events", "invalid-field"),
