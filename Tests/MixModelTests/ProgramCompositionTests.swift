@@ -71,10 +71,12 @@ import Testing
         #expect(program.scene.sound.levels.map(\.source) == ["bob/camera"])
     }
 
-    @Test(arguments: [
-        (nil as StreamKind?, SourceSelection.Tracks.all, "bob/camera"), (.screen, .all, "bob/screen"),
-        (.camera, .video, "bob/camera#video"), (nil, .audio, "bob/camera#audio"), (.audio, .audio, "bob/audio#audio"),
-    ])
+    private static let choices: [(StreamKind?, SourceSelection.Tracks, SourceID)] = [
+        (nil, .all, "bob/camera"), (.screen, .all, "bob/screen"), (.camera, .video, "bob/camera#video"),
+        (nil, .audio, "bob/camera#audio"), (.audio, .audio, "bob/audio#audio"),
+    ]
+
+    @Test(arguments: choices)
     func theKindAndTheTracksAreChosen(_ kind: StreamKind?, _ tracks: SourceSelection.Tracks, _ id: SourceID) {
         var bench = bench(
             ProgramSettings(composition: .single(SourceSelection(user: "bob", kind: kind, tracks: tracks))))

@@ -190,7 +190,8 @@ import Testing
         try await withDirectory { directory in
             let body = #"{"program":{"composition":{"mode":"single","source":{"user":"carol","room":"next"}}}}"#
             try await withOrchestrator(directory: directory) { bench in
-                #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 201)
+                let made = try await bench.call(.put, "/v1/rooms/demo", body)
+                #expect(made.status == 201, "\(made.text)")
             }
             try await withOrchestrator(directory: directory) { bench in
                 // Longer than it takes to be forgotten.

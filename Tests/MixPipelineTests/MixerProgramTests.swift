@@ -116,11 +116,11 @@ extension RealTime {
             #expect(record.volumes.last?[Self.host] == nil)
         }
 
-        @Test(
-            "The encoder keeps to rate, distance of key frames and profile",
-            arguments: [
-                (300_000, EncodingSettings.Profile.baseline, 66), (1_200_000, .main, 77), (1_200_000, .high, 100),
-            ])
+        static let encodings: [(Int, EncodingSettings.Profile, Int)] = [
+            (300_000, .baseline, 66), (1_200_000, .main, 77), (1_200_000, .high, 100),
+        ]
+
+        @Test("The encoder keeps to rate, distance of key frames and profile", arguments: encodings)
         func encoder(bitrate: Int, profile: EncodingSettings.Profile, number: Int) async throws {
             let snow = try await Self.snow(count: 120)
             var setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(500))

@@ -172,8 +172,12 @@ import Testing
             scene: scene, volumes: ["alice/camera": 40, "bob/audio#audio": 7], at: 1_700_000_000_123)
         struct Read: Decodable, Equatable {
             struct Region: Decodable, Equatable {
-                var uid: String, stream: String, room: String?, zorder: Int, volume: Int?
-                var x: Int, y: Int, w: Int, h: Int
+                var uid: String
+                var stream: String
+                var room: String?
+                var zorder: Int
+                var volume: Int?
+                var x, y, w, h: Int
             }
             struct Frame: Decodable, Equatable { var w: Int, h: Int, bgnd: String }
             var canvas: Frame, regions: [Region], ts: Int64, ver: String
@@ -203,10 +207,10 @@ import Testing
         var volumes: [SourceID: Int]?
         var calls = 0
         while volumes == nil, calls < 100 {
-            volumes = meter.take(["a/camera": 0.5, "b/camera": 0.5 / 100, "c/camera": 0])
+            volumes = meter.take(["a/camera": 0.5, "b/camera": 0.5 / 64, "c/camera": 0])
             calls += 1
         }
-        #expect(volumes == ["a/camera": 255, "b/camera": 26, "c/camera": 0])
+        #expect(volumes == ["a/camera": 255, "b/camera": 32, "c/camera": 0])
         #expect(calls == 9, "200 ms")
     }
 }

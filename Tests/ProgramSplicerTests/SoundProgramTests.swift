@@ -22,6 +22,7 @@ import Testing
     /// Switches between a source and mixers that lag behind it, at random times.
     @Test func soundGoesFromFeedToFeedWithoutAStep() {
         var random = SeededGenerator(announcedFor: "sound alone")
+        var splicesInAll = 0
         for _ in 0..<20 {
             var splicer = Splicer()
             _ = splicer.setTracks(.audio, now: .zero)
@@ -55,9 +56,12 @@ import Testing
                 #expect(abs(step - 1024 / 48.0) < 0.01, "seed \(random.seed)")
             }
             let splices = actions.compactMap { if case .switched(let splice) = $0 { splice } else { nil } }
-            #expect(splices.first?.from == nil && splices.count > 1, "seed \(random.seed)")
-            #expect(splices.dropFirst().allSatisfy { ($0.audioGap?.inMilliseconds).map { $0 < 22 } ?? false })
+            #expect(splices.first?.from == nil, "seed \(random.seed)")
+            // One that was taken back before it was heard has none.
+            #expect(splices.allSatisfy { ($0.audioGap?.inMilliseconds).map { $0 < 22 } ?? true }, "seed \(random.seed)")
+            splicesInAll += splices.count
         }
+        #expect(splicesInAll > 60, "seed \(random.seed)")
     }
 
     @Test func aMixerThatHasNothingYetTakesNothingOver() {
