@@ -49,11 +49,13 @@ struct ApsaraVideoController: Sendable {
         let receivedAt = MonotonicClock.now()
         let id = UUID().uuidString
         var action: String?
+        var isSigned = false
         do {
             let request = try await WireRequest(request)
             let name = try self.action(of: request)
             action = name
             let key = try authenticate(request, context)
+            isSigned = true
             try checkVersion(of: request)
             guard let name, let perform = actions[name] else { throw unknown(name) }
             let call = try WireCall(
@@ -66,9 +68,9 @@ struct ApsaraVideoController: Sendable {
             let error = CallError(error)
             let name = action.flatMap { actions[$0] == nil ? nil : $0 } ?? "other"
             metrics.count(.wireCalls, name, error.code)
-            // The message may repeat what a stranger sent.
+            // The message may repeat what a stranger sent, and strangers may send as much as they like.
             context.logger.log(
-                level: error.status.kind == .serverError ? .error : .info, "call refused",
+                level: error.status.kind == .serverError ? .error : isSigned ? .info : .debug, "call refused",
                 metadata: ["action": "\(name)", "code": "\(error.code)", "requestID": "\(id)"])
             return Self.response(error, id, host: request.head.authority)
         }
