@@ -87,8 +87,7 @@ extension RoomOwner {
             if machine.isDisposable { draft.tasks[index].isForgotten = true }
         }
         // A room that was only there for its tasks goes with the last of them.
-        if room.version > 0, draft.room.isBlank,
-            draft.tasks.contains(where: \.isForgotten),
+        if draft.tasks.contains(where: \.isForgotten), room.version > 0, draft.room.isBlank,
             draft.tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
         {
             draft.deletesRoom = true
