@@ -194,7 +194,10 @@ import Testing
                 try Self.expectDone(try await caller.call("UpdateLiveMPUTask", update))
                 try Self.expectDone(try await caller.call("StopLiveMPUTask", ["TaskId": "task-\(number)"]))
                 if number % 20 == 7 {
-                    try await eventually { bench.relays.running.isEmpty ? true : nil }
+                    // While it ends, id and destination are still its own.
+                    try await eventually {
+                        try await bench.call(.get, "/v1/tasks/task-\(number)?app=shop").status == 404 ? true : nil
+                    }
                     try await Self.tell(bench, #"{"type":"room.closed"}"#, room: room)
                 }
             }
