@@ -8,7 +8,7 @@ extension TaskMachine {
     }
 
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
-        room.isOpen && !room.streams.isEmpty && !ProgramPlanner.outputs(of: room, in: context).isEmpty
+        room.isOpen && room.hasStreams && !ProgramPlanner.outputs(of: room, in: context).isEmpty
     }
 
     func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
@@ -82,7 +82,7 @@ extension TaskMachine {
     }
 
     mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
-        guard room.streams.isEmpty else {
+        guard !room.hasStreams else {
             idleDeadline = nil
             return []
         }

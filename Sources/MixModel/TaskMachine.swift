@@ -85,6 +85,11 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         }
     }
 
+    /// Waits, and has been refused nothing: only a room with outputs can change that.
+    public var isAtRest: Bool {
+        if case .waiting = phase { refusal == nil } else { false }
+    }
+
     /// Launches that failed one after another; 0 while the relay is there.
     public var launchesFailed: Int { failedLaunches }
 }
@@ -106,7 +111,7 @@ extension TaskMachine {
     ) -> [TaskAction] {
         let room = seen(room)
         if case .held(let user) = phase,
-            room.streams.isEmpty || room.streams.contains(where: { $0.user == user })
+            !room.hasStreams || room.streams.contains(where: { $0.user == user })
         {
             phase = .waiting(after: user == nil ? .requested : .hostLeft)
         }

@@ -128,7 +128,7 @@ actor RoomOwner {
     /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
     /// the store again when it is needed.
     private var isDispensable: Bool {
-        layoutCause.withLock { $0 } == nil && doubt == nil && unstoredMessages.isEmpty && room.document.streams.isEmpty
+        layoutCause.withLock { $0 } == nil && doubt == nil && unstoredMessages.isEmpty && !room.document.hasStreams
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
