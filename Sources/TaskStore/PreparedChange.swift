@@ -102,7 +102,9 @@ struct PreparedChange: Sendable {
         if let event, try !append(event, db, time) { return .duplicate }
         let number = db.lastInsertedRowID
         // What most events are: nothing else can be refused then.
-        if tasks.isEmpty, layoutVersion == nil, layoutEvent == nil, outbox.isEmpty, try replaceRoom(db) {
+        if tasks.isEmpty, layoutVersion == nil, layoutEvent == nil, subscription == nil, outbox.isEmpty,
+            try replaceRoom(db)
+        {
             return .committed
         }
         do {

@@ -15,8 +15,8 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     /// Viewers see something else: bypass, mix or slate.
     case taskSwitched = "task.switched"
     case outputStateChanged = "output.stateChanged"
-    /// The file of a layout that a task uses cannot be used, or another version of it is in use.
-    case layoutChanged = "layout.changed"
+    /// The file or an image of a layout that is on air cannot be used; what was good stays on air.
+    case layoutFailed = "layout.failed"
     /// Asked for by API, to try a receiver.
     case test = "subscription.test"
 
@@ -53,7 +53,7 @@ public struct Occurrence: Hashable, Sendable {
         case taskStateChanged(TaskID, TaskState, from: TaskState?, reason: EndReason?, error: String?)
         case taskSwitched(TaskID, SwitchRecord)
         case outputStateChanged(TaskID, OutputChange, url: String)
-        case layoutChanged(TaskID, layout: String, message: String)
+        case layoutFailed(TaskID, layout: String, message: String)
         case test
     }
 
@@ -97,7 +97,7 @@ public struct Occurrence: Hashable, Sendable {
         case .taskStateChanged: .taskStateChanged
         case .taskSwitched: .taskSwitched
         case .outputStateChanged: .outputStateChanged
-        case .layoutChanged: .layoutChanged
+        case .layoutFailed: .layoutFailed
         case .test: .test
         }
     }

@@ -102,7 +102,7 @@ extension RoomOwner {
             task.isActive && services.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
         }
         draft.occurrences = draft.tasks.filter { !$0.actions.isEmpty }.map {
-            .layoutChanged($0.machine.id, layout: name, message: entry.message)
+            .layoutFailed($0.machine.id, layout: name, message: entry.message)
         }
         await transact(draft)
     }

@@ -119,7 +119,7 @@ extension WebhookEvent.Content {
             self.url = StreamURL.redacted(url)
             reconnects = change.reconnects
             error = change.error.map(Redaction.text)
-        case .layoutChanged(let task, let layout, let message):
+        case .layoutFailed(let task, let layout, let message):
             self.task = task.name
             self.layout = layout
             self.message = message

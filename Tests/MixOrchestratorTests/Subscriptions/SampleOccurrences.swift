@@ -29,7 +29,8 @@ enum SampleOccurrences {
                     at: .zero, from: .bypass, to: .mix, source: nil, cause: "stream.published bob/camera",
                     latencyMs: 180.5,
                     videoGapMs: 50, audioGapMs: nil, wallClock: 1_609_854_786)),
-            .layoutChanged("shop/auto-demo", layout: "mine", message: "version 3 is in use"), .test,
+            .layoutFailed("shop/auto-demo", layout: "mine", message: "layout mine has errors: version 3 stays in use"),
+            .test,
         ]
         + OutputChange.State.allCases.map {
             .outputStateChanged(
