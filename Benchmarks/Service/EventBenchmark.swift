@@ -15,11 +15,32 @@ enum EventBenchmark {
         let load = Load(port: server.port, connections: connections)
         // Makes the rooms and fills caches.
         _ = try await measure("warm-up", server, load, events: min(count, 20_000), batch: 1)
+        try await measureBare(server, load, count: count)
         _ = try await measure("single events", server, load, events: count, batch: 1)
         _ = try await measure("batches of 20", server, load, events: count, batch: 20)
         print(
             "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
         )
+    }
+
+    /// What the same connections get of an answer that nothing is stored for: the machine's measure.
+    private static func measureBare(_ server: Server, _ load: Load, count: Int) async throws {
+        let left = Mutex(count)
+        let request = HTTPCaller.request("GET", "/healthz", type: "text/plain", "")
+        let before = server.processorTime()
+        let result = try await load.run { _ in
+            left.withLock { left in
+                left -= 1
+                return left >= 0 ? request : nil
+            }
+        }
+        let processor = server.processorTime() - before
+        let answers = result.statuses.values.reduce(0, +)
+        print(
+            """
+            GET /healthz: \(Int(Double(answers) / result.seconds)) answers/s, \(Latencies(result.latencies).summary), \
+            service \(Int(processor / Double(max(1, answers)) * 1e6)) µs of processor time each
+            """)
     }
 
     private static func measure(

@@ -6,15 +6,26 @@ import Foundation
 /// count; nothing is asserted.
 @main
 enum ServiceBenchmarks {
-    static func main() async throws {
+    static func main() async {
         raiseDescriptorLimit()
-        let arguments = CommandLine.arguments.dropFirst()
+        do {
+            try await run(CommandLine.arguments.dropFirst())
+        } catch {
+            FileHandle.standardError.write(Data("ServiceBenchmarks: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run(_ arguments: ArraySlice<String>) async throws {
         guard let binary = arguments.first, access(binary, X_OK) == 0 else {
             throw BenchmarkError("usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|plans|restart|memory]…")
         }
         let chosen = Set(arguments.dropFirst())
         let unknown = chosen.subtracting(["events", "memory", "plans", "restart"])
-        guard unknown.isEmpty else { throw BenchmarkError("unknown: \(unknown.sorted().joined(separator: ", "))") }
+        guard unknown.isEmpty else {
+            throw BenchmarkError(
+                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events plans restart memory")
+        }
         func isWanted(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
         print("load generator and service share \(ProcessInfo.processInfo.activeProcessorCount) cores\n")
         if isWanted("events") { try await EventBenchmark.run(binary, count: 200_000) }

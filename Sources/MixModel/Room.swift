@@ -39,6 +39,9 @@ public struct Room: Hashable, Codable, Sendable {
         participants.first { $0.user == user }
     }
 
+    /// Whether somebody publishes.
+    public var hasStreams: Bool { participants.contains { !$0.streams.isEmpty } }
+
     /// Every stream that is published now, in join order.
     public var streams: [RoomStream] {
         participants.flatMap { participant in

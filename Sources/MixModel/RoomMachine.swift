@@ -14,14 +14,16 @@ public enum RoomMachine {
     public static func apply(_ event: RoomEvent, to room: inout Room) -> Outcome {
         guard event.room == room.id else { return .unchanged }
         guard !room.knowsNewer(than: event) else { return .stale }
-        let before = room
-        if event.kind != .roomClosed { room.isOpen = true }
-        perform(event, on: &room)
+        let (wasOpen, participants) = (room.isOpen, room.participants)
         let subject = subject(of: event.kind)
         // Somebody's leaving ends what they published before also when they are known to have come back.
-        let isLate = before.marks[subject]?.isNewerThan(event) ?? false
+        let isLate = room.marks[subject]?.isNewerThan(event) ?? false
+        if event.kind != .roomClosed { room.isOpen = true }
+        perform(event, on: &room)
         if !isLate { room.mark(subject, by: event) }
-        return room.hasSameContent(as: before) ? (isLate ? .stale : .unchanged) : .changed
+        // Marks are bookkeeping.
+        let isSame = room.isOpen == wasOpen && room.participants == participants
+        return isSame ? (isLate ? .stale : .unchanged) : .changed
     }
 
     static func subject(of kind: RoomEvent.Kind) -> String {
@@ -113,10 +115,6 @@ extension Room {
         }
     }
 
-    /// Equal but for the bookkeeping of events.
-    fileprivate func hasSameContent(as other: Room) -> Bool {
-        isOpen == other.isOpen && participants == other.participants
-    }
 }
 
 extension StreamKind {

@@ -85,6 +85,11 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         }
     }
 
+    /// Waits, and has been refused nothing: only a room with outputs can change that.
+    public var isAtRest: Bool {
+        if case .waiting = phase { refusal == nil } else { false }
+    }
+
     /// Launches that failed one after another; 0 while the relay is there.
     public var launchesFailed: Int { failedLaunches }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// The bulk is copied by a connection of its own while writers go on. What they wrote meanwhile is little; the writer
 /// copies it itself between two groups, and then the log begins anew at its start.
 final class Checkpointer: Sendable {
-    /// Changes after which the log is emptied; some 15 KB of log each, so it stays around 64 MB.
+    /// Changes after which the log is emptied; some 5 KB of log each, so it stays around 24 MB.
     static let interval = 4096
     /// The log is emptied by the engine itself at this length, whatever happens here, in pages of 4 KB.
     static let longestLog = 32_768

@@ -22,5 +22,5 @@ public protocol RoomQueries: Sendable {
 
 extension Room {
     /// Whether the room has to be in memory after a start.
-    var isLive: Bool { !streams.isEmpty }
+    var isLive: Bool { hasStreams }
 }

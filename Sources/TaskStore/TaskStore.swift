@@ -32,7 +32,8 @@ public protocol DocumentStore: Sendable {
 
 /// What happened to rooms and tasks; only ever appended to, and cut off at its old end by `Retention`.
 public protocol EventLog: Sendable {
-    /// The room's events as they were accepted, oldest first.
+    /// The room's events as they were accepted, oldest first. Looks through the whole log: for people who search for a
+    /// cause, not for the path of an event.
     func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent]
     /// Newest first.
     func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry]

@@ -6,6 +6,25 @@ import Testing
 
 @testable import TaskStore
 
+/// Keeps a store's writer busy until it is let go, so that everything else gathers behind it.
+private struct HeldWriter {
+    private let gate = DispatchSemaphore(value: 0)
+
+    init(of store: SQLiteTaskStore) async throws {
+        let isHeld = Counter()
+        let gate = gate
+        Task {
+            try await store.write { _, _ in
+                isHeld.increase()
+                gate.wait()
+            }
+        }
+        while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    func release() { gate.signal() }
+}
+
 /// Many changes share one transaction and one sync.
 @Suite struct GroupCommitTests {
     @Test func concurrentChangesShareTransactions() async throws {
@@ -14,14 +33,7 @@ import Testing
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite") { group in
                 groups.withLock { $0.append(group) }
             }
-            // While the writer is held, everything else gathers.
-            let gate = DispatchSemaphore(value: 0)
-            let isHeld = Counter()
-            async let held: Void = store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-            while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+            let writer = try await HeldWriter(of: store)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<1000 {
                     group.addTask {
@@ -32,10 +44,9 @@ import Testing
                     }
                 }
                 while store.waiting < 1000 { try await Task.sleep(for: .milliseconds(1)) }
-                gate.signal()
+                writer.release()
                 try await group.waitForAll()
             }
-            try await held
             let sizes = groups.withLock { $0.map(\.changes) }
             #expect(sizes.reduce(0, +) == 1001)
             #expect(sizes.count <= 4, "\(sizes)")
@@ -48,13 +59,7 @@ import Testing
     @Test func aQueueThatIsFullSaysSo() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
-            let gate = DispatchSemaphore(value: 0)
-            let isHeld = Counter()
-            async let held: Void = store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-            while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+            let writer = try await HeldWriter(of: store)
             let refused = Counter()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<GroupWriter.queueSize + 50 {
@@ -66,10 +71,9 @@ import Testing
                     }
                 }
                 while refused.value < 50 { try await Task.sleep(for: .milliseconds(1)) }
-                gate.signal()
+                writer.release()
                 try await group.waitForAll()
             }
-            try await held
             #expect(refused.value == 50)
             #expect(try await store.events(of: "demo", limit: .max).count == GroupWriter.queueSize)
             await store.close()
@@ -80,21 +84,15 @@ import Testing
     @Test func oneBadWriteDoesNotFailItsGroup() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
-            let gate = DispatchSemaphore(value: 0)
-            let isHeld = Counter()
-            async let held: Void = store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-            while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+            let writer = try await HeldWriter(of: store)
             async let good = store.commit(StoreChange(event: event("1")))
             async let bad: Void = store.write { db, _ in
-                try db.execute(sql: "INSERT INTO rooms (id, version, document) VALUES ('half', 1, '{}')")
+                try db.execute(sql: "INSERT INTO rooms (id, version, document, live) VALUES ('half', 1, '{}', 0)")
                 try db.execute(sql: "INSERT INTO no_table VALUES (1)")
             }
             async let alsoGood = store.commit(StoreChange(event: event("2")))
             while store.waiting < 3 { try await Task.sleep(for: .milliseconds(1)) }
-            gate.signal()
+            writer.release()
             #expect(try await good == .committed)
             #expect(try await alsoGood == .committed)
             do {
@@ -103,7 +101,6 @@ import Testing
             } catch {
                 #expect((error as? StoreError)?.description.contains("no_table") == true)
             }
-            try await held
             #expect(try await store.rooms().isEmpty)
             #expect(try await store.events(of: "demo", limit: 9).count == 2)
             await store.close()
@@ -115,19 +112,12 @@ import Testing
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"
             let store = try SQLiteTaskStore(path: path)
-            let gate = DispatchSemaphore(value: 0)
-            let isHeld = Counter()
-            async let held: Void = store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-            while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
+            let writer = try await HeldWriter(of: store)
             async let committed = store.commit(StoreChange(event: event("1")))
             while store.waiting < 1 { try await Task.sleep(for: .milliseconds(1)) }
             async let closed: Void = store.close()
-            gate.signal()
+            writer.release()
             #expect(try await committed == .committed)
-            try await held
             await closed
             let again = try SQLiteTaskStore(path: path)
             #expect(try await again.events(of: "demo", limit: 9).count == 1)

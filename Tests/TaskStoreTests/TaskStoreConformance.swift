@@ -1,59 +1,7 @@
-import Foundation
 import MixModel
-import Synchronization
 import Testing
 
 @testable import TaskStore
-
-/// A store under test, and what has to be removed after it.
-struct StoreUnderTest: Sendable, CustomTestStringConvertible {
-    var testDescription: String
-    /// The directory is the test's own.
-    private var make: @Sendable (_ directory: String, StoreClock, Retention) throws -> any TaskStore
-
-    func open(
-        _ directory: String, clock: StoreClock = .system, retention: Retention = Retention()
-    ) throws -> any TaskStore {
-        try make(directory, clock, retention)
-    }
-
-    static let all = [
-        StoreUnderTest(testDescription: "memory") { _, clock, retention in
-            MemoryTaskStore(clock: clock, retention: retention)
-        },
-        StoreUnderTest(testDescription: "SQLite") { directory, clock, retention in
-            try SQLiteTaskStore(path: directory + "/store.sqlite", clock: clock, retention: retention)
-        },
-    ]
-}
-
-/// A clock that stands still until it is told to go on.
-final class ManualClock: Sendable {
-    private let seconds = Mutex(1_700_000_000.0)
-
-    var clock: StoreClock { StoreClock { self.seconds.withLock { $0 } } }
-    func advance(_ time: Double) { seconds.withLock { $0 += time } }
-}
-
-func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
-    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    return try await body(directory)
-}
-
-func event(_ id: String, room: RoomID = "demo", source: String = "app") -> RoomEvent {
-    let publication = Publication(user: "alice", url: "rtmp://127.0.0.1/\(id)", role: .host)
-    return RoomEvent(room: room, source: source, id: id, sequence: 7, time: 1.5, kind: .streamPublished(publication))
-}
-
-func outcome(of change: StoreChange, in store: any TaskStore) async -> Result<CommitResult, StoreError> {
-    do throws(StoreError) {
-        return .success(try await store.commit(change))
-    } catch {
-        return .failure(error)
-    }
-}
 
 /// What every store does. A new implementation joins `StoreUnderTest.all`.
 @Suite struct TaskStoreConformance {

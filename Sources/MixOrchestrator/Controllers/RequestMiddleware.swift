@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import MixModel
+import Synchronization
 
 /// Gives every request an id that its answer and its lines in the log share, and measures it. The outermost middleware.
 ///
@@ -14,7 +15,7 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let start = MonotonicClock.now()
-        let id = Self.id(request.headers[.requestID]) ?? UUID().uuidString.lowercased()
+        let id = Self.id(request.headers[.requestID]) ?? Self.newID()
         var context = context
         context.logger[metadataKey: "hb.request.id"] = nil
         context.logger[metadataKey: "request"] = "\(id)"
@@ -22,15 +23,20 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         response.headers[.requestID] = id
 
         let duration = MonotonicClock.now() - start
-        // Of a fixed set: paths and methods that nobody serves would be labels without end.
-        let route = context.endpointPath.map { $0 == "NotFound" ? "none" : "/" + $0.drop { $0 == "/" } } ?? "none"
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
-        metrics.count(.httpRequests, method, route, "\(response.status.code / 100)xx")
-        metrics.observe(.httpRequest, nanoseconds: duration, route)
+        metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
         context.logger.debug(
             "\(request.method.rawValue) \(request.uri.path) \(response.status.code)",
-            metadata: ["route": "\(route)", "ms": "\(Double(duration / 10_000) / 100)"])
+            metadata: [
+                "route": "\(Metrics.route(context.endpointPath))", "ms": "\(Double(duration / 10_000) / 100)",
+            ])
         return response
+    }
+
+    /// No other request of any run of this service has it. `UUID()` opens a device file for each.
+    static func newID() -> String {
+        let number = requests.add(1, ordering: .relaxed).newValue
+        return "\(runID)-\(String(number, radix: 36))"
     }
 
     /// `nil` for what would not be an id: too long, or of characters that somebody has to quote.
@@ -45,6 +51,8 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
     }
 }
 
+private let runID = String(UInt64.random(in: .min ... .max), radix: 36)
+private let requests = Atomic<UInt64>(0)
 private let knownMethods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
 extension HTTPField.Name {

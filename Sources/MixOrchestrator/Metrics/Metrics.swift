@@ -11,7 +11,12 @@ final class Metrics: Sendable {
     /// ns of CLOCK_MONOTONIC; what was caused earlier is not measured.
     let startedAt = MonotonicClock.now()
 
+    /// Of those without labels: found without asking anybody.
+    private let plainCounters: [Counter: CoreMetrics.Counter]
+    private let plainTimers: [Timer: CoreMetrics.Timer]
+
     private struct Handles {
+        var requests: [RequestKind: RequestHandles] = [:]
         var counters: [Counter: [[String]: CoreMetrics.Counter]] = [:]
         var timers: [Timer: [[String]: CoreMetrics.Timer]] = [:]
         var sizes: [Size: CoreMetrics.Recorder] = [:]
@@ -21,8 +26,6 @@ final class Metrics: Sendable {
     init() {
         for counter in Counter.allCases {
             registry.describe(counter.rawValue, help: counter.help, kind: .counter, labels: counter.labels)
-            // A counter that is there from the start shows its first step.
-            if counter.labels.isEmpty { count(counter, by: 0) }
         }
         for timer in Timer.allCases {
             registry.describe(
@@ -34,7 +37,65 @@ final class Metrics: Sendable {
         for gauge in Gauge.allCases {
             registry.describe(gauge.rawValue, help: gauge.help, kind: gauge.kind, labels: gauge.labels)
         }
+        // A counter that is there from the start shows its first step.
+        var counters: [Counter: CoreMetrics.Counter] = [:]
+        for counter in Counter.allCases where counter.labels.isEmpty {
+            counters[counter] = CoreMetrics.Counter(label: counter.rawValue, dimensions: [], factory: registry)
+        }
+        plainCounters = counters
+        var timers: [Timer: CoreMetrics.Timer] = [:]
+        for timer in Timer.allCases where timer.labels.isEmpty {
+            timers[timer] = CoreMetrics.Timer(label: timer.rawValue, dimensions: [], factory: registry)
+        }
+        plainTimers = timers
         set(.buildInfo, [([ServiceVersion.text], 1)])
+    }
+
+    /// Of a fixed set: paths that nobody serves would be labels without end.
+    static func route(_ endpoint: String?) -> String {
+        endpoint.map { $0 == "NotFound" ? "none" : "/" + $0.drop { $0 == "/" } } ?? "none"
+    }
+
+    // MARK: Without labels
+
+    func count(_ counter: Counter, by amount: Int64 = 1) { plainCounters[counter]?.increment(by: max(amount, 0)) }
+
+    /// - Parameter nanoseconds: Less than nothing counts as nothing.
+    func observe(_ timer: Timer, nanoseconds: Int64) { plainTimers[timer]?.recordNanoseconds(max(nanoseconds, 0)) }
+
+    // MARK: With labels
+
+    /// What is told apart of requests.
+    private struct RequestKind: Hashable {
+        var method: String
+        var endpoint: String?
+        var statusClass: Int
+    }
+    private typealias RequestHandles = (count: CoreMetrics.Counter, duration: CoreMetrics.Timer)
+
+    /// - Parameters:
+    ///   - method: One of a fixed set.
+    ///   - endpoint: The route's path, `nil` where nobody serves the request's.
+    ///   - duration: In ns.
+    func request(_ method: String, _ endpoint: String?, status: Int, duration: Int64) {
+        let kind = RequestKind(method: method, endpoint: endpoint, statusClass: status / 100)
+        let handle = handles.withLock { handles in
+            if let handle = handles.requests[kind] { return handle }
+            let route = Self.route(endpoint)
+            let values = [method, route, "\(kind.statusClass)xx"]
+            let handle = (
+                count: CoreMetrics.Counter(
+                    label: Counter.httpRequests.rawValue,
+                    dimensions: Array(zip(Counter.httpRequests.labels, values)), factory: registry),
+                duration: CoreMetrics.Timer(
+                    label: Timer.httpRequest.rawValue, dimensions: Array(zip(Timer.httpRequest.labels, [route])),
+                    factory: registry)
+            )
+            handles.requests[kind] = handle
+            return handle
+        }
+        handle.count.increment()
+        handle.duration.recordNanoseconds(max(duration, 0))
     }
 
     /// - Parameter labels: A value for each of the counter's labels.

@@ -89,7 +89,9 @@ extension RoomOwner {
     /// Lets every task decide on the draft's room.
     func roomChanged(_ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, now: Int64) {
         draft.changeTasks { task, room in
-            task.roomChanged(
+            // Nothing can become of it: most events of rooms without a program end here.
+            if task.isAtRest, services.outputs(of: task.seen(room)).isEmpty { return [] }
+            return task.roomChanged(
                 room, context: context(for: task, in: room), cause: cause, urgency: urgency, now: now)
         }
     }

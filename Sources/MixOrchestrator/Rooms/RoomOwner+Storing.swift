@@ -65,7 +65,8 @@ extension RoomOwner {
 
     /// Two rooms must not be given the same cores, so what is decided is booked before it is stored.
     private func bookLoad(of machines: [TaskMachine], in room: Room) {
-        for machine in machines {
+        for (index, machine) in machines.enumerated() {
+            if machine.isAtRest, index < tasks.count, tasks[index].machine.document.isAtRest { continue }
             services.load.settle(machine, priority: machine.seen(room).settings.policy.priority)
         }
     }
@@ -202,10 +203,11 @@ extension RoomOwner {
         }
         let machine = tasks[index].machine.document
         let pushes = machine.isExplicit ? !machine.isFinished : room.version > 0 || machine.isActive
-        let seen = machine.seen(room.document)
-        let claim = OwnedTask.Claim(pushes: pushes, outputs: seen.settings.outputs)
+        let outputs = (machine.settings ?? room.document.settings).outputs
+        let claim = OwnedTask.Claim(pushes: pushes, outputs: outputs)
         guard tasks[index].claim != claim else { return }
         tasks[index].claim = claim
+        let seen = machine.seen(room.document)
         guard let conflict = services.outputs.hold(pushes ? services.outputs(of: seen) : [], for: id) else { return }
         logger.warning(
             "two tasks push to the same destination",
@@ -216,9 +218,9 @@ extension RoomOwner {
 
     /// Explicit tasks that ended for good can be asked for a while longer.
     func forgetFinishedTasks() async {
+        guard tasks.contains(where: \.machine.document.isFinished) else { return }
         let now = wallClock()
         let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
-        guard !finished.isEmpty else { return }
         let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
         let forgotten = Set(tasks.filter { $0.isForgotten(now) || tooMany.contains($0.id) }.map(\.id))
         guard !forgotten.isEmpty else { return }

@@ -29,7 +29,7 @@ extension RoomOwner {
             id: new.id, room: id, settings: new.settings, version: services.numbers.next(),
             revision: existing?.revision ?? 0)
         machine.madeAt = wallClock()
-        let message = draft.room.streams.isEmpty ? "task made, it starts with the room's first stream" : "task made"
+        let message = draft.room.hasStreams ? "task made" : "task made, it starts with the room's first stream"
         let actions =
             [.record(TimelineEntry(kind: .decision, message: message, cause: cause.summary))]
             + machine.roomChanged(

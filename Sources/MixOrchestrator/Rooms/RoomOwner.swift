@@ -135,7 +135,7 @@ actor RoomOwner {
     /// the store again when it is needed.
     private var isDispensable: Bool {
         layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
-            && room.document.streams.isEmpty
+            && !room.document.hasStreams
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
