@@ -135,8 +135,10 @@ extension RealTime {
             #expect(record.failures.isEmpty, "\(record.failures)")
             let frames = record.video.frames
             #expect(frames.count > 60)
-            #expect(frames.indices.filter { frames[$0].isIDR }.allSatisfy { $0 % 15 == 0 })
-            #expect(frames.count { $0.isIDR } >= frames.count / 15)
+            // Noise looks like a cut now and then, which gives one more.
+            let keys = frames.indices.filter { frames[$0].isIDR }
+            #expect(keys.first == 0 && zip(keys, keys.dropFirst()).allSatisfy { $1 - $0 <= 15 }, "\(keys)")
+            #expect(frames.count - (keys.last ?? 0) <= 15)
             #expect(Int(record.video.configuration.bytes[1]) == number)
             // Of whole groups, without the first, in which the rate is found.
             let measured = frames.dropFirst(15).prefix(frames.count / 15 * 15 - 15)

@@ -150,7 +150,7 @@ extension PlanningContext {
     /// Whether anybody is there whom this room's program takes.
     func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
-        case .automatic: !room.streams.isEmpty
+        case .automatic: room.hasStreams
         case .single(let selection): !streams(of: selection, in: room).isEmpty
         case .fixed(let composition): !composition.streams(in: room, self).isEmpty
         }
