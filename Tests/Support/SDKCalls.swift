@@ -84,8 +84,15 @@ public actor SDKCalls {
         }
     }
 
-    public func end() {
+    public func end() async {
         try? input.close()
-        process.waitUntilExit()
+        // Waiting blocks, too.
+        let process = process
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                process.waitUntilExit()
+                continuation.resume()
+            }
+        }
     }
 }
