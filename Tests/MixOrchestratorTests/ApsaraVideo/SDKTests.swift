@@ -7,7 +7,7 @@ import Testing
 @testable import MixOrchestrator
 
 /// Alibaba Cloud's own SDKs, unchanged, against the service with relays that do as told.
-@Suite(.timeLimit(.minutes(10))) struct SDKTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SDKTests {
     static func sdk(
         _ kind: SDKCalls.SDK, _ bench: Bench, secret: String = "a-secret-of-the-shop's", key: String = "shop-key",
         securityToken: String? = nil
