@@ -143,6 +143,58 @@ import Testing
         }
     }
 
+    /// It was on its way when the service before was killed: its lease has to run out.
+    @Test func whatADeadServiceHadTakenIsDelivered() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
+                let subscription = Subscription(
+                    id: "sub-1", app: .standard, kind: .own, url: receiver.url, createdAt: 1)
+                let messages = ["a", "b"].map { id in
+                    OutboxMessage(
+                        id: id, subscription: subscription.id, lane: "demo", topic: .roomOpened, body: Array("{}".utf8))
+                }
+                _ = try await store.commit(
+                    StoreChange(subscription: .put(subscription, expected: 0), outbox: messages))
+                let taken = try await store.takeMessages(of: subscription.id, limit: 9, lease: .seconds(1))
+                #expect(taken.items.map(\.message.id) == ["a"])
+                try await withOrchestrator(directory: directory, store: store, policy: Quick.quick) { bench in
+                    try await eventually { receiver.taken.count == 2 ? true : nil }
+                    #expect(receiver.taken.map(\.id) == ["a", "b"])
+                    try await eventually {
+                        try await store.delivery("b", of: subscription.id)?.state == .delivered ? true : nil
+                    }
+                    #expect(try await store.delivery("a", of: subscription.id)?.attempts == 2)
+                }
+                await store.close()
+            }
+        }
+    }
+
+    /// Both secrets sign while one is replaced.
+    @Test func aReplacedSecretSignsUntilItsEnd() async throws {
+        try await WebhookReceiver.run { receiver in
+            try await withDirectory { directory in
+                try await withOrchestrator(directory: directory, policy: Quick.quick) { bench in
+                    let (id, old) = try await bench.subscribe(receiver.url, #","events":["room.closed"]"#)
+                    let answer = try await bench.call(
+                        .post, "/v1/subscriptions/\(id)/secret", #"{"overlapSeconds":600}"#)
+                    let new = try #require(try answer.value("secret"))
+                    #expect(try await bench.call(.post, "/v1/subscriptions/\(id)/test").status == 202)
+                    try await eventually { receiver.taken.isEmpty ? nil : true }
+                    let message = try #require(receiver.taken.first)
+                    #expect(isSigned(message, with: old) && isSigned(message, with: new))
+                    // At once.
+                    _ = try await bench.call(.post, "/v1/subscriptions/\(id)/secret", #"{"overlapSeconds":0}"#)
+                    #expect(try await bench.call(.post, "/v1/subscriptions/\(id)/test").status == 202)
+                    try await eventually { receiver.taken.count == 2 ? true : nil }
+                    let last = try #require(receiver.taken.last)
+                    #expect(!isSigned(last, with: old) && !isSigned(last, with: new))
+                }
+            }
+        }
+    }
+
     @Test func aDeadEndpointDelaysNoOther() async throws {
         try await WebhookReceiver.run { good in
             try await WebhookReceiver.run { bad in
