@@ -28,6 +28,12 @@ extension TaskParameters {
         switch mixMode {
         case .single:
             program.composition = .single(try single(reader))
+            // A mix that is still on air is not made in another way while it ends.
+            if let mix = reader.object("TranscodeParams"), let known = try? encoding(mix, reach.canvas),
+                !known.0.audioOnly
+            {
+                (program.encoding, settings.canvas) = known
+            }
         case .mix:
             guard let mix = reader.object("TranscodeParams") else { break }
             (program.encoding, settings.canvas) = try encoding(mix, reach.canvas)

@@ -172,6 +172,9 @@ import Testing
         let back = try second.updated(with: Self.parameters(Self.ids.merging(["MixMode": "0"]) { $1 }))
         #expect(try back.settings(Self.reach).program?.composition == .single(SourceSelection(user: "host")))
         #expect(!JSONText.of(back.answer).contains("TranscodeParams"))
+        // What the mix was made with stays while it ends: its mixer goes on.
+        let single = try back.settings(Self.reach)
+        #expect(single.canvas == mixed.canvas && single.program?.encoding == mixed.program?.encoding)
 
         // Nothing supplied, nothing changed.
         let empty = ["MultiStreamURL": "[]", "SeiParams": "", "TranscodeParams": "null"]
