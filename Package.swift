@@ -142,7 +142,8 @@ if only == "bench" {
         .executableTarget(
             name: "ServiceBenchmarks",
             dependencies: [
-                "MixModel", .product(name: "NIOCore", package: "swift-nio"),
+                "MixModel", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks/Service", swiftSettings: strict),

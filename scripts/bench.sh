@@ -4,7 +4,7 @@
 #   scripts/bench.sh                    everything
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
-#   scripts/bench.sh service [NAME…]    the service: events, plans, restart, memory
+#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench

@@ -19,7 +19,8 @@ final class Server {
     /// - Parameters:
     ///   - binary: Path of `mixorchestrator`.
     ///   - outputs: Of every room; none makes rooms without tasks.
-    init(_ binary: String, outputs: [String] = []) throws {
+    ///   - configuration: What else is configured, whole lines.
+    init(_ binary: String, outputs: [String] = [], configuration more: String = "") throws {
         // Short, because sockets live in it.
         directory = "/tmp/mob-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
         port = try Self.freePort()
@@ -35,7 +36,7 @@ final class Server {
             layouts: "\(directory)/layouts"
             rooms: { outputs: [\(list)] }
             log: { level: error }
-
+            \(more)
             """
         try configuration.write(toFile: directory + "/config.yaml", atomically: true, encoding: .utf8)
         self.binary = binary

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|plans|restart|memory]`.
+/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory]`.
 ///
 /// Starts the service on a free loopback port with a data directory of its own and ends it. Everything is bounded in
 /// count; nothing is asserted.
@@ -18,17 +18,19 @@ enum ServiceBenchmarks {
 
     private static func run(_ arguments: ArraySlice<String>) async throws {
         guard let binary = arguments.first, access(binary, X_OK) == 0 else {
-            throw BenchmarkError("usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|plans|restart|memory]…")
+            throw BenchmarkError(
+                "usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory]…")
         }
         let chosen = Set(arguments.dropFirst())
-        let unknown = chosen.subtracting(["events", "memory", "plans", "restart"])
+        let unknown = chosen.subtracting(["calls", "events", "memory", "plans", "restart"])
         guard unknown.isEmpty else {
             throw BenchmarkError(
-                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events plans restart memory")
+                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events calls plans restart memory")
         }
         func isWanted(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
         print("load generator and service share \(ProcessInfo.processInfo.activeProcessorCount) cores\n")
         if isWanted("events") { try await EventBenchmark.run(binary, count: 200_000) }
+        if isWanted("calls") { try await CallBenchmark.run(binary, count: 100_000) }
         if isWanted("plans") { try await PlanBenchmark.run(binary, rooms: 1000, seconds: 20) }
         if isWanted("restart") { try await RestartBenchmark.run(binary, rooms: 10_000, relays: 100) }
         if isWanted("memory") { try await MemoryBenchmark.run(binary, events: 1_000_000, rooms: 100_000) }

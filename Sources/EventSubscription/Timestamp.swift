@@ -2,10 +2,10 @@
 ///
 /// Strict: nothing may be left out and no other form of ISO 8601 is one. `t` and `z` may be lower case. A leap second is
 /// the first second after it.
-enum Timestamp {
+public enum Timestamp {
     /// - Returns: Seconds since 1970, without leap seconds; `nil` when the text is no such time. Of a fraction nine digits
     ///   count.
-    static func seconds(_ text: String) -> Double? {
+    public static func seconds(_ text: String) -> Double? {
         var text = text
         return text.withUTF8 { bytes in
             var reader = Reader(bytes: bytes)

@@ -14,7 +14,7 @@ import LayoutEngine
 extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
-        case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor
+        case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor, reportVolumes
     }
     private struct StartBody: Codable {
         var version: Int
@@ -25,6 +25,7 @@ extension MixerCommand: WireMessage {
     private struct EndedBody: Codable { var source: SourceID }
     private struct TimeBody: Codable { var time: MediaTime }
     private struct DivisorBody: Codable { var divisor: Int }
+    private struct VolumesBody: Codable { var isOn: Bool }
 
     /// - Throws: `WireError` when a part is longer than the format can say.
     public func wireBytes() throws(WireError) -> [UInt8] {
@@ -54,6 +55,9 @@ extension MixerCommand: WireMessage {
         case .frameDivisor(let divisor):
             writer = WireWriter(kind: Kind.frameDivisor.rawValue)
             try writer.append(json: DivisorBody(divisor: divisor))
+        case .reportVolumes(let isOn):
+            writer = WireWriter(kind: Kind.reportVolumes.rawValue)
+            try writer.append(json: VolumesBody(isOn: isOn))
         case .stop:
             writer = WireWriter(kind: Kind.stop.rawValue)
         }
@@ -95,6 +99,8 @@ extension MixerCommand: WireMessage {
                 throw .malformed(kind: kind, reason: "no frame divisor is \(divisor)")
             }
             self = .frameDivisor(divisor)
+        case .reportVolumes:
+            self = .reportVolumes(try parser.json(VolumesBody.self).isOn)
         case .stop:
             self = .stop
         }
@@ -104,13 +110,14 @@ extension MixerCommand: WireMessage {
 extension MixerReport: WireMessage {
     private enum Kind: UInt8 {
         case configuration = 129
-        case frame, sourceFailed, failed, note
+        case frame, sourceFailed, failed, note, volumes
     }
     private struct SourceFailedBody: Codable {
         var source: SourceID
         var reason: String
     }
     private struct FailedBody: Codable { var reason: String }
+    private struct VolumesBody: Codable { var volumes: [String: Int] }
     private struct NoteBody: Codable {
         var code: String
         var message: String
@@ -131,6 +138,10 @@ extension MixerReport: WireMessage {
         case .note(let code, let message):
             writer = WireWriter(kind: Kind.note.rawValue)
             try writer.append(json: NoteBody(code: code, message: message))
+        case .volumes(let volumes):
+            writer = WireWriter(kind: Kind.volumes.rawValue)
+            let named = volumes.map { ($0.key.rawValue, $0.value) }
+            try writer.append(json: VolumesBody(volumes: Dictionary(uniqueKeysWithValues: named)))
         case .failed(let reason):
             writer = WireWriter(kind: Kind.failed.rawValue)
             try writer.append(json: FailedBody(reason: reason))
@@ -152,6 +163,9 @@ extension MixerReport: WireMessage {
         case .note:
             let body = try parser.json(NoteBody.self)
             self = .note(code: body.code, message: body.message)
+        case .volumes:
+            let named = try parser.json(VolumesBody.self).volumes.map { (SourceID($0.key), $0.value) }
+            self = .volumes(Dictionary(named, uniquingKeysWith: { first, _ in first }))
         case .failed:
             self = .failed(reason: try parser.json(FailedBody.self).reason)
         }

@@ -17,6 +17,8 @@ public enum MixerCommand: Hashable, Sendable {
     /// Of the canvas's frames only each so manieth is made from now on, 1…`mostFrameDivisor`; those asked to be IDRs
     /// are always.
     case frameDivisor(Int)
+    /// Whether it tells how loud the sources are, some times a second; it does not before it is told to.
+    case reportVolumes(Bool)
     case stop
 
     /// Of the messages in both directions; `start` carries it. A mixer takes no other.
@@ -31,6 +33,8 @@ public enum MixerReport: Hashable, Sendable {
     case frame(EncodedFrame)
     /// One source could not be decoded; the mix goes on without it.
     case sourceFailed(SourceID, reason: String)
+    /// How loud each source is in the mix: 0…255, where a full-scale sine has 255.
+    case volumes([SourceID: Int])
     /// Something an operator should read, as in `RelayReport.note`: an image that cannot be shown.
     case note(code: String, message: String)
     /// The mixer ends itself after this.
@@ -58,10 +62,22 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     public var audioBitrate: Int
     /// The source whose frames the mixer's frame grid was laid on.
     public var host: SourceID?
+    /// Of what is made; `nil` = both.
+    public var tracks: SourceSelection.Tracks?
+    /// Longest distance of two IDR frames, in frames; `nil` = two seconds.
+    public var gopFrames: Int?
+    /// `nil` = the encoder's choice.
+    public var profile: EncodingSettings.Profile?
+    public var preset: EncodingSettings.Preset?
+
+    /// False: nothing is composed.
+    public var hasVideo: Bool { tracks != .audio }
 
     public init(
         canvas: Canvas, videoOrigin: MediaTime, audioOrigin: MediaTime, programStart: Int64, sampleRate: Int,
-        channels: Int, colour: ColourSignal, videoBitrate: Int, audioBitrate: Int, host: SourceID?
+        channels: Int, colour: ColourSignal, videoBitrate: Int, audioBitrate: Int, host: SourceID?,
+        tracks: SourceSelection.Tracks? = nil, gopFrames: Int? = nil, profile: EncodingSettings.Profile? = nil,
+        preset: EncodingSettings.Preset? = nil
     ) {
         self.canvas = canvas
         self.videoOrigin = videoOrigin
@@ -73,6 +89,10 @@ public struct MixerSetup: Hashable, Codable, Sendable {
         self.videoBitrate = videoBitrate
         self.audioBitrate = audioBitrate
         self.host = host
+        self.tracks = tracks
+        self.gopFrames = gopFrames
+        self.profile = profile
+        self.preset = preset
     }
 }
 

@@ -23,6 +23,10 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var causes: [CauseID]?
     /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
     public var degradation: Degradation?
+    /// The tracks that the program has; `nil` = both.
+    public var tracks: SourceSelection.Tracks?
+    public var encoding: EncodingSettings?
+    public var sei: SEISettings?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -37,7 +41,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public init(
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
-        causes: [CauseID]? = nil, degradation: Degradation? = nil
+        causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -52,6 +57,9 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.cause = cause
         self.causes = causes
         self.degradation = degradation
+        self.tracks = tracks
+        self.encoding = encoding
+        self.sei = sei
     }
 }
 
@@ -64,12 +72,17 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     public var audio: Bool
     /// False while the camera is off.
     public var video: Bool
+    /// What of it is taken, the rest counts as not being there; `nil` = all.
+    public var tracks: SourceSelection.Tracks?
 
-    public init(id: SourceID, url: String, audio: Bool = true, video: Bool = true) {
+    public init(
+        id: SourceID, url: String, audio: Bool = true, video: Bool = true, tracks: SourceSelection.Tracks? = nil
+    ) {
         self.id = id
         self.url = url
         self.audio = audio
         self.video = video
+        self.tracks = tracks
     }
 }
 
@@ -94,9 +107,10 @@ extension ProgramPlan {
     /// For timelines and logs; holds no URL.
     public var summary: String {
         let people = sources.count
+        let pictures = tracks == .audio ? "sound alone" : "\(scene.panes.count) panes"
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
-        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(scene.panes.count) panes\(rate)"
+        case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(pictures)\(rate)"
         case .slate: "plan \(revision): slate\(rate)"
         }
     }

@@ -19,12 +19,17 @@ public struct PlanningContext: Hashable, Sendable {
     public var admission: Admission?
     /// What its load asks of this task.
     public var load: LoadOrder
+    /// Who publishes in the other rooms that the task takes streams from.
+    public var others: [RoomID: [RoomStream]]
+    /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
+    public var images: [String: String]
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
-        admission: Admission? = nil, load: LoadOrder = LoadOrder()
+        admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
+        images: [String: String] = [:]
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -35,6 +40,8 @@ public struct PlanningContext: Hashable, Sendable {
         self.pictureSizes = pictureSizes
         self.admission = admission
         self.load = load
+        self.others = others
+        self.images = images
     }
 }
 
@@ -50,6 +57,21 @@ public enum ProgramPlanner {
         public var host: UserID?
         /// True when the designated host is away and the policy says that the task ends then.
         public var hostLeft: Bool
+        public var tracks = SourceSelection.Tracks.all
+        public var encoding: EncodingSettings?
+        public var sei: SEISettings?
+
+        init(
+            mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
+            hostLeft: Bool
+        ) {
+            self.mode = mode
+            self.scene = scene
+            self.sources = sources
+            self.outputs = outputs
+            self.host = host
+            self.hostLeft = hostLeft
+        }
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
@@ -60,7 +82,25 @@ public enum ProgramPlanner {
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
     ///   while they are there, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
-        let streams = room.streams
+        let settings = room.settings.program
+        var program =
+            switch settings?.composition ?? .automatic {
+            case .automatic: automatic(for: room, context: context, lastHost: lastHost)
+            case .single(let selection): single(selection, for: room, context: context, lastHost: lastHost)
+            case .fixed(let composition): fixed(composition, for: room, context: context, lastHost: lastHost)
+            }
+        program.tracks = settings?.tracks ?? .all
+        program.encoding = settings?.encoding
+        program.sei = settings?.sei
+        return program
+    }
+
+    /// By the people in the room and the layout.
+    private static func automatic(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
+        let isAudioOnly = room.settings.program?.tracks == .audio
+        let streams =
+            isAudioOnly
+            ? room.streams.map { ProgramStream(source: $0, tracks: .audio).roomStream } : room.streams
         func isPresent(_ user: UserID?) -> Bool { streams.contains { $0.user == user } }
         let designated = room.settings.host ?? streams.first { $0.role == .host }?.user
         let firstToPublish = streams.min { $0.stream.publishOrder < $1.stream.publishOrder }?.user
@@ -80,7 +120,9 @@ public enum ProgramPlanner {
         var program = Program(
             mode: .slate, scene: Scene(canvas: canvas, panes: []),
             sources: streams.map {
-                PlannedSource(id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video)
+                PlannedSource(
+                    id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video,
+                    tracks: isAudioOnly ? .audio : nil)
             },
             outputs: outputs(of: room, in: context), host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
@@ -92,7 +134,11 @@ public enum ProgramPlanner {
             participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },
             canvas: room.settings.canvas ?? context.defaultCanvas)
         program.scene.name(absenteesOf: room)
-        if shown.count == 1, followed.stream.video, room.settings.policy.bypass == .auto {
+        if isAudioOnly {
+            program.scene = Scene(canvas: canvas, panes: [], sound: program.scene.sound)
+            let isAlone = shown.count == 1 && room.settings.policy.bypass == .auto
+            program.mode = isAlone ? .bypass(followed.id) : .mix(host: followed.id)
+        } else if shown.count == 1, followed.stream.video, room.settings.policy.bypass == .auto {
             program.mode = .bypass(followed.id)
         } else if followed.stream.video || !program.scene.panes.isEmpty {
             program.mode = .mix(host: followed.id)

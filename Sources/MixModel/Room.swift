@@ -34,6 +34,9 @@ public struct Room: Hashable, Codable, Sendable {
         nextTouch = 0
     }
 
+    /// Nothing was ever told of the room, or asked for it.
+    public var isBlank: Bool { self == Room(id: id) }
+
     /// The participant with this id, if they are in the room.
     public func participant(_ user: UserID) -> Participant? {
         participants.first { $0.user == user }

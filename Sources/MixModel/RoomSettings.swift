@@ -11,16 +11,19 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     /// `nil` = the configured default.
     public var canvas: Canvas?
     public var policy: RoomPolicy
+    /// `nil` = by the people on air and the layout, encoded as the service does.
+    public var program: ProgramSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy()
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil
     ) {
         self.host = host
         self.layout = layout
         self.outputs = outputs
         self.canvas = canvas
         self.policy = policy
+        self.program = program
     }
 }
 
@@ -32,6 +35,8 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public var maxIdleSeconds: Int
     /// 0…9. Higher ones are taken on first when a machine has room again, and made cheaper last when it has not.
     public var priority: Int
+    /// What becomes of an explicit task while it is idle.
+    public var whenIdle: WhenIdle
 
     /// Whether one person on air is copied.
     public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
@@ -51,26 +56,42 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
         case stop
     }
 
+    /// What an explicit task does after `maxIdleSeconds` without anybody to show.
+    public enum WhenIdle: String, Hashable, Codable, Sendable, CaseIterable {
+        /// Its relay ends; it comes back with the next stream.
+        case wait
+        /// It ends for good, also when nobody ever came.
+        case finish
+        /// It ends for good when the room is closed, or after `maxIdleSeconds` in which nobody was in the room. Before it
+        /// was on air for the first time it waits for `longestWait`.
+        case finishWithRoom
+    }
+
+    /// In seconds.
+    public static let longestWait = 86_400
     public static let defaultMaxIdleSeconds = 120
     public static let defaultPriority = 5
 
     public init(
         bypass: Bypass = .auto, whenHostLeaves: WhenHostLeaves = .promote,
-        maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds, priority: Int = RoomPolicy.defaultPriority
+        maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds, priority: Int = RoomPolicy.defaultPriority,
+        whenIdle: WhenIdle = .wait
     ) {
         self.bypass = bypass
         self.whenHostLeaves = whenHostLeaves
         self.maxIdleSeconds = maxIdleSeconds
         self.priority = priority
+        self.whenIdle = whenIdle
     }
 
-    /// What was stored by a release without priorities has the default one.
+    /// What was stored by a release without one of these has the default.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             bypass: try container.decode(Bypass.self, forKey: .bypass),
             whenHostLeaves: try container.decode(WhenHostLeaves.self, forKey: .whenHostLeaves),
             maxIdleSeconds: try container.decode(Int.self, forKey: .maxIdleSeconds),
-            priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? Self.defaultPriority)
+            priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? Self.defaultPriority,
+            whenIdle: try container.decodeIfPresent(WhenIdle.self, forKey: .whenIdle) ?? .wait)
     }
 }

@@ -4,10 +4,15 @@
 /// room's value. It starts with the room's first stream and ends and comes back like an automatic one; only its deletion,
 /// or its room's, ends it for good.
 extension TaskMachine {
-    /// - Parameter revision: Of the last plan of a task that had this id before.
-    public init(id: TaskID, room: RoomID, settings: RoomSettings, version: Int64, revision: Int = 0) {
+    /// - Parameters:
+    ///   - revision: Of the last plan of a task that had this id before.
+    ///   - attachment: What its maker keeps with it.
+    public init(
+        id: TaskID, room: RoomID, settings: RoomSettings, version: Int64, revision: Int = 0, attachment: String? = nil
+    ) {
         self.init(id: id, room: room)
         self.settings = settings
+        self.attachment = attachment
         self.revision = revision
         settingsVersion = version
     }
@@ -20,10 +25,15 @@ extension TaskMachine {
         if case .finished = phase { true } else { false }
     }
 
+    /// Ended by whoever keeps something with it: they know, and nobody else asks for it.
+    public var isDisposable: Bool { attachment != nil && phase == .finished(.requested) }
+
     /// Its last end is under way, or over.
     public var isFinishing: Bool {
         switch phase {
         case .ending(.requested): isExplicit
+        case .ending(.idle): finishesWhenIdle
+        case .ending(.roomClosed): finishesWithRoom
         case .ending(.roomDeleted), .finished: true
         default: false
         }
@@ -43,11 +53,40 @@ extension TaskMachine {
     }
 
     /// Other settings for an explicit task; the owner follows it with `roomChanged`.
-    public mutating func change(to settings: RoomSettings, version: Int64) {
-        guard isExplicit, settings != self.settings else { return }
-        firstSettings = firstSettings ?? self.settings
+    ///
+    /// - Parameter attachment: What its maker keeps with it from now on; such a task is never asked for again as it was.
+    public mutating func change(to settings: RoomSettings, version: Int64, attachment: String? = nil) {
+        guard isExplicit, settings != self.settings || attachment != self.attachment else { return }
+        if self.attachment == nil { firstSettings = firstSettings ?? self.settings }
         self.settings = settings
+        self.attachment = attachment
         settingsVersion = version
+    }
+
+    // MARK: Idleness
+
+    /// An idle end is its last.
+    var finishesWhenIdle: Bool { isExplicit && settings?.policy.whenIdle != .wait }
+
+    /// The room's closing is its end.
+    var finishesWithRoom: Bool { isExplicit && settings?.policy.whenIdle == .finishWithRoom }
+
+    /// Nobody whom the program could show is there.
+    func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
+        !context.hasStreams(for: room) && (!finishesWithRoom || room.participants.isEmpty)
+    }
+
+    func idleSeconds(_ room: Room) -> Int {
+        if finishesWithRoom, revision == 0 { return RoomPolicy.longestWait }
+        return room.settings.policy.maxIdleSeconds
+    }
+
+    /// While no relay is wanted.
+    mutating func watchWaiting(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
+        guard finishesWhenIdle else { return [] }
+        if room.isOpen { sawOpenRoom = true }
+        if finishesWithRoom, !room.isOpen, sawOpenRoom == true { return finish(.roomClosed, cause) }
+        return watchIdleness(room, context, cause.receivedAt)
     }
 
     /// Ends an explicit task for good.

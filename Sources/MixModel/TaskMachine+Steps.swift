@@ -8,10 +8,8 @@ extension TaskMachine {
     }
 
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
-        room.isOpen && room.hasStreams && !ProgramPlanner.outputs(of: room, in: context).isEmpty
+        room.isOpen && context.hasStreams(for: room) && !ProgramPlanner.outputs(of: room, in: context).isEmpty
     }
-
-    func idleSeconds(_ room: Room) -> Int { room.settings.policy.maxIdleSeconds }
 
     mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
         let program = ProgramPlanner.program(for: room, context: context, lastHost: nil)
@@ -71,18 +69,19 @@ extension TaskMachine {
                 revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
                 scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
                 outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
-                cause: summary, causes: chain, degradation: degradation)
+                cause: summary, causes: chain, degradation: degradation,
+                tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
                 kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]
         }
-        return actions + watchIdleness(room, now)
+        return actions + watchIdleness(room, context, now)
     }
 
-    mutating func watchIdleness(_ room: Room, _ now: Int64) -> [TaskAction] {
-        guard !room.hasStreams else {
+    mutating func watchIdleness(_ room: Room, _ context: PlanningContext, _ now: Int64) -> [TaskAction] {
+        guard isIdle(room, context) else {
             idleDeadline = nil
             return []
         }
@@ -111,6 +110,7 @@ extension TaskMachine {
         case .roomDeleted: phase = .finished(reason)
         case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
         case .hostLeft: phase = .held(until: host)
+        case .idle where finishesWhenIdle, .roomClosed where finishesWithRoom: phase = .finished(reason)
         case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
         }
         host = nil
@@ -133,6 +133,7 @@ extension Cause {
 extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
+            || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
     }
 }
 

@@ -11,6 +11,10 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public internal(set) var settingsVersion: Int64?
     /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
     var firstSettings: RoomSettings?
+    /// What whoever made the task keeps with it, opaque here; bounded by them. May hold secrets.
+    public internal(set) var attachment: String?
+    /// Whether the room was open since the task was made; a task may be made for a room that is closed.
+    var sawOpenRoom: Bool?
     /// When an explicit task was made, in seconds since 1970; set by the owner.
     public var madeAt: Double?
     /// When the task was found to have ended for good, in seconds since 1970; set by the owner.
@@ -111,7 +115,7 @@ extension TaskMachine {
     ) -> [TaskAction] {
         let room = seen(room)
         if case .held(let user) = phase,
-            !room.hasStreams || room.streams.contains(where: { $0.user == user })
+            !context.hasStreams(for: room) || room.streams.contains(where: { $0.user == user })
         {
             phase = .waiting(after: user == nil ? .requested : .hostLeft)
         }
@@ -119,7 +123,7 @@ extension TaskMachine {
         case .waiting:
             guard wantsTask(room, context) else {
                 forgetRefusal()
-                return []
+                return watchWaiting(room, context, cause)
             }
             return start(room, context, cause)
         case .held, .ending, .finished:
@@ -149,9 +153,11 @@ extension TaskMachine {
         case .idle:
             guard token.number == idleDeadline else { return [] }
             idleDeadline = nil
-            guard isOnAir else { return [] }
             let summary = "nobody was on air for \(idleSeconds(room)) s"
-            return end(.idle, Cause(receivedAt: now, summary: summary, id: origin))
+            let cause = Cause(receivedAt: now, summary: summary, id: origin)
+            if isOnAir { return end(.idle, cause) }
+            guard case .waiting = phase, finishesWhenIdle else { return [] }
+            return finish(.idle, cause)
         case .relaunch:
             guard token.number == relaunchDeadline, isOnAir else { return [] }
             relaunchDeadline = nil

@@ -77,7 +77,8 @@ func buildOrchestrator(
         metrics: metrics, limits: limits
     ).addRoutes(to: router)
     let settings = RoomSettingsReader(
-        outputs: configuration.outputs, defaultCanvas: configuration.roomCanvas, layouts: layouts)
+        outputs: configuration.outputs, images: configuration.sources, defaultCanvas: configuration.roomCanvas,
+        layouts: layouts)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings)
@@ -90,6 +91,15 @@ func buildOrchestrator(
     SubscriptionController(registry: subscriptions, engine: deliveries).addRoutes(to: router)
     DeliveryController(registry: subscriptions).addRoutes(to: router)
     LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
+    ApsaraVideoController(
+        authenticator: WireAuthenticator(configuration.apps.accessKeys),
+        tasks: WireTasks(
+            registry: registry,
+            reach: TaskParameters.Reach(
+                outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas)),
+        channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
+        limits: limits, metrics: metrics
+    ).addRoutes(to: router)
     MetricsController(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
         deliveries: deliveries, subscriptions: subscriptions

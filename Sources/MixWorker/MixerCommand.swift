@@ -17,7 +17,7 @@ struct MixerCommandLine: AsyncParsableCommand {
             standard error.
             """)
 
-    @Option(help: "x264 preset: ultrafast, superfast, veryfast, faster, fast, medium.")
+    @Option(help: "x264 preset of programs that name none: ultrafast, superfast, veryfast, faster, fast, medium.")
     var preset = EncoderTuning().preset
 
     @Option(help: "Encoder threads per picture, 1 to 16.")
@@ -50,7 +50,7 @@ struct MixerCommandLine: AsyncParsableCommand {
             case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
             case .note(let code, let message): logger.warning("\(code): \(message)")
             case .failed(let reason): logger.error("mixer failed: \(reason)")
-            case .configuration, .frame: break
+            case .configuration, .frame, .volumes: break
             }
             socket.send(report)
             // A mixer that cannot go on makes room for another: the relay sees the end of the socket.

@@ -29,7 +29,8 @@ struct AudioLane: Sendable {
     mutating func change(to feed: Feed, at time: MediaTime, now: MediaTime) {
         lastChange = nil
         if feed == self.feed {
-            next = nil
+            // What was left out for the other one, which never came, follows.
+            next = next.flatMap { _ in last.map { (feed, $0.end, now) } }
             lastChange = (feed, nil)
         } else {
             next = (feed, time, now)

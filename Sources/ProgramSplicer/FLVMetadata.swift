@@ -30,6 +30,8 @@ public struct FLVMetadata: Hashable, Sendable {
             values.append(("audiosamplerate", AMF0.number(Double(sampleRate))))
         }
         if let isStereo { values.append(("stereo", AMF0.boolean(isStereo))) }
+        values.append(("hasVideo", AMF0.boolean(width != nil)))
+        values.append(("hasAudio", AMF0.boolean(sampleRate != nil)))
         values.append(("encoder", AMF0.string("mixorchestrator")))
         return AMF0.string("onMetaData") + AMF0.array(values)
     }

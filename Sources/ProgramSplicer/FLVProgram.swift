@@ -19,6 +19,22 @@ public struct FLVProgram: Sendable {
 
     public init() {}
 
+    /// The program has these tracks from now on; what is announced of others is taken back.
+    public mutating func setTracks(_ tracks: SourceSelection.Tracks) -> [FLVTag] {
+        switch tracks {
+        case .all: return []
+        case .audio:
+            guard video != nil else { return [] }
+            video = nil
+            currentGOP = []
+            gopBytes = 0
+        case .video:
+            guard audio != nil else { return [] }
+            audio = nil
+        }
+        return metadataIfChanged()
+    }
+
     /// The tags that announce `configuration`: its sequence header, and metadata when what it says has changed.
     public mutating func configure(_ configuration: CodecConfiguration) -> [FLVTag] {
         switch configuration.track {

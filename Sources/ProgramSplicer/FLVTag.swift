@@ -39,7 +39,18 @@ public struct FLVTag: Hashable, Sendable {
     public var isIDR: Bool { role == .frame(.video, isIDR: true) }
 
     /// The 9 bytes of the FLV header for audio and video, and the first back pointer (§E.2, §E.3).
-    public static let fileHeader: [UInt8] = [0x46, 0x4C, 0x56, 1, 0b101, 0, 0, 0, 9, 0, 0, 0, 0]
+    public static let fileHeader = fileHeader(of: .all)
+
+    /// The same for a stream of these tracks.
+    public static func fileHeader(of tracks: SourceSelection.Tracks) -> [UInt8] {
+        let flags: UInt8 =
+            switch tracks {
+            case .all: 0b101
+            case .audio: 0b100
+            case .video: 0b001
+            }
+        return [0x46, 0x4C, 0x56, 1, flags, 0, 0, 0, 9, 0, 0, 0, 0]
+    }
 
     /// Bytes of a tag header (§E.4.1).
     public static let headerLength = 11

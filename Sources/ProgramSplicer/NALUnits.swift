@@ -3,7 +3,10 @@ public struct NALUnits: Sequence, Sendable {
     /// `nal_unit_type` (ITU-T H.264 table 7-1).
     public enum UnitType {
         public static let idrSlice: UInt8 = 5
+        public static let supplementalInformation: UInt8 = 6
         public static let sequenceParameterSet: UInt8 = 7
+        /// Slices and partitions of coded pictures.
+        public static let slices: ClosedRange<UInt8> = 1...5
     }
 
     private let bytes: [UInt8]

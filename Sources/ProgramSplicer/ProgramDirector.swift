@@ -30,6 +30,12 @@ public struct ProgramDirector: Sendable {
         }
 
         var canBypass: Bool { isDecodable && isSettled && !isSilent && hasVideo }
+
+        var countingSound: SourceFact {
+            var fact = self
+            fact.hasVideo = true
+            return fact
+        }
     }
 
     /// What the program shall become as soon as a splice allows it.
@@ -76,11 +82,15 @@ public struct ProgramDirector: Sendable {
         plan: ProgramPlan, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact],
         isOnAirLost: Bool = false, isMixerFailing: Bool
     ) -> Decision {
+        let isSoundAlone = plan.tracks == .audio
+        // What has sound is as good as what has pictures, where there are none.
+        let sources = isSoundAlone ? sources.mapValues(\.countingSound) : sources
         switch plan.mode {
         case .slate:
             return Decision(aim: .mixer, mixer: .running, isSceneReady: true)
         case .bypass(let source):
-            return bypass(source, age: age, onAir: onAir, sources: sources, isLost: isOnAirLost && !isMixerFailing)
+            return bypass(
+                source, plan: plan, age: age, onAir: onAir, sources: sources, isLost: isOnAirLost && !isMixerFailing)
         case .mix(let host):
             // A card needs nobody to be there; nor does the place of somebody absent.
             let panes = plan.scene.panes.filter(\.isLive).map { SourceID($0.source) }
@@ -90,16 +100,18 @@ public struct ProgramDirector: Sendable {
             let isComplete = ready.count == panes.count && isHeard
             let isEnough = isComplete || (ready.count >= min(2, panes.count) && age > ProgramDirector.panePatience)
             // Whoever has the camera off is not shown, whatever their stream contains.
-            let canShow = { (id: SourceID) in panes.contains(id) && sources[id]?.canBypass ?? false }
+            let canShow = { (id: SourceID) in
+                (isSoundAlone || panes.contains(id)) && sources[id]?.canBypass ?? false
+            }
             if isMixerFailing, canShow(host) {
-                return bypass(host, age: age, onAir: onAir, sources: sources, isLost: false)
+                return bypass(host, plan: plan, age: age, onAir: onAir, sources: sources, isLost: false)
             }
             if isEnough || onAir?.isMixer ?? false {
                 let isReady = isComplete || age > ProgramDirector.panePatience
                 return Decision(aim: .mixer, mixer: .running, isSceneReady: isReady)
             }
             let alone = canShow(host) ? host : ready.first(where: canShow)
-            var decision = bypass(alone ?? host, age: age, onAir: onAir, sources: sources, isLost: false)
+            var decision = bypass(alone ?? host, plan: plan, age: age, onAir: onAir, sources: sources, isLost: false)
             // The mixer runs ahead, unseen, while the others connect: the new picture then costs one frame and not the
             // start of a pipeline. Not for ever, for somebody who does not come.
             let isNear = panes.allSatisfy { sources[$0]?.isConnected ?? false }
@@ -110,7 +122,8 @@ public struct ProgramDirector: Sendable {
     }
 
     private func bypass(
-        _ source: SourceID, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact], isLost: Bool
+        _ source: SourceID, plan: ProgramPlan, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact],
+        isLost: Bool
     ) -> Decision {
         let fact = sources[source]
         let canBypass = fact?.canBypass ?? false
@@ -130,6 +143,9 @@ public struct ProgramDirector: Sendable {
         case .source(let other):
             // From one person to another: a mix bridges until the other's next IDR.
             let isOtherLive = sources[other].map { !$0.isSilent } ?? false
+            if canBypass, plan.tracks == .audio {
+                return Decision(aim: .source(source), mixer: .none, isSceneReady: true)
+            }
             if isOtherLive, !canBypass {
                 return Decision(aim: .source(other), mixer: .warm, isSceneReady: true)
             }

@@ -28,9 +28,11 @@ public struct Splicer: Sendable {
     }
 
     /// What viewers see; `nil` until the program has begun.
-    public private(set) var onAir: Feed?
+    public internal(set) var onAir: Feed?
     /// What they shall see; `nil` keeps what is.
     public private(set) var target: Feed?
+    /// What the program has.
+    public internal(set) var tracks = SourceSelection.Tracks.all
     /// PTS of the last video frame of the program.
     public private(set) var lastVideo: MediaTime?
     /// Frames whose time had to be forced to stay in order. 0 in a healthy program.
@@ -52,12 +54,12 @@ public struct Splicer: Sendable {
         case entering(Feed, at: MediaTime, held: [EncodedFrame], since: MediaTime)
     }
 
-    private var feeds: [Feed: FeedState] = [:]
+    var feeds: [Feed: FeedState] = [:]
     private var pending: Pending?
-    private var audio = AudioLane()
+    var audio = AudioLane()
     private var lastDecoding: MediaTime?
-    private var configured: [Track: CodecConfiguration] = [:]
-    private var unreported: (splice: Splice, since: MediaTime)?
+    var configured: [Track: CodecConfiguration] = [:]
+    var unreported: (splice: Splice, since: MediaTime)?
 
     public init() {}
 
@@ -68,7 +70,7 @@ public struct Splicer: Sendable {
     public mutating func setTarget(_ feed: Feed?, now: MediaTime) -> [Action] {
         guard feed != target else { return [] }
         target = feed
-        return abandonPending()
+        return abandonPending() + advanceSound(now: now)
     }
 
     /// What is needed to decode the frames of `feed` that follow. Call before its first frame and after each change.
@@ -97,7 +99,9 @@ public struct Splicer: Sendable {
         switch frame.track {
         case .audio:
             feeds[feed, default: FeedState()].remember(audio: frame)
-            return audioArrived(frame, of: feed, now: now) + report(now: now)
+            return advanceSound(now: now) + audioArrived(frame, of: feed, now: now) + report(now: now)
+        case .video where tracks == .audio:
+            return []
         case .video:
             note(frame, of: feed)
             return videoArrived(frame, of: feed, now: now) + advanceAudio(now: now)
@@ -127,7 +131,7 @@ public struct Splicer: Sendable {
             actions += enter(now: now)
         default: break
         }
-        return actions + advanceAudio(now: now) + report(now: now)
+        return actions + advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
     }
 
     /// True while the program shows or hears `feed`, or is about to: it must go on delivering.
@@ -155,7 +159,7 @@ public struct Splicer: Sendable {
     }
 
     private mutating func videoArrived(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
-        if feed == onAir { return onAirVideo(frame, now: now) }
+        if feed == onAir { return lastVideo != nil || frame.isIDR ? onAirVideo(frame, now: now) : [] }
         guard feed == target else { return [] }
         switch pending {
         case .leaving(let boundary, _, _):
@@ -167,7 +171,7 @@ public struct Splicer: Sendable {
         case .entering, nil:
             guard frame.isIDR, lastVideo.map({ frame.pts > $0 }) ?? true else { return [] }
             // A mixer takes over from a living source only at a boundary it was asked for.
-            if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone { return [] }
+            if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
             pending = .entering(feed, at: frame.pts, held: [frame], since: now)
             return enterIfReached(now: now)
         }
@@ -278,7 +282,7 @@ public struct Splicer: Sendable {
     }
 
     /// Forwards what was held while leaving; forgets what was held for entering.
-    private mutating func abandonPending() -> [Action] {
+    mutating func abandonPending() -> [Action] {
         let abandoned = pending
         pending = nil
         guard case .leaving(_, let held, _) = abandoned else { return [] }
@@ -300,6 +304,13 @@ public struct Splicer: Sendable {
         return configureIfNeeded(onAir.flatMap { feeds[$0]?.video }) + [.emit(frame)]
     }
 
+    /// The picture begins anew when it comes again.
+    mutating func forgetVideo() {
+        lastVideo = nil
+        lastDecoding = nil
+        configured[.video] = nil
+    }
+
     private mutating func configureIfNeeded(_ configuration: CodecConfiguration?) -> [Action] {
         guard let configuration, configured[configuration.track] != configuration else { return [] }
         configured[configuration.track] = configuration
@@ -318,12 +329,13 @@ public struct Splicer: Sendable {
     }
 
     private mutating func emit(audio frames: [EncodedFrame]) -> [Action] {
+        guard tracks != .video else { return [] }
         let configuration = audio.feed.flatMap { feeds[$0]?.audio }
         return frames.flatMap { configureIfNeeded(configuration) + [.emit($0)] }
     }
 
     /// Tells of a splice once its audio has followed, or after a while without.
-    private mutating func report(now: MediaTime, force: Bool = false) -> [Action] {
+    mutating func report(now: MediaTime, force: Bool = false) -> [Action] {
         guard case (var splice, let since)? = unreported else { return [] }
         guard force || audio.lastChange?.feed == splice.to || now - since > Splicer.patience else { return [] }
         if audio.lastChange?.feed == splice.to { splice.audioGap = audio.lastChange?.gap }

@@ -40,12 +40,18 @@ struct MixerWireTests {
                 track: .video, pts: MediaTime(nanoseconds: -5), dts: MediaTime(nanoseconds: .min), isIDR: true,
                 payload: [0, 0, 0, 1, 0x65])),
         .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
-        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .frameDivisor(3), .stop,
+        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .frameDivisor(3), .reportVolumes(true), .stop,
+        .start(
+            MixerSetup(
+                canvas: .portrait, videoOrigin: .zero, audioOrigin: .zero, programStart: 1, sampleRate: 16_000,
+                channels: 1, colour: .unsignalled, videoBitrate: 1, audioBitrate: 8_000, host: nil, tracks: .audio,
+                gopFrames: 25, profile: .baseline, preset: .medium)),
     ]
     static let reports: [MixerReport] = [
         .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),
         .frame(EncodedFrame(track: .video, pts: .seconds(9), dts: .seconds(8.9), payload: [1, 2, 3])),
         .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
+        .volumes(["bob/camera": 17, "åsa/camera@next#audio": 0]),
         .note(code: "image-failed", message: "the image “x.png” …"),
     ]
 

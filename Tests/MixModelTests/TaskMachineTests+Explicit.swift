@@ -46,6 +46,78 @@ import Testing
         #expect(bench.task.stopRequested(cause: cause(bench)).isEmpty)
     }
 
+    private func idleBench(_ rule: RoomPolicy.WhenIdle, seconds: Int = 60) -> TaskMachineTests.Bench {
+        bench(
+            RoomSettings(outputs: Self.outputs, policy: RoomPolicy(maxIdleSeconds: seconds, whenIdle: rule)))
+    }
+
+    @Test func itMayEndForGoodWhenItWasIdle() throws {
+        var bench = idleBench(.finish)
+        // Also when nobody ever comes.
+        let (first, end) = try #require(bench.settingsChanged().deadlines.first { $0.0.kind == .idle })
+        #expect(end == bench.now + 60_000_000_000)
+        #expect(bench.settingsChanged().deadlines.isEmpty, "the time goes on")
+        var unused = bench
+        unused.now = end
+        #expect(!unused.pass(first).isEmpty)
+        #expect(unused.task.phase == .finished(.idle))
+
+        _ = bench.publish("alice")
+        _ = bench.connect()
+        #expect(bench.pass(first).isEmpty, "somebody came meanwhile")
+        bench.now += 1_000_000_000
+        let (token, time) = try #require(bench.unpublish("alice").deadlines.first { $0.0.kind == .idle })
+        bench.now = time
+        #expect(bench.pass(token).contains(.drainRelay))
+        #expect(bench.task.isFinishing && !bench.task.isFinished)
+        _ = bench.task.relayDrained()
+        #expect(bench.task.phase == .finished(.idle))
+        #expect(bench.publish("alice").isEmpty)
+    }
+
+    @Test func itMayEndForGoodWithItsRoom() throws {
+        var bench = idleBench(.finishWithRoom)
+        let (_, day) = try #require(bench.settingsChanged().deadlines.first { $0.0.kind == .idle })
+        #expect(day == bench.now + 86_400_000_000_000, "before it was on air it waits for a day")
+        _ = bench.tell(.participantJoined(user: "bob", role: nil, name: nil))
+        _ = bench.publish("alice")
+        _ = bench.connect()
+        bench.now += 1_000_000_000
+        #expect(bench.unpublish("alice").deadlines.allSatisfy { $0.0.kind != .idle }, "bob is still in the room")
+        bench.now += 1_000_000_000
+        let left = bench.tell(.participantLeft(user: "bob"))
+        let (token, time) = try #require(left.deadlines.first { $0.0.kind == .idle })
+        #expect(time == bench.now + 60_000_000_000)
+        var closed = bench
+        #expect(closed.tell(.roomClosed).contains(.drainRelay), "a room that is closed is over at once")
+        _ = closed.task.relayDrained()
+        #expect(closed.task.phase == .finished(.roomClosed))
+        bench.now = time
+        #expect(bench.pass(token).contains(.drainRelay))
+        _ = bench.task.relayDrained()
+        #expect(bench.task.phase == .finished(.idle))
+    }
+
+    @Test func aClosedRoomCanHaveATaskForTheNextTime() {
+        var bench = idleBench(.finishWithRoom)
+        _ = bench.publish("alice")
+        var next = idleBench(.finishWithRoom)
+        next.room = bench.room
+        _ = RoomMachine.apply(RoomEvent(room: "demo", source: "t", id: "close", kind: .roomClosed), to: &next.room)
+        _ = next.settingsChanged()
+        #expect(next.task.phase == .waiting(after: nil))
+        #expect(next.publish("alice").contains(.launchRelay))
+        #expect(next.tell(.roomClosed).contains(.drainRelay))
+    }
+
+    @Test func waitingTasksEndWithTheirRoom() {
+        var bench = idleBench(.finishWithRoom)
+        _ = bench.settingsChanged()
+        _ = bench.tell(.participantJoined(user: "bob", role: nil, name: nil))
+        _ = bench.tell(.roomClosed)
+        #expect(bench.task.phase == .finished(.roomClosed))
+    }
+
     @Test func aDeletionWhileItEndsForAnotherReasonCounts() {
         var bench = bench()
         _ = bench.publish("alice")

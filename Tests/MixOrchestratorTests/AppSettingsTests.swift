@@ -43,6 +43,38 @@ import Testing
         #expect(tokens.caller(showing: "three-0123456789abcdef") == Caller(app: "shop", scopes: [.layouts], token: 2))
     }
 
+    @Test func accessKeysAreReadFromFileAndEnvironment() throws {
+        let secretFile = "/tmp/edge-\(UUID().uuidString).secret"
+        try Data("  a-secret-in-a-file-of-its-own\n".utf8).write(to: URL(fileURLWithPath: secretFile))
+        try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: secretFile)
+        defer { try? FileManager.default.removeItem(atPath: secretFile) }
+        let apps = try configuration(
+            """
+            apps:
+              - id: shop
+                accessKeys:
+                  - { id: key-1, secret: one-0123456789abcdef }
+                  - { id: key-2, secretFile: \(secretFile), securityToken: sts }
+            """,
+            environment: [
+                "MIXORCHESTRATOR_APPS_1_ID": "other", "MIXORCHESTRATOR_APPS_1_ACCESS_KEYS_0_ID": "key-3",
+                "MIXORCHESTRATOR_APPS_1_ACCESS_KEYS_0_SECRET": Self.token,
+                "MIXORCHESTRATOR_APPS_1_ACCESS_KEYS_0_SECURITY_TOKEN": "sts-3",
+            ]
+        ).apps
+        #expect(apps.accessKeys.ids == ["key-1", "key-2", "key-3"])
+        #expect(apps.accessKeys["key-1"]?.app == "shop" && apps.accessKeys["key-3"]?.app == "other")
+        #expect(apps.accessKeys["key-1"]?.needsSecurityToken == false)
+        #expect(apps.accessKeys["key-2"]?.accepts(securityToken: "sts") == true)
+        #expect(apps.accessKeys["key-3"]?.accepts(securityToken: nil) == false)
+        #expect(apps.warnings.contains { $0.contains(secretFile) && $0.contains("chmod o=") })
+        // They open no other route, so the address stays a loopback one.
+        #expect(apps.tokens.isEmpty)
+        #expect(throws: StartupError.self) {
+            try self.configuration("", environment: ["MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SEKRET": Self.token])
+        }
+    }
+
     @Test func theEnvironmentCanHoldThemToo() throws {
         let configuration = try configuration(
             "",
@@ -84,7 +116,29 @@ import Testing
         ("apps: [ { idd: a } ]", "Did you mean id?"), ("apps: [ { id: a }, { id: a } ]", "an id that no other app has"),
         ("apps: [ { id: \"a/b\" } ]", "apps.0.id: found \"a/b\""), ("apps: [ { id: \"..\" } ]", "expected 1 to 64"),
         ("apps: [ { tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] } ] } ]", "apps.0.id: found nothing"),
-        ("apps: [ { id: a, accessKeys: [ { id: AK, secret: SECRET } ] } ]", "accessKeys is not supported"),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AK, secret: SECRET-0123456789abcdef } ] } ]",
+            "apps.0.accessKeys.0.id: found 2 bytes"
+        ),
+        ("apps: [ { id: a, accessKeys: [ { id: AKEY } ] } ]", "either secret or secretFile"),
+        (
+            "apps: [ { id: a, accessKeys: [ { secret: SECRET-0123456789abcdef } ] } ]",
+            "apps.0.accessKeys.0.id: found nothing"
+        ),
+        ("apps: [ { id: a, accessKeys: [ { id: AKEY, secret: short } ] } ]", "16 to 512 printable"),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, secretFile: /x } ] } ]",
+            "either the secret or its file"
+        ),
+        ("apps: [ { id: a, accessKeys: [ { id: AKEY, secretFile: /none } ] } ]", "a file that can be read"),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, sekret: x } ] } ]",
+            "Did you mean secret?"
+        ),
+        (
+            "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef } ] }, { id: b, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef } ] } ]",
+            "an id that no other access key has"
+        ),
         ("apps: [ { id: a, tokens: [ { token: SECRET, scopes: [read] } ] } ]", "16 to 512 printable ASCII"),
         ("apps: [ { id: a, tokens: [ { token: \"SECRET 0123456789abcdef\", scopes: [read] } ] } ]", "without spaces"),
         ("apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef } ] } ]", "scopes: found nothing"),

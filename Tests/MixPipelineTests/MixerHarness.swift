@@ -28,6 +28,7 @@ struct MixerRecord {
     var audioArrivals: [MediaTime] = []
     var failures: [String] = []
     var notes: [String] = []
+    var volumes: [[SourceID: Int]] = []
 
     var medianVideoLatency: Double {
         Self.median(zip(videoArrivals, video.frames).map { ($0 - $1.pts).inMilliseconds })
@@ -106,6 +107,7 @@ struct MixerHarness {
                     record.audio.frames.append(frame)
                     record.audioArrivals.append(arrival)
                 case .sourceFailed(let source, let reason): record.failures.append("\(source): \(reason)")
+                case .volumes(let volumes): record.volumes.append(volumes)
                 case .note(let code, let message): record.notes.append("\(code): \(message)")
                 case .failed(let reason): record.failures.append(reason)
                 }

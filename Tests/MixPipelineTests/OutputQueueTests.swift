@@ -48,6 +48,21 @@ import Testing
         #expect(taken.count == 23 && taken[3].isIDR && taken[3].timestamp == 1_000)
     }
 
+    @Test func aProgramThatLostItsPicturesGoesOnWithItsSound() {
+        var queue = OutputQueue(limits: .init(milliseconds: 2_000))
+        for tag in Script(gops: 1).tags { queue.append(tag) }
+        _ = queue.take(.max)
+        func sound(_ time: UInt32) -> OutputTag {
+            OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: time, body: [0xAF, 1, 2]))
+        }
+        for time in stride(from: 1_000 as UInt32, to: 9_000, by: 20) { queue.append(sound(time)) }
+        queue.restart()
+        queue.append(sound(9_000))
+        let taken = queue.take(.max)
+        // No header of pictures for the new connection, and nobody waits for an IDR.
+        #expect(taken.map(\.role) == [.metadata, .sequenceHeader(.audio), .frame(.audio, isIDR: false)])
+    }
+
     @Test func withoutAnIDRItWaitsForOne() {
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags

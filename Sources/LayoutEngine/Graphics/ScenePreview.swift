@@ -31,7 +31,7 @@ struct ScenePreview {
     private func pane(_ pane: Pane) -> String {
         let (width, height) = (SVG.side(pane.width), SVG.side(pane.height))
         let whole = Rectangle(x: 0, y: 0, width: width, height: height)
-        var parts: [String] = []
+        var parts = pane.matte.map { [SVG.rectangle(width: width, height: height, fill: "\($0)")] } ?? []
         if pane.isLive {
             parts.append(camera(pane, width, height))
         } else {
@@ -39,7 +39,7 @@ struct ScenePreview {
             // There is no last picture in a preview, as there is none for somebody who never had one.
             case .card, .lastFrame: parts.append(pane.card.drawing(width: width, height: height))
             case .image(let name): parts.append(image(name, pane.fit, pane.align, whole))
-            case .nothing: return ""
+            case .nothing: guard pane.matte != nil else { return "" }
             }
         }
         if let border = pane.border {

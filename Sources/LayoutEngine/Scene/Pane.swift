@@ -29,11 +29,13 @@ public struct Pane: Hashable, Codable, Sendable {
     public var fallback: Fallback
     /// What `Fallback.card` shows, and any fallback that cannot be shown itself.
     public var card: Card
+    /// Fills the pane behind whatever it shows; `nil` = what is behind the pane shines through.
+    public var matte: RGB?
 
     public init(
         source: String, user: String, x: Int, y: Int, width: Int, height: Int, z: Int = 0, fit: Fit = .cover,
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
-        isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil
+        isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil
     ) {
         self.source = source
         self.user = user
@@ -50,6 +52,7 @@ public struct Pane: Hashable, Codable, Sendable {
         self.isLive = isLive
         self.fallback = fallback
         self.card = card ?? Card(name: user, user: user)
+        self.matte = matte
     }
 
     /// How a picture of another shape is brought into the pane.

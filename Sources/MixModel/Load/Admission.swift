@@ -24,7 +24,8 @@ public struct Admission: Hashable, Sendable {
     public func bookedCores(_ program: ProgramPlanner.Program) -> Double {
         costs.cores(
             Workload(
-                mode: program.mode, scene: program.scene, sources: program.sources, outputs: program.outputs.count))
+                mode: program.mode, scene: program.scene, sources: program.sources, outputs: program.outputs.count,
+                hasVideo: program.tracks != .audio))
     }
 
     /// `nil` when the program can be taken on.

@@ -56,13 +56,14 @@ public struct Workload: Hashable, Codable, Sendable {
     /// - Parameters:
     ///   - pictures: Of the streams that are known.
     ///   - frameDivisor: Only each so manieth frame of the canvas is made; at least 1.
+    ///   - hasVideo: Whether the program has a picture at all.
     public init(
         mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
-        pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1
+        pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true
     ) {
         copies = sources.count + outputs
         if case .bypass = mode { return }
-        let frames = Double(scene.canvas.fps) / Double(max(1, frameDivisor))
+        let frames = hasVideo ? Double(scene.canvas.fps) / Double(max(1, frameDivisor)) : 0
         let panes = scene.panes.filter(\.isLive).reduce(0) { $0 + $1.width * $1.height }
         mix = Mix(
             composed: Double(scene.canvas.width * scene.canvas.height) * frames / 1e6,

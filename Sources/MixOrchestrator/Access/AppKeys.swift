@@ -6,6 +6,7 @@ import Yams
 enum AppKeys {
     private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile"]
     private static let ofToken = ["token", "tokenFile", "scopes"]
+    private static let ofAccessKey = ["id", "secret", "secretFile", "securityToken", "securityTokenFile"]
 
     /// Checks the list and takes it in as `apps.{n}.…`.
     ///
@@ -30,8 +31,14 @@ enum AppKeys {
                         }
                     }
                 case "accessKeys":
-                    throw StartupError(
-                        "\(place(value, name)): apps.accessKeys is not supported by this version yet: leave it out")
+                    for (number, accessKey) in try list(value, "apps.accessKeys", name).enumerated() {
+                        let path = path + ["accessKeys", "\(number)"]
+                        for (key, value) in try fields(accessKey, "apps.accessKeys", known: ofAccessKey, name) {
+                            values[AbsoluteConfigKey(path + [key])] = ConfigValue(
+                                .string(try word(value, "apps.accessKeys.\(key)", name)),
+                                isSecret: key == "secret" || key == "securityToken")
+                        }
+                    }
                 default:
                     values[AbsoluteConfigKey(path + [key])] = ConfigValue(
                         .string(try word(value, "apps.\(key)", name)), isSecret: key == "callbackKey")
@@ -88,13 +95,17 @@ enum AppKeys {
         return words
     }
 
-    /// `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`.
+    /// `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`, `APPS_0_ACCESS_KEYS_0_ID`, `…_SECRET`,
+    /// `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`.
     static func isVariable(_ name: some StringProtocol) -> Bool {
         let parts = name.split(separator: Character("_"), omittingEmptySubsequences: false).map { String($0) }
         func isNumber(_ index: Int) -> Bool { parts.count > index && Int(parts[index]).map { $0 >= 0 } ?? false }
         guard parts.first == "APPS", isNumber(1) else { return false }
         if ["ID", "CALLBACK_KEY", "CALLBACK_KEY_FILE"].contains(parts.dropFirst(2).joined(separator: "_")) {
             return true
+        }
+        if parts.dropFirst(2).prefix(2) == ["ACCESS", "KEYS"], isNumber(4) {
+            return ofAccessKey.map(ConfigurationKeys.variable).contains(parts.dropFirst(5).joined(separator: "_"))
         }
         guard parts.count > 2, parts[2] == "TOKENS", isNumber(3) else { return false }
         return ["TOKEN", "TOKEN_FILE", "SCOPES"].contains(parts.dropFirst(4).joined(separator: "_"))

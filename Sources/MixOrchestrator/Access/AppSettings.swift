@@ -7,6 +7,8 @@ struct AppSettings: Sendable {
     /// Every app that is named.
     private(set) var ids: Set<AppID> = []
     private(set) var tokens = AccessTokens()
+    /// Of the ApsaraVideo Live interface.
+    private(set) var accessKeys = AccessKeys()
     /// What callbacks in the ApsaraVideo Live format are signed with, where an app asks for it.
     private(set) var callbackKeys: [AppID: String] = [:]
     /// What does not keep the service from starting, and should be put right.
@@ -16,6 +18,7 @@ struct AppSettings: Sendable {
     static let most = 256
     static let mostTokens = 64
     static let longestToken = 512
+    static let mostAccessKeys = 64
 
     /// - Parameter file: The configuration file, whose permissions are looked at when it holds tokens.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
@@ -35,6 +38,14 @@ struct AppSettings: Sendable {
                     throw Self.wrong("\(key).tokens", "more", "at most \(Self.mostTokens) tokens")
                 }
                 holdsTokens = try add("\(key).tokens.\(index)", of: id, values) || holdsTokens
+                index += 1
+            }
+            index = 0
+            while Self.accessKeyExists("\(key).accessKeys.\(index)", values) {
+                guard index < Self.mostAccessKeys else {
+                    throw Self.wrong("\(key).accessKeys", "more", "at most \(Self.mostAccessKeys) access keys")
+                }
+                holdsTokens = try addAccessKey("\(key).accessKeys.\(index)", of: id, values) || holdsTokens
                 index += 1
             }
         }
@@ -101,6 +112,65 @@ struct AppSettings: Sendable {
         return file == nil
     }
 
+    /// - Returns: Whether a secret stands in the configuration itself.
+    private mutating func addAccessKey(
+        _ key: String, of app: AppID, _ values: ConfigurationValues
+    ) throws(StartupError) -> Bool {
+        guard let id = values.text("\(key).id") else { throw Self.wrong("\(key).id", "nothing", "the access key's id") }
+        guard AccessKey.idLengths ~= id.utf8.count, Self.isPrintable(id) else {
+            throw Self.wrong(
+                "\(key).id", "\(id.utf8.count) bytes",
+                "\(AccessKey.idLengths.lowerBound) to \(AccessKey.idLengths.upperBound) printable ASCII characters")
+        }
+        guard let secret = try secret("\(key).secret", values) else {
+            throw Self.wrong(key, "nothing", "either secret or secretFile")
+        }
+        guard AccessKey.secretLengths ~= secret.text.utf8.count, Self.isPrintable(secret.text) else {
+            throw Self.wrong(
+                "\(key).secret", "\(secret.text.utf8.count) bytes",
+                "\(AccessKey.secretLengths.lowerBound) to \(AccessKey.secretLengths.upperBound) printable ASCII "
+                    + "characters without spaces, as `openssl rand -hex 32` prints")
+        }
+        let token = try self.secret("\(key).securityToken", values)
+        if let token {
+            guard AccessKey.securityTokenLengths ~= token.text.utf8.count, Self.isPrintable(token.text) else {
+                throw Self.wrong(
+                    "\(key).securityToken", "\(token.text.utf8.count) bytes",
+                    "1 to \(AccessKey.securityTokenLengths.upperBound) printable ASCII characters without spaces")
+            }
+        }
+        let accessKey = AccessKey(id: id, secret: secret.text, securityToken: token?.text, app: app)
+        guard accessKeys.add(accessKey) else {
+            throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other access key has")
+        }
+        return secret.isInConfiguration || token?.isInConfiguration == true
+    }
+
+    /// What stands under this key, or in the file that `…File` names.
+    private mutating func secret(
+        _ key: String, _ values: ConfigurationValues
+    ) throws(StartupError) -> (text: String, isInConfiguration: Bool)? {
+        switch (values.secret(key), values.text("\(key)File")) {
+        case (nil, nil): return nil
+        case (let given?, nil): return (given, true)
+        case (nil, let file?):
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw Self.wrong("\(key)File", "\"\(file)\"", "a file that can be read")
+            }
+            warn(ofReaders: file)
+            let text = String(decoding: data.prefix(64 << 10), as: UTF8.self)
+            return (text.trimmingCharacters(in: .whitespacesAndNewlines), false)
+        case (_?, _?): throw Self.wrong(key, "both", "either the secret or its file")
+        }
+    }
+
+    private static func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+
+    private static func accessKeyExists(_ key: String, _ values: ConfigurationValues) -> Bool {
+        values.text("\(key).id") != nil || values.secret("\(key).secret") != nil
+            || values.text("\(key).secretFile") != nil
+    }
+
     private static func id(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> AppID {
         let expected = "1 to 64 of a-z, A-Z, 0-9, - _ ."
         guard let id = values.text("\(key).id") else { throw wrong("\(key).id", "nothing", expected) }
@@ -116,6 +186,7 @@ struct AppSettings: Sendable {
 
     private static func exists(_ key: String, _ values: ConfigurationValues) -> Bool {
         values.text("\(key).id") != nil || tokenExists("\(key).tokens.0", values)
+            || accessKeyExists("\(key).accessKeys.0", values)
     }
 
     private static func tokenExists(_ key: String, _ values: ConfigurationValues) -> Bool {
@@ -127,7 +198,7 @@ struct AppSettings: Sendable {
         guard let mode = (try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]) as? Int,
             mode & 0o007 != 0
         else { return }
-        warnings.append("\(file) holds tokens and is open to every user of this machine: chmod o= \(file)")
+        warnings.append("\(file) holds secrets and is open to every user of this machine: chmod o= \(file)")
     }
 
     private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {

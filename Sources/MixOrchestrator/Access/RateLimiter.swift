@@ -5,6 +5,7 @@ final class RateLimiter: Sendable {
     enum Key: Hashable, Sendable {
         case token(Int)
         case address(String)
+        case accessKey(String)
     }
 
     private let rate: Double

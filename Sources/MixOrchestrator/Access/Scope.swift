@@ -17,6 +17,8 @@ enum Scope: String, Hashable, Sendable, CaseIterable {
 enum RouteAccess: Hashable, Sendable {
     case open
     case scope(Scope)
+    /// Each request is signed: the route itself says whose it is, and refuses it in its own words.
+    case signed
 
     /// Every route, as it is registered. What is not here is open to nobody as soon as there are tokens.
     static let table: [String: RouteAccess] = {
@@ -24,6 +26,7 @@ enum RouteAccess: Hashable, Sendable {
         func add(_ access: RouteAccess, _ routes: String...) {
             for route in routes { table[route] = access }
         }
+        add(.signed, "GET /", "POST /")
         // Probes do not carry tokens; the document holds no secret; viewers have no token.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         add(

@@ -5,6 +5,8 @@ import MixModel
 /// Reads the settings of rooms and tasks: whole ones, and changes of them.
 struct RoomSettingsReader: Sendable {
     var outputs: AllowList
+    /// Where the images of programs may be fetched from.
+    var images: AllowList
     var defaultCanvas: Canvas
     var layouts: Layouts
 
@@ -59,6 +61,12 @@ struct RoomSettingsReader: Sendable {
                 try reader.object("policy").map { fields throws(InputError) in
                     try policy(fields, patching: settings.policy)
                 } ?? RoomPolicy()
+        }
+        if reader.has("program") {
+            settings.program = try reader.object("program").map { fields throws(InputError) in
+                try ProgramSettingsReader(images: images, room: room)
+                    .settings(fields, patching: settings.program ?? ProgramSettings())
+            }
         }
         return settings
     }
@@ -160,6 +168,9 @@ struct RoomSettingsReader: Sendable {
         }
         if reader.has("priority") {
             policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
+        }
+        if reader.has("whenIdle") {
+            policy.whenIdle = try reader.choice("whenIdle", of: RoomPolicy.WhenIdle.self) ?? standard.whenIdle
         }
         try reader.finish()
         return policy

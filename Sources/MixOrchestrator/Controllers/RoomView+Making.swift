@@ -11,6 +11,7 @@ extension RoomView {
         layout = services.layoutName(of: room)
         canvas = room.settings.canvas ?? services.defaultCanvas
         policy = room.settings.policy
+        program = room.settings.program.map(ProgramView.init)
         outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) }
         let statuses = tasks.compactMap(\.status)
         participants = room.participants.map { Person($0, statuses) }
@@ -39,7 +40,7 @@ extension RoomView.Person {
             user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
             streams: person.streams.map { stream in
                 let id = SourceID(user: person.user, stream: stream.kind)
-                let actual = statuses.lazy.compactMap { $0.sources.first { $0.id == id } }.first
+                let actual = statuses.lazy.compactMap { $0.sources.first { $0.id == id || $0.id.isPart(of: id) } }.first
                 return RoomView.Stream(
                     stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
                     video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))

@@ -107,8 +107,14 @@ struct TaskController: Sendable {
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
-        let (owner, _, _) = try await registry.task(id)
+        let (owner, view, _) = try await registry.task(id)
         _ = try await owner.stopTask(id, at: receivedAt)
+        if try await registry.reader(of: id)?.task(id) == nil {
+            // It is not kept, since whoever made it does that.
+            var ended = view
+            (ended.state, ended.endReason) = (.stopped, .requested)
+            return jsonResponse(ended)
+        }
         return try await answer(id)
     }
 

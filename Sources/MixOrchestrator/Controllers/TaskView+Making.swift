@@ -19,7 +19,7 @@ extension TaskView {
         mixMode = if case .mix = plan?.mode { 1 } else { 0 }
         host = machine.host
         onAir = status?.onAir
-        passthrough = Self.passthrough(status, plan)
+        passthrough = Self.passthrough(status, plan, machine.seen(room).settings.program)
         scene = status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil)
         sources = (plan?.sources ?? []).map { Source($0, status) }
         outputs = (plan?.outputs ?? []).map { Output($0, status) }
@@ -34,11 +34,18 @@ extension TaskView {
         degradation = plan.flatMap(Thrift.init)
     }
 
-    private static func passthrough(_ status: RelayStatus?, _ plan: ProgramPlan?) -> Passthrough {
+    private static func passthrough(
+        _ status: RelayStatus?, _ plan: ProgramPlan?, _ program: ProgramSettings?
+    ) -> Passthrough {
+        let tracks = plan?.tracks ?? .all
         switch status?.onAir {
         case .bypass:
-            return Passthrough(video: true, audio: true)
+            let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) alone"
+            return Passthrough(video: tracks != .audio, audio: tracks != .video, reason: reason)
         case .mix:
+            if case .fixed = program?.composition {
+                return Passthrough(video: false, audio: false, reason: "panes are given: they are always mixed")
+            }
             let reason =
                 switch (plan?.sources.count, plan?.sources.first?.video) {
                 case (1, false?): "the only camera is off: a card is shown"
@@ -102,7 +109,8 @@ extension TaskView.Settings {
         self.init(
             host: room.settings.host, layout: services.layoutName(of: room),
             canvas: room.settings.canvas ?? services.defaultCanvas, policy: room.settings.policy,
-            outputs: services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) })
+            outputs: services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) },
+            program: room.settings.program.map(ProgramView.init))
     }
 }
 

@@ -51,6 +51,8 @@ struct TaskView: Encodable {
         var canvas: Canvas
         var policy: RoomPolicy
         var outputs: [Output]
+        /// Absent where it is left to the room.
+        var program: ProgramView?
     }
     enum Kind: String, Encodable {
         /// The room's own, as long as it has outputs.
@@ -151,6 +153,8 @@ struct RoomView: Encodable {
     var layout: String
     var canvas: Canvas
     var policy: RoomPolicy
+    /// Absent where it is left to the people in the room.
+    var program: ProgramView?
     var outputs: [Output]
     var participants: [Person]
     /// The automatic one.

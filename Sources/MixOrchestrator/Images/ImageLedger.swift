@@ -29,7 +29,7 @@ struct ImageLedger: Sendable {
         var longestRetry: Int64 = 300_000_000_000
     }
 
-    /// Most images that are wanted at once; those beyond, in alphabetical order, are not fetched.
+    /// Most images that layouts may want at once, and as many that programs may; those beyond, in alphabetical order, are not fetched.
     static let most = 256
     /// Most that are fetched at once.
     static let mostAtOnce = 4
@@ -51,13 +51,13 @@ struct ImageLedger: Sendable {
     mutating func remember(_ reference: String, _ copy: Copy) { items[reference] = Item(copy: copy) }
 
     /// - Returns: References that are beyond `most`.
-    mutating func want(_ references: Set<String>) -> [String] {
-        let sorted = references.sorted()
-        wanted = Set(sorted.prefix(Self.most))
+    mutating func want(_ references: Set<String>, ofPrograms others: Set<String> = []) -> [String] {
+        let (sorted, beside) = (references.sorted(), others.subtracting(references).sorted())
+        wanted = Set(sorted.prefix(Self.most)).union(beside.prefix(Self.most))
         for reference in wanted where items[reference] == nil { items[reference] = Item() }
         // What nobody wants and is not there is nothing to remember.
         items = items.filter { $0.value.copy != nil || $0.value.isBeingChecked || wanted.contains($0.key) }
-        return Array(sorted.dropFirst(Self.most))
+        return Array(sorted.dropFirst(Self.most)) + beside.dropFirst(Self.most)
     }
 
     /// Something is known to be different: look at it as soon as possible.

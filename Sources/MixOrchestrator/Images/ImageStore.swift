@@ -98,13 +98,14 @@ actor ImageStore {
         for (reference, copy) in index where found[copy.file] != nil { ledger.remember(reference, copy) }
     }
 
-    /// From now on these images are wanted and no others. Those that are files are looked at before this returns, so
+    /// From now on these images of layouts, and these of programs, are wanted and no others. Those that are files are looked at before this returns, so
     /// that a layout that was saved together with its images is never shown without them.
-    func want(_ references: Set<String>) async {
+    func want(_ references: Set<String>, ofPrograms others: Set<String> = []) async {
         let isNew = references.filter { ledger.items[$0] == nil && !Self.isURL($0) }
-        for excess in ledger.want(references) {
+        for excess in ledger.want(references, ofPrograms: others) {
             logger.warning(
-                "image \(Self.shown(excess)) is not used: layouts name more than \(ImageLedger.most) images")
+                "image \(Self.shown(excess)) is not used: layouts, or programs, name more than \(ImageLedger.most) images"
+            )
         }
         for reference in isNew where ledger.take(reference) { await check(reference, isQuiet: true) }
         wakeUp.yield()

@@ -50,15 +50,18 @@ extension LayoutDirectory {
         }
     }
 
-    /// Lets the images be found that layouts name now.
+    /// Lets the images be found that layouts and programs name now.
     func wantImages() async {
-        await images.want(layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) })
+        await images.want(
+            layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) },
+            ofPrograms: registry.services.needs.images)
         layouts.setImages(await images.paths)
     }
 
     func take(_ news: ImageStore.News) async {
         layouts.setImages(await images.paths)
         let image = ImageStore.shown(news.reference)
+        await tellPrograms(news, image)
         for (name, entry) in layouts.catalogue.all where entry.good?.template.images.contains(news.reference) == true {
             switch news.kind {
             case .changed:
@@ -70,6 +73,17 @@ extension LayoutDirectory {
                     kind: .event, message: "image \(image) \(reason)", cause: "layout \(name)")
                 await registry.note(entry, ofLayout: name)
             }
+        }
+    }
+
+    private func tellPrograms(_ news: ImageStore.News, _ image: String) async {
+        switch news.kind {
+        case .changed:
+            registry.services.needs.imageChanged(
+                news.reference, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) is there"))
+        case .failed(let reason):
+            let entry = TimelineEntry(kind: .event, message: "image \(image) \(reason)", cause: "image \(image)")
+            await registry.note(entry, ofImage: news.reference)
         }
     }
 }

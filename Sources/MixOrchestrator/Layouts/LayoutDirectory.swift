@@ -30,6 +30,8 @@ actor LayoutDirectory: Service {
         /// The watch found something.
         case files
         case image(ImageStore.News)
+        /// Programs show other images than before.
+        case imagesWanted
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
         case delete(String, LayoutPrecondition, AppID, Reply<Void>)
@@ -112,6 +114,9 @@ actor LayoutDirectory: Service {
             group.addTask { [images, inbox] in
                 for await news in images.news { inbox.yield(.image(news)) }
             }
+            group.addTask { [registry, inbox] in
+                for await _ in registry.services.needs.imageNews { inbox.yield(.imagesWanted) }
+            }
             group.addTask { [images] in await images.run() }
             watch.start()
             await withGracefulShutdownHandler {
@@ -170,6 +175,7 @@ actor LayoutDirectory: Service {
         switch message {
         case .files: await takeFindings()
         case .image(let news): await take(news)
+        case .imagesWanted: await wantImages()
         case .put(let new, let reply):
             reply.answer(await result { () throws(OrchestratorError) in try await perform(new) })
         case .rollBack(let name, let version, let precondition, let reply):

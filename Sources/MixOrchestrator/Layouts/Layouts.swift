@@ -37,6 +37,11 @@ final class Layouts: Sendable {
         state.withLock { body(&$0.catalogue) }
     }
 
+    /// Of checked local copies, by URL; without those that are not there.
+    func paths(of images: Set<String>) -> [String: String] {
+        images.isEmpty ? [:] : state.withLock { $0.images.filter { images.contains($0.key) } }
+    }
+
     func setImages(_ images: [String: String]) { state.withLock { $0.images = images } }
 }
 

@@ -14,6 +14,7 @@ extension Metrics {
         case switches = "switches_total"
         case webhookAttempts = "webhook_attempts_total"
         case webhookMessages = "webhook_messages_total"
+        case wireCalls = "wire_calls_total"
 
         var help: String {
             switch self {
@@ -29,6 +30,7 @@ extension Metrics {
             case .switches: "Changes of what is on air, by what was and what is."
             case .webhookAttempts: "Attempts to deliver messages to subscribers, by what came of it."
             case .webhookMessages: "Messages to subscribers that are done with: delivered, or given up."
+            case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
             }
         }
 
@@ -41,6 +43,7 @@ extension Metrics {
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
+            case .wireCalls: ["action", "code"]
             case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
             }
         }

@@ -12,6 +12,8 @@ struct NewTask: Sendable {
     /// The id comes from the request's `Idempotency-Key`: the same request is never a new task, not even when the first
     /// one has ended.
     var isKeyed = false
+    /// What its maker keeps with it. Such a request is never the same as one before.
+    var attachment: String?
 }
 
 /// What became of a request for a task.
@@ -32,6 +34,18 @@ struct SettingsChange: Sendable {
     /// - Returns: The new settings.
     var apply:
         @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) -> RoomSettings
+    /// In place of `apply`, for a task whose maker keeps something with it.
+    var revise: Revision?
+
+    /// The settings of a task and what its maker keeps with it: as they are in, as they shall be out.
+    typealias Revision =
+        @Sendable (RoomSettings, _ attachment: String?) throws(OrchestratorError) -> (RoomSettings, attachment: String)
+}
+
+extension SettingsChange {
+    init(task: TaskID, summary: String, revise: @escaping Revision) {
+        self.init(task: task, summary: summary, apply: { settings, _ in settings }, revise: revise)
+    }
 }
 
 /// What became of a change of settings.
@@ -55,6 +69,10 @@ enum RoomMessage: Sendable {
     case layoutChanged
     /// Something to be told in the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
+    /// Another room that streams are taken from, or an image, is different; what to take up waits in the owner.
+    case needsChanged
+    /// Something to be told in the timelines of the tasks that show an image.
+    case imageNote(String, TimelineEntry)
     case relay(TaskID, TaskOwner.Report)
     /// What is kept for a while may be over.
     case tidy

@@ -23,6 +23,10 @@ extension RoomOwner {
             await replan(cause, now: cause.receivedAt)
         case .layoutNote(let name, let entry):
             await tell(entry, ofLayout: name)
+        case .needsChanged:
+            await takeOthers()
+        case .imageNote(let image, let entry):
+            await tell(entry, ofImage: image)
         case .loadChanged(let reason):
             let now = MonotonicClock.now()
             await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
@@ -31,11 +35,13 @@ extension RoomOwner {
         case .tidy:
             break  // Done after every message.
         }
+        releaseNeeds()
     }
 
     /// Everything stored is decided anew: relays are adopted, what changed meanwhile is applied.
     func restore() async {
         guard room.version > 0 || tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
+        await prepare()
         let now = MonotonicClock.now()
         let origin = services.numbers.nextCause()
         var draft = draft(cause: origin)
@@ -108,6 +114,7 @@ extension RoomOwner {
             context.absent = facts.absent
             context.pictureSizes = facts.pictureSizes
         }
+        context.others = others
         services.load.advise(&context, on: task, priority: task.seen(room).settings.policy.priority)
         return context
     }

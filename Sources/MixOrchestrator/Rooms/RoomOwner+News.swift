@@ -20,7 +20,7 @@ extension RoomOwner {
             Occurrence(room: id, at: happenedAt, kind: $0)
         }
         var kinds = draft.occurrences
-        for (index, task) in draft.tasks.enumerated() where !task.isForgotten {
+        for (index, task) in draft.tasks.enumerated() where !task.isForgotten || task.machine.isDisposable {
             kinds += stateChange(of: task.machine, at: index)
             kinds += task.switches.map { .taskSwitched(task.machine.id, $0) }
         }

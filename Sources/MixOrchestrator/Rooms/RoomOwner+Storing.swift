@@ -49,9 +49,10 @@ extension RoomOwner {
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
-        var change = change(of: draft, isRoomThere: room.version > 0)
+        var change = change(of: draft, isRoomThere: !draft.deletesRoom && room.version > 0)
+        if draft.deletesRoom { change.room = .delete(id: id.rawValue, expected: room.version) }
         change.outbox = messages(for: draft)
-        guard !change.tasks.isEmpty || !change.outbox.isEmpty else { return adopt(draft, change) }
+        guard !change.tasks.isEmpty || change.room != nil || !change.outbox.isEmpty else { return adopt(draft, change) }
         let start = MonotonicClock.now()
         do {
             _ = try await services.store.commit(change)
@@ -83,6 +84,13 @@ extension RoomOwner {
         for index in draft.tasks.indices {
             let machine = draft.tasks[index].machine
             if machine.isFinished, machine.finishedAt == nil { draft.tasks[index].machine.finishedAt = wallClock() }
+            if machine.isDisposable { draft.tasks[index].isForgotten = true }
+        }
+        // A room that was only there for its tasks goes with the last of them.
+        if draft.tasks.contains(where: \.isForgotten), room.version > 0, draft.room.isBlank,
+            draft.tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
+        {
+            draft.deletesRoom = true
         }
         return draft
     }
@@ -229,7 +237,9 @@ extension RoomOwner {
         let now = wallClock()
         let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
         let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
-        let forgotten = Set(tasks.filter { $0.isForgotten(now) || tooMany.contains($0.id) }.map(\.id))
+        let forgotten = Set(
+            tasks.filter { $0.isForgotten(now) || $0.machine.document.isDisposable || tooMany.contains($0.id) }.map(
+                \.id))
         guard !forgotten.isEmpty else { return }
         var draft = draft(cause: nil)
         for index in draft.tasks.indices where forgotten.contains(draft.tasks[index].machine.id) {

@@ -6,7 +6,8 @@ extension RoomOwner {
     func make(_ new: NewTask, _ receivedAt: Int64) async -> Result<TaskCreation, OrchestratorError> {
         let existing = task(new.id)?.machine.document
         if let existing {
-            if existing.wasMade(with: new.settings), new.isKeyed || !existing.isFinishing { return .success(.same) }
+            let isSame = new.attachment == nil && existing.wasMade(with: new.settings)
+            if isSame, new.isKeyed || !existing.isFinishing { return .success(.same) }
             guard existing.isFinished, !new.isKeyed else { return .failure(Self.taken(new.id, existing, new.isKeyed)) }
         }
         let count = tasks.count { $0.machine.document.isExplicit && !$0.machine.document.isFinished }
@@ -20,13 +21,14 @@ extension RoomOwner {
             return .failure(.outputTaken(conflict, app: id.app))
         }
         defer { releaseUnused(new.id) }
+        await prepare(for: new.settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
         var draft = draft(cause: cause.id)
         draft.makesRoom = true
         var machine = TaskMachine(
             id: new.id, room: id, settings: new.settings, version: services.numbers.next(),
-            revision: existing?.revision ?? 0)
+            revision: existing?.revision ?? 0, attachment: new.attachment)
         machine.madeAt = wallClock()
         let message = draft.room.hasStreams ? "task made" : "task made, it starts with the room's first stream"
         let actions =
@@ -78,8 +80,13 @@ extension RoomOwner {
 
         let seen = explicit?.seen(room.document) ?? room.document
         let effective = ProgramPlanner.outputs(of: seen, in: services.context(for: seen))
-        let settings = try change.apply(seen.settings, effective)
-        guard settings != seen.settings || !isThere else {
+        var (settings, attachment) = (seen.settings, explicit?.attachment)
+        if let revise = change.revise {
+            (settings, attachment) = try revise(seen.settings, attachment)
+        } else {
+            settings = try change.apply(seen.settings, effective)
+        }
+        guard settings != seen.settings || attachment != explicit?.attachment || !isThere else {
             return SettingsOutcome(isNew: false, isUnchanged: true, tag: SettingsTag(version))
         }
         if explicit != nil, settings.outputs?.isEmpty != false { throw Self.lastOutput(holder) }
@@ -87,6 +94,7 @@ extension RoomOwner {
             throw .outputTaken(conflict, app: id.app)
         }
         defer { releaseUnused(holder) }
+        await prepare(for: settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: change.summary, id: services.numbers.nextCause())
         let newVersion = services.numbers.next()
@@ -98,7 +106,7 @@ extension RoomOwner {
             roomChanged(&draft, cause, .immediate, now: receivedAt)
         } else {
             draft.changeTask(holder) { machine, room in
-                machine.change(to: settings, version: newVersion)
+                machine.change(to: settings, version: newVersion, attachment: attachment)
                 return machine.roomChanged(
                     room, context: context(for: machine, in: room), cause: cause, urgency: .immediate,
                     now: receivedAt)

@@ -10,7 +10,9 @@ import TaskStore
 /// interleaved with another one of the same room. Reads see the last stored state.
 actor RoomOwner {
     nonisolated let id: RoomID
-    var room: Versioned<Room>
+    var room: Versioned<Room> {
+        didSet { tellOthers(before: oldValue.document) }
+    }
     /// The automatic one first, then in the order in which they were made.
     var tasks: [OwnedTask]
 
@@ -23,6 +25,10 @@ actor RoomOwner {
     /// Owners of tasks that `run` has to run.
     var newTaskOwners: [TaskOwner] = []
 
+    /// Who publishes in the other rooms that tasks take streams from.
+    var others: [RoomID: [RoomStream]] = [:]
+    var holdsNeeds = false
+
     let services: RoomServices
     let logger: Logger
     nonisolated let meter: RoomMeter
@@ -33,6 +39,8 @@ actor RoomOwner {
     private let home: (any RoomHome)?
     /// The first cause since the layouts were taken up last: one that changes faster than it is taken up waits once.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
+    /// The same of other rooms and of images.
+    nonisolated let otherCause = Mutex<Cause?>(nil)
 
     /// Requests that may wait at once.
     static let mailboxSize = 1024
@@ -132,7 +140,8 @@ actor RoomOwner {
     /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
     /// the store again when it is needed.
     private var isDispensable: Bool {
-        layoutCause.withLock { $0 } == nil && doubt == nil && unstoredMessages.isEmpty && !room.document.hasStreams
+        layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
+            && unstoredMessages.isEmpty && !room.document.hasStreams
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)

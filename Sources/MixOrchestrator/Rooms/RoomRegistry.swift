@@ -225,6 +225,8 @@ final class RoomRegistry: Service {
         var last: RoomID?
         while case let page = try await services.store.rooms(after: last, limit: 100), !page.isEmpty {
             for room in page.map(\.document) {
+                // It looks at the others once, and is told of what happens there from then on.
+                if !(room.settings.program?.otherRooms.isEmpty ?? true) { _ = try await existingOwner(room.id) }
                 let outputs = services.outputs(of: room)
                 state.withLock { state in
                     guard state.owners[room.id] == nil, state.loads[room.id] == nil else { return }
@@ -247,6 +249,12 @@ final class RoomRegistry: Service {
     /// Tells something in the timelines of the tasks that use this layout.
     func note(_ entry: TimelineEntry, ofLayout name: String) async {
         for owner in owners { owner.note(entry, ofLayout: name) }
+    }
+
+    /// Tells something in the timelines of the tasks on air that show this image.
+    func note(_ entry: TimelineEntry, ofImage image: String) async {
+        let rooms = services.needs.rooms(showing: image)
+        for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
     }
 
     /// How many rooms there are, and how many tasks in each state. Without the store only those in memory are known.
@@ -285,6 +293,7 @@ final class RoomRegistry: Service {
                 chores.addTask {
                     await LeftoverRelays(self.services).drain(self.state.withLock { $0.leftovers })
                 }
+                chores.addTask { await self.wakeRooms() }
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.sweepInterval)) != nil { self.sweep() }
                 }
@@ -305,6 +314,19 @@ final class RoomRegistry: Service {
             for owner in owners { owner.stop() }
             // Owners know their registry.
             state.withLock { $0.owners = [:] }
+        }
+    }
+
+    /// Has rooms look at what changed outside of them.
+    private func wakeRooms() async {
+        for await _ in services.needs.wakeUps {
+            for (room, cause) in services.needs.takeWaiting() {
+                do {
+                    try await existingOwner(room)?.needsChanged(cause)
+                } catch {
+                    services.logger.error("room \(room) is not told that \(cause.summary): \(error)")
+                }
+            }
         }
     }
 

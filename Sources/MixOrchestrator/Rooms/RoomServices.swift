@@ -25,6 +25,7 @@ struct RoomServices: Sendable {
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()
+    let needs = ProgramNeeds()
     /// How many relays are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
 
@@ -34,7 +35,8 @@ struct RoomServices: Sendable {
         PlanningContext(
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
-            sourceReach: sourceReach, outputReach: outputReach)
+            sourceReach: sourceReach, outputReach: outputReach,
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:])
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.

@@ -21,6 +21,11 @@ final class TaskIndex: Sendable {
     /// Ordered.
     var allRooms: [RoomID] { rooms.withLock { Set($0.values) }.sorted() }
 
+    /// The app's, ordered.
+    func tasks(of app: AppID) -> [TaskID] {
+        rooms.withLock { rooms in rooms.keys.filter { $0.app == app } }.sorted()
+    }
+
     func release(_ task: TaskID) { rooms.withLock { $0[task] = nil } }
 }
 

@@ -57,7 +57,7 @@ final class CanvasComposer {
 
     private func draw(_ pane: PaneContent, onto frame: VideoFrame) {
         guard pane.pane.opacity < .whole else { return drawParts(pane, onto: frame) }
-        if case .nothing = pane.content { return }
+        if case .nothing = pane.content, pane.pane.matte == nil { return }
         scratch = scratch ?? (try? CanvasPool(format: format, most: 1))?.acquire()
         guard let scratch else { return }
         let rect = pane.pane.rect
@@ -68,6 +68,7 @@ final class CanvasComposer {
 
     private func drawParts(_ content: PaneContent, onto frame: VideoFrame) {
         let pane = content.pane
+        if let matte = pane.matte, !content.fillsPane { fill(pane.rect, matte, of: frame) }
         switch content.content {
         case .picture(let picture): painter(pane, picture)?.draw(picture.frame, onto: frame)
         case .colour(let colour): fill(pane.rect, colour, of: frame)
@@ -117,12 +118,8 @@ final class CanvasComposer {
 
     /// Whether nothing behind it is seen.
     private func covers(_ content: PaneContent) -> Bool {
-        guard content.pane.opacity == .whole, content.pane.rect == whole else { return false }
-        return switch content.content {
-        case .picture: content.pane.fit != .contain
-        case .colour: true
-        case .nothing: false
-        }
+        content.pane.opacity == .whole && content.pane.rect == whole
+            && (content.fillsPane || content.pane.matte != nil)
     }
 
     private func painter(_ pane: Pane, _ picture: SourcePicture) -> PanePainter? {
@@ -141,6 +138,17 @@ final class CanvasComposer {
         guard let made = try? PanePainter(from: source, placement: placement, to: format) else { return nil }
         painters[key] = (made, count)
         return made
+    }
+}
+
+extension PaneContent {
+    /// Whether nothing behind the pane, its matte included, is seen where it is opaque.
+    fileprivate var fillsPane: Bool {
+        switch content {
+        case .picture: pane.fit != .contain
+        case .colour: true
+        case .nothing: false
+        }
     }
 }
 

@@ -50,11 +50,14 @@ extension MixState {
     private func fallbackGraphics(of pane: Pane) -> [Graphic] {
         switch pane.fallback {
         case .card: return [Graphic(cardOf: pane)]
-        case .lastFrame: return hasPicture(SourceID(pane.source)) ? [] : [Graphic(cardOf: pane)]
-        case .image(let file): return shelf.hasFailed(.image(file)) ? [Graphic(cardOf: pane)] : [.image(file)]
+        case .lastFrame: return hasPicture(SourceID(pane.source)) ? [] : lastResort(of: pane)
+        case .image(let file): return shelf.hasFailed(.image(file)) ? lastResort(of: pane) : [.image(file)]
         case .nothing: return []
         }
     }
+
+    /// A pane with a matte shows that, where others have a card.
+    private func lastResort(of pane: Pane) -> [Graphic] { pane.matte == nil ? [Graphic(cardOf: pane)] : [] }
 
     private func hasPicture(_ id: SourceID) -> Bool {
         sources[id].map { $0.lastShown != nil || $0.lastPicture != nil } ?? false
@@ -104,14 +107,18 @@ extension MixState {
         case .nothing:
             return .nothing
         case _ where last == nil && isConnecting(pane, now: now):
-            return .colour(pane.card.colour)
+            return pane.matte == nil ? .colour(pane.card.colour) : .nothing
+        case .lastFrame where last == nil && pane.matte != nil:
+            return .nothing
         case .lastFrame:
             return last ?? card(of: &pane, end: end, tick: tick) ?? .colour(pane.card.colour)
         case .image(let file):
             if let image = shelf.still(.image(file), tick: tick)?.picture {
                 return .picture(SourcePicture(frame: image, colour: nil))
             }
-            guard shelf.hasFailed(.image(file)) else { return last ?? .colour(pane.card.colour) }
+            guard shelf.hasFailed(.image(file)), pane.matte == nil else {
+                return last ?? (pane.matte == nil ? .colour(pane.card.colour) : .nothing)
+            }
             return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.colour)
         case .card:
             return card(of: &pane, end: end, tick: tick) ?? last ?? .colour(pane.card.colour)

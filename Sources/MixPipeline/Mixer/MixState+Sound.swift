@@ -8,6 +8,8 @@ struct SoundJob: Sendable {
     var time: MediaTime
     /// Interleaved.
     var samples: [Float]
+    /// How loud the sources were, where that is due.
+    var volumes: [SourceID: Int]?
 }
 
 extension MixState {
@@ -36,6 +38,7 @@ extension MixState {
 
     /// The next 1024 samples, if they can be made. They count as made: ask once.
     mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
+        takeSceneOfSound()
         guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
         let index = nextSound
         let end = (index + 1) * frameLength
@@ -69,11 +72,13 @@ extension MixState {
         var sum = [Float](repeating: 0, count: Int(frameLength) * setup.channels)
         var voices = 0
         var loudest: Float = 0
+        var powers: [SourceID: Float] = [:]
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
             let target = targets[id] ?? 0
             // Whoever is there at the start, and the host at any time, is heard from the first sample on.
             let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
+            if meter.isOn, let named = targets[id] { powers[id] = source.sound.power(range) * named * named }
             if gain > 0 || target > 0 {
                 if source.sound.mix(range, into: &sum, gain: gain, to: target) {
                     voices += 1
@@ -91,7 +96,15 @@ extension MixState {
             soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
         }
         nextSound = index + 1
-        return SoundJob(time: time, samples: sum)
+        return SoundJob(time: time, samples: sum, volumes: meter.take(powers))
+    }
+
+    /// Without pictures nothing has to be there before a scene is taken up.
+    private mutating func takeSceneOfSound() {
+        guard !setup.hasVideo, let wanted else { return }
+        player = ScenePlayer(wanted.scene)
+        self.wanted = nil
+        forgetEnded(shown: wanted.scene)
     }
 
     /// How loud each source of the scene shall be at the end of `range`: 0 where others are louder.

@@ -75,9 +75,9 @@ extension MixState {
         return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
     }
 
-    /// A key frame every two seconds, also where frames are left out: the encoder counts frames.
+    /// Key frames keep their distance in time also where frames are left out: the encoder counts frames.
     private func isKeyTick(_ tick: Int64) -> Bool {
-        let distance = Int64(setup.canvas.fps * VideoEncoder.keyframeSeconds)
+        let distance = Int64(setup.keyframeDistance)
         return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance
     }
 

@@ -63,6 +63,7 @@ struct MixState: Sendable {
     var drawn: [String: PaneGraphics] = [:]
     var drawnBefore: [String: PaneGraphics] = [:]
     var voices: LoudestVoices
+    var meter: VolumeMeter
 
     var nextTick: Int64 = 0
     var nextSound: Int64 = 0
@@ -77,6 +78,7 @@ struct MixState: Sendable {
     init(setup: MixerSetup) {
         self.setup = setup
         voices = LoudestVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+        meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
     }
 
     var interval: MediaTime { .units(1, rate: setup.canvas.fps) }

@@ -51,7 +51,8 @@ private final class MixerWorker: @unchecked Sendable {
     private struct Running {
         var setup: MixerSetup
         var shared: MixShared
-        var video: VideoEncoder
+        /// `nil` where only sound is made.
+        var video: VideoEncoder?
         var audio: AudioEncoder
         var artist: GraphicArtist
         var loop: TickLoop
@@ -99,6 +100,8 @@ private final class MixerWorker: @unchecked Sendable {
             shared.change { $0.requestIDR(at: time) }
         case .frameDivisor(let divisor):
             shared.change { $0.frameDivisor = max(1, divisor) }
+        case .reportVolumes(let isOn):
+            shared.change { $0.meter.isOn = isOn }
         case .stop:
             stop(running)
         }
@@ -113,13 +116,13 @@ private final class MixerWorker: @unchecked Sendable {
             shared.ring()
         }
         let format = CanvasComposer.format(of: setup.canvas, colour: colour)
-        let video = try VideoEncoder(
-            format: format, canvas: setup.canvas, colour: colour, bitrate: setup.videoBitrate, tuning: tuning,
-            output: deliver)
+        let video =
+            setup.hasVideo
+            ? try VideoEncoder(format: format, setup: setup, colour: colour, tuning: tuning, output: deliver) : nil
         let audio = try AudioEncoder(
             sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: deliver)
         try waiting {
-            try await video.start()
+            try await video?.start()
             try await audio.start()
         }
         let artist = GraphicArtist(shared: shared, easel: Easel(canvas: setup.canvas, colour: colour), report: report)
@@ -186,7 +189,7 @@ private final class MixerWorker: @unchecked Sendable {
         for key in Array(decoders.keys) { discard(key) }
         try? waiting {
             await running.artist.stop()
-            await running.video.tearDown()
+            await running.video?.tearDown()
             await running.audio.tearDown()
         }
         self.running = nil

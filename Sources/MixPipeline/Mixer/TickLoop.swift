@@ -6,7 +6,7 @@ import Synchronization
 /// The thread that makes the mix's frames: each tick's picture and each 1024 samples as soon as they can be made.
 final class TickLoop: Sendable {
     private let shared: MixShared
-    private let video: VideoEncoder
+    private let video: VideoEncoder?
     private let audio: AudioEncoder
     private let artist: GraphicArtist
     private let report: @Sendable (MixerReport) -> Void
@@ -14,7 +14,7 @@ final class TickLoop: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     init(
-        shared: MixShared, video: VideoEncoder, audio: AudioEncoder, artist: GraphicArtist,
+        shared: MixShared, video: VideoEncoder?, audio: AudioEncoder, artist: GraphicArtist,
         report: @escaping @Sendable (MixerReport) -> Void
     ) {
         self.shared = shared
@@ -44,17 +44,17 @@ final class TickLoop: Sendable {
 
     private func work(_ makeComposer: () throws -> CanvasComposer) {
         do {
-            try run(composer: makeComposer())
+            try run(composer: video == nil ? nil : makeComposer())
         } catch {
             report(.failed(reason: "\(error)"))
         }
     }
 
-    private func run(composer: CanvasComposer) {
+    private func run(composer: CanvasComposer?) {
         /// Decided, and waiting for a free picture.
         var unpainted: VideoJob?
         while !isStopped.load(ordering: .acquiring) {
-            if let failure = video.failure ?? audio.failure {
+            if let failure = video?.failure ?? audio.failure {
                 report(.failed(reason: "encoder: \(failure)"))
                 return
             }
@@ -62,9 +62,14 @@ final class TickLoop: Sendable {
             switch shared.look({ [now = shared.now] state in state.nextSoundFrame(now: now) }) {
             case .make(let job):
                 audio.push(job.samples, at: job.time)
+                if let volumes = job.volumes { report(.volumes(volumes)) }
                 continue
             case .wait(let until):
                 wake = until
+            }
+            guard let composer, let video else {
+                shared.waitForRing(until: wake)
+                continue
             }
             if unpainted == nil {
                 let (step, hasOrders) = shared.look { [now = shared.now, epoch = shared.epoch] state in

@@ -6,7 +6,7 @@ import Synchronization
 
 /// How much work the encoder puts into a picture.
 public struct EncoderTuning: Hashable, Sendable {
-    /// A preset of x264.
+    /// A preset of x264, for programs that name none.
     public var preset: String
     /// Threads (slices) per picture.
     public var threads: Int
@@ -28,7 +28,7 @@ final class VideoEncoder: Sendable {
     /// reads the access units around a splice with the right one.
     private static let parameterSetID = 7
 
-    /// Longest distance of two key frames, in seconds.
+    /// Longest distance of two key frames where nothing is asked for, in seconds.
     static let keyframeSeconds = 2
 
     private struct Pending {
@@ -41,20 +41,28 @@ final class VideoEncoder: Sendable {
 
     /// - Parameter output: Called on the encoder's thread, the configuration before the first frame.
     init(
-        format: VideoFormat, canvas: Canvas, colour: CanvasColour, bitrate: Int, tuning: EncoderTuning,
+        format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
         output: @escaping @Sendable (MixerReport) -> Void
     ) throws(GStreamerError) {
-        fps = canvas.fps
+        fps = setup.canvas.fps
+        // A profile is asked for by what follows the encoder.
+        let profile =
+            switch setup.profile {
+            case nil: ""
+            case .baseline: ",profile=constrained-baseline"
+            case .main: ",profile=main"
+            case .high: ",profile=high"
+            }
         // `insert-vui` would signal what the raw caps say, and raw caps cannot say "nothing"; x264's own options can.
         let description = [
             "appsrc name=in format=time is-live=true block=false max-bytes=0",
             """
-            x264enc tune=zerolatency speed-preset=\(tuning.preset) threads=\(tuning.threads) \
-            bitrate=\(max(1, bitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(canvas.fps * Self.keyframeSeconds) bframes=0 \
+            x264enc tune=zerolatency speed-preset=\(setup.preset?.rawValue ?? tuning.preset) threads=\(tuning.threads) \
+            bitrate=\(max(1, setup.videoBitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(setup.keyframeDistance) bframes=0 \
             byte-stream=false aud=false insert-vui=false \
             option-string="weightp=0:sps-id=\(Self.parameterSetID):\(colour.encoderOptions)"
             """,
-            "video/x-h264,stream-format=avc,alignment=au",
+            "video/x-h264,stream-format=avc,alignment=au\(profile)",
             "appsink name=out sync=false async=false",
         ]
         pipeline = try Pipeline(description.joined(separator: " ! "), name: "mixer-video-encoder")
@@ -95,4 +103,9 @@ final class VideoEncoder: Sendable {
         let payload = isIDR ? parameterSets + sample.bytes : sample.bytes
         output(.frame(EncodedFrame(track: .video, pts: time, dts: time, isIDR: isIDR, payload: payload)))
     }
+}
+
+extension MixerSetup {
+    /// Longest distance of two key frames, in frames of the canvas.
+    var keyframeDistance: Int { gopFrames ?? canvas.fps * VideoEncoder.keyframeSeconds }
 }

@@ -19,6 +19,8 @@ struct OutputQueue: Sendable {
     private var current: [FLVTag.Role: OutputTag] = [:]
     /// Headers of the stream so far, also those still in the queue.
     private var hasVideo = false
+    /// Of the newest frame with a picture.
+    private var lastPicture: UInt32?
     /// Frames are thrown away until the next IDR.
     private var waitsForIDR = false
     /// The headers in force have to be given out before the next frame.
@@ -38,7 +40,11 @@ struct OutputQueue: Sendable {
     var count: Int { tags.count - head }
 
     mutating func append(_ tag: OutputTag) {
-        if tag.role == .sequenceHeader(.video) { hasVideo = true }
+        if tag.role == .sequenceHeader(.video) {
+            hasVideo = true
+            lastPicture = tag.timestamp
+        }
+        notePictures(tag)
         if waitsForIDR && tag.isFrame {
             guard tag.isIDR else {
                 droppedFrames += 1
@@ -49,6 +55,18 @@ struct OutputQueue: Sendable {
         tags.append(tag)
         bytes += tag.bytes.count
         if isTooLong { shorten() }
+    }
+
+    /// A program has pictures all the time or not at all: where none come for so long as may wait here, there is nothing
+    /// to wait for, and a new connection is not told of any.
+    private mutating func notePictures(_ tag: OutputTag) {
+        if case .frame(.video, _) = tag.role { lastPicture = tag.timestamp }
+        guard hasVideo, case .frame(.audio, _) = tag.role, let lastPicture,
+            Int32(bitPattern: tag.timestamp &- lastPicture) > Int32(limits.milliseconds)
+        else { return }
+        hasVideo = false
+        waitsForIDR = false
+        current[.sequenceHeader(.video)] = nil
     }
 
     /// The next tags in order, at least one if there is any, about `budget` bytes.

@@ -14,6 +14,10 @@ struct MixerSlot {
     /// Each so manieth frame of the canvas is made.
     private(set) var frameDivisor = 1
     private(set) var pace = FramePace()
+    /// As it told last, 0…255.
+    var volumes: [SourceID: Int] = [:]
+    private var reportsVolumes = false
+    private var encoding: EncodingSettings?
     private var sources: Set<SourceID> = []
 
     init(generation: Int, process: MixerProcess) {
@@ -24,8 +28,9 @@ struct MixerSlot {
     var feed: Feed { .mixer(generation) }
     var isRunning: Bool { setup != nil }
 
-    mutating func start(_ setup: MixerSetup) {
+    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?) {
         self.setup = setup
+        self.encoding = encoding
         process.send(.start(setup))
     }
 
@@ -34,6 +39,14 @@ struct MixerSlot {
         guard isRunning, divisor != frameDivisor else { return }
         frameDivisor = divisor
         process.send(.frameDivisor(divisor))
+    }
+
+    /// Tells how loud the sources are, from now on or no more.
+    mutating func reportVolumes(_ isWanted: Bool) {
+        guard isRunning, isWanted != reportsVolumes else { return }
+        reportsVolumes = isWanted
+        volumes = [:]
+        process.send(.reportVolumes(isWanted))
     }
 
     /// Notes how a frame came; program time.
@@ -82,10 +95,12 @@ struct MixerSlot {
         process.send(.ended(source))
     }
 
-    /// Whether a picture of this size and rate can be shown without another mixer.
-    func fits(_ canvas: Canvas) -> Bool {
+    /// Whether such a program can be made without another mixer.
+    func fits(_ canvas: Canvas, _ plan: ProgramPlan) -> Bool {
         guard let setup else { return true }
-        return setup.canvas.width == canvas.width && setup.canvas.height == canvas.height
-            && setup.canvas.fps == canvas.fps
+        guard encoding == plan.encoding, setup.hasVideo == (plan.tracks != .audio) else { return false }
+        return !setup.hasVideo
+            || setup.canvas.width == canvas.width && setup.canvas.height == canvas.height
+                && setup.canvas.fps == canvas.fps
     }
 }

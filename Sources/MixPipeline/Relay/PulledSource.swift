@@ -73,7 +73,7 @@ struct PulledSource {
     /// Parses what arrived.
     mutating func read(_ bytes: [UInt8], now: MediaTime) -> [FLVReader.Item] {
         do {
-            let items = try reader.push(bytes)
+            let items = try reader.push(bytes).filter { planned.takes($0.track) }
             if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
             if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
                 failures = 0
@@ -171,7 +171,26 @@ struct PulledSource {
     }
 }
 
+extension PlannedSource {
+    fileprivate func takes(_ track: Track?) -> Bool {
+        switch tracks {
+        case .audio: track != .video
+        case .video: track != .audio
+        case .all, nil: true
+        }
+    }
+}
+
 extension FLVReader.Item {
+    /// `nil` for what is of both.
+    fileprivate var track: Track? {
+        switch self {
+        case .metadata: nil
+        case .configuration(let configuration): configuration.track
+        case .frame(let frame): frame.track
+        }
+    }
+
     var isIDR: Bool {
         if case .frame(let frame) = self { frame.isIDR } else { false }
     }

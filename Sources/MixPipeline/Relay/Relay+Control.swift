@@ -74,6 +74,8 @@ extension Relay {
         logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
         self.plan = plan
         planAppliedAt = now
+        setTracks(plan.tracks ?? .all)
+        if messages.settings != plan.sei { messages.settings = plan.sei }
         if case .bypass = plan.mode { mixerError = nil }
         let planned = Dictionary(plan.sources.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         for (id, source) in planned {

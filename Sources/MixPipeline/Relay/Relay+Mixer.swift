@@ -20,16 +20,17 @@ extension Relay {
             plan: plan, age: now - planAppliedAt, onAir: splicer.onAir, sources: facts, isOnAirLost: isOnAirLost,
             isMixerFailing: isMixerFailing)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
-        provideMixer(decision.mixer, scene: scene, now: now)
+        provideMixer(decision.mixer, plan: plan, scene: scene, now: now)
         if let mixer {
             divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
+            self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
             let shown = opening(of: scene) ?? scene
             // Before the scene: it finds everybody decoding, and waits for their pictures.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
             self.mixer?.show(shown)
-            if mixer.fits(plan.scene.canvas) { sceneOnAir = shown }
+            if mixer.fits(plan.scene.canvas, plan) { sceneOnAir = shown }
         }
         switch decision.aim {
         case .wait: break
@@ -79,9 +80,11 @@ extension Relay {
         }
     }
 
-    private func provideMixer(_ need: ProgramDirector.MixerNeed, scene: Scene, now: MediaTime) {
+    private func provideMixer(
+        _ need: ProgramDirector.MixerNeed, plan: ProgramPlan, scene: Scene, now: MediaTime
+    ) {
         guard need == .running else { return }
-        if let mixer, !mixer.fits(scene.canvas), outgoingMixer == nil {
+        if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
             outgoingMixer = mixer
             self.mixer = nil
         }
@@ -89,7 +92,7 @@ extension Relay {
         spareMixer = nil
         logger.debug("mixer \(next.generation) is told to run at \(now)")
         mixer = next
-        mixer?.start(setup(scene: scene, now: now))
+        mixer?.start(setup(scene: scene, plan: plan, now: now), encoding: plan.encoding)
         splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
     }
 
@@ -138,22 +141,27 @@ extension Relay {
     }
 
     /// Lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a step.
-    private func setup(scene: Scene, now: MediaTime) -> MixerSetup {
+    ///
+    /// What the plan does not say of the encoding is the service's choice for video, and the host's format for sound.
+    private func setup(scene: Scene, plan: ProgramPlan, now: MediaTime) -> MixerSetup {
+        let encoding = plan.encoding
         let host = hostID
         let timeline = host.flatMap { sources[$0]?.timeline }
         let videoOrigin = videoOrigin(fps: scene.canvas.fps, now: now)
         let format =
             splicer.audioConfiguration.flatMap { AudioSpecificConfig($0.bytes) } ?? timeline?.audioFormat
         let isUsable = format.map { (8000...48000).contains($0.sampleRate) } ?? false
-        let channels = min(max(format?.channels ?? 2, 1), 2)
+        let channels = encoding?.audioChannels ?? min(max(format?.channels ?? 2, 1), 2)
         let area = scene.canvas.width * scene.canvas.height
         return MixerSetup(
             canvas: scene.canvas, videoOrigin: videoOrigin, audioOrigin: audioOrigin(near: videoOrigin),
-            programStart: programStart, sampleRate: isUsable ? format?.sampleRate ?? 48000 : 48000,
+            programStart: programStart,
+            sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.sampleRate ?? 48000 : 48000),
             channels: channels, colour: timeline?.sequenceParameters?.colour ?? .unsignalled,
             // A tenth of a bit a pixel is transparent enough for faces at these sizes.
-            videoBitrate: min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
-            audioBitrate: channels * 64_000, host: host)
+            videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
+            audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
+            gopFrames: encoding?.gopFrames, profile: encoding?.profile, preset: encoding?.preset)
     }
 
     /// The source whose grid and configuration the program follows.
@@ -210,6 +218,8 @@ extension Relay {
             if splicer.onAir == slot.feed, outgoingMixer != nil { reconsider() }
         case .report(.sourceFailed(let source, let reason)):
             note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
+        case .report(.volumes(let volumes)):
+            if mixer?.generation == generation { mixer?.volumes = volumes }
         case .report(.note(let code, let message)):
             note(code: code, message)
         case .report(.failed(let reason)):

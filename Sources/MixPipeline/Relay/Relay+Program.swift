@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import MixModel
 import ProgramSplicer
 
@@ -7,8 +8,12 @@ extension Relay {
     func perform(_ actions: [Splicer.Action]) {
         for action in actions {
             switch action {
-            case .configure(let configuration): distribute(program.configure(configuration))
-            case .emit(let frame): distribute(program.write(frame))
+            case .configure(let configuration):
+                if configuration.track == .video {
+                    nalLengthSize = AVCConfiguration(configuration.bytes)?.lengthSize ?? 4
+                }
+                distribute(program.configure(configuration))
+            case .emit(let frame): distribute(program.write(withMessages(frame)))
             case .requestIDR(let generation, let time):
                 logger.debug("asks mixer \(generation) for an IDR at \(time), now \(now)")
                 if mixer?.generation == generation { mixer?.process.send(.requestIDR(time)) }
@@ -16,6 +21,31 @@ extension Relay {
             case .switched(let splice): report(splice)
             }
         }
+    }
+
+    /// The frame with what players shall be told with it. Untouched where nothing is.
+    private func withMessages(_ frame: EncodedFrame) -> EncodedFrame {
+        guard frame.track == .video, !messages.isEmpty else { return frame }
+        let due = messages.messages(at: frame.dts, isIDR: frame.isIDR) { layout }
+        guard !due.isEmpty else { return frame }
+        return frame.inserting(nalUnit: SEIMessage.nalUnit(due), lengthSize: nalLengthSize) ?? frame
+    }
+
+    /// Who is where in the picture on air.
+    private var layout: SEILayout {
+        let milliseconds = Int64((Date().timeIntervalSince1970 * 1000).rounded())
+        if case .source(let source) = splicer.onAir {
+            return SEILayout(bypass: source, size: sources[source]?.timeline.pictureSize, at: milliseconds)
+        }
+        let scene = sceneOnAir ?? plan?.scene ?? Scene(canvas: .portrait, panes: [])
+        return SEILayout(scene: scene, volumes: mixer?.volumes ?? [:], at: milliseconds)
+    }
+
+    /// The program has these tracks from now on.
+    func setTracks(_ tracks: SourceSelection.Tracks) {
+        guard tracks != splicer.tracks else { return }
+        perform(splicer.setTracks(tracks, now: now))
+        distribute(program.setTracks(tracks))
     }
 
     /// Every output gets every tag; each has its own queue, so that none can hold up another.
@@ -37,7 +67,7 @@ extension Relay {
 
     /// FLV header, metadata, sequence headers, and everything since the last keyframe.
     var viewerPreamble: [UInt8] {
-        FLVTag.fileHeader + (program.preamble + program.currentGOP).flatMap { $0.encoded }
+        FLVTag.fileHeader(of: splicer.tracks) + (program.preamble + program.currentGOP).flatMap { $0.encoded }
     }
 
     private func report(_ splice: Splice) {
@@ -61,7 +91,9 @@ extension Relay {
     /// What viewers see when `feed` is on air.
     func kind(_ feed: Feed) -> OnAir {
         guard feed.isMixer else { return .bypass }
-        return (sceneOnAir?.panes ?? []).isEmpty ? .slate : .mix
+        guard let scene = sceneOnAir else { return .slate }
+        let isEmpty = splicer.tracks == .audio ? scene.sound.levels.isEmpty : scene.panes.isEmpty
+        return isEmpty ? .slate : .mix
     }
 
     func source(of feed: Feed) -> SourceID? {

@@ -43,6 +43,10 @@ public actor Relay {
     var sources: [SourceID: PulledSource] = [:]
     var splicer = Splicer()
     var program = FLVProgram()
+    /// What players are told inside the picture.
+    var messages = SEISchedule()
+    /// Bytes of the length before each NAL unit of what is on air.
+    var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
     var connections: [Int: Connection] = [:]
     var connectionCount = 0

@@ -141,8 +141,10 @@ struct ServiceClient: Sendable {
     }
 
     /// The task's JSON and what the tests need of it; `nil` while there is no task.
-    func task(_ room: String) async throws -> (state: TaskState, json: Data)? {
-        let answer = try await request("GET", "/v1/tasks/auto-\(room)")
+    ///
+    /// - Parameter name: `nil` = the room's own task.
+    func task(_ room: String, name: String? = nil) async throws -> (state: TaskState, json: Data)? {
+        let answer = try await request("GET", "/v1/tasks/\(name ?? "auto-\(room)")")
         guard answer.status == 200 else { return nil }
         return (try JSONDecoder().decode(TaskState.self, from: answer.body), answer.body)
     }

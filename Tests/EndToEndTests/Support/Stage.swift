@@ -171,14 +171,16 @@ final class Stage: Sendable {
     }
 
     /// Suspends until the program is of this kind, and in a mix shows exactly these users.
+    ///
+    /// - Parameter name: Of the task; `nil` = the room's own.
     @discardableResult
     func waitForOnAir(
-        _ kind: String, users: Set<String>? = nil, within seconds: Double = 10
+        _ kind: String, users: Set<String>? = nil, task name: String? = nil, within seconds: Double = 10
     ) async throws -> ServiceClient.TaskState {
         var last: ServiceClient.TaskState?
         do {
             try await waitUntil("on air", within: seconds) {
-                guard let task = try await client.task(room) else { return false }
+                guard let task = try await client.task(room, name: name) else { return false }
                 last = task.state
                 try noteScenes(task.json)
                 return task.state.onAir == kind && (users.map { $0 == task.state.users } ?? true)

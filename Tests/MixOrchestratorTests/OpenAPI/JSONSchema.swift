@@ -60,6 +60,7 @@ struct JSONSchema {
         case "minLength": return expect(text.map { $0.unicodeScalars.count >= rule as? Int ?? 0 } ?? true)
         case "maxLength": return expect(text.map { $0.unicodeScalars.count <= rule as? Int ?? 0 } ?? true)
         case "minimum": return expect(number.map { $0 >= Self.number(rule) ?? 0 } ?? true)
+        case "exclusiveMinimum": return expect(number.map { $0 > Self.number(rule) ?? 0 } ?? true)
         case "maximum": return expect(number.map { $0 <= Self.number(rule) ?? 0 } ?? true)
         case "multipleOf":
             return expect(number.map { $0.truncatingRemainder(dividingBy: Self.number(rule) ?? 1) == 0 } ?? true)

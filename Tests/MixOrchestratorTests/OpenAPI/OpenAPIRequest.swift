@@ -62,8 +62,21 @@ struct OpenAPIRequest: Sendable {
         uri = path + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     }
 
+    /// Calls at `/` are signed as SDKs do, when they are made: what the example says is not yet a call.
+    func signed(for operation: OpenAPIDocument.Operation) throws -> OpenAPIRequest {
+        guard operation.path == "/" else { return self }
+        var request = self
+        let method = try #require(HTTPRequest.Method(operation.method))
+        (request.uri, request.headers) = WireCaller.signed(
+            "ListRTCLiveRooms", uri.contains("AppId") ? ["AppId": "shop"] : [:], method: method)
+        return request
+    }
+
     /// Of the service that the examples are sent to.
-    static let settings = ["apps.0.id": ["shop"]]
+    static let settings = [
+        "apps.0.id": ["shop"], "apps.0.accessKeys.0.id": [WireCaller.key],
+        "apps.0.accessKeys.0.secret": [WireCaller.secret],
+    ]
 
     /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second
     /// version.

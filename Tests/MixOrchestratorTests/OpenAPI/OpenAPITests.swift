@@ -230,6 +230,7 @@ import Yams
                 directory: directory, store: OpenAPIRequest.filledStore(), settings: OpenAPIRequest.settings
             ) { bench in
                 try await OpenAPIRequest.prepare(bench)
+                let request = try request.signed(for: operation)
                 async let watching: Void = OpenAPIRequest.endProgram(of: bench, watchedBy: operation.id)
                 let answer = try await bench.call(
                     .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)

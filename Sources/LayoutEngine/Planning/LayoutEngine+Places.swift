@@ -1,0 +1,51 @@
+/// A pane whose place is given, and who is in it.
+public struct Place: Hashable, Sendable {
+    public var area: Area
+    public var z: Int
+    public var fit: Pane.Fit
+    /// `nil` = nobody is there.
+    public var occupant: LayoutParticipant?
+    /// An image for while there is no picture, as in `Pane.Fallback.image`; `nil` = black.
+    public var placeholder: String?
+
+    public init(area: Area, z: Int, fit: Pane.Fit, occupant: LayoutParticipant? = nil, placeholder: String? = nil) {
+        self.area = area
+        self.z = z
+        self.fit = fit
+        self.occupant = occupant
+        self.placeholder = placeholder
+    }
+}
+
+extension LayoutEngine {
+    /// The scene of places that are given one by one, without a template: each on black, where its picture leaves room or
+    /// is missing.
+    ///
+    /// Total like `plan`. A place too small for 2×2 pixels of this canvas is left out, and of two with the same occupant
+    /// the second is empty.
+    ///
+    /// - Parameter heard: In any order.
+    public static func scene(
+        of places: [Place], heard: [LayoutParticipant], background: Scene.Backdrop?, canvas: Canvas
+    ) -> Scene {
+        let canvas = canvas.withinLimits
+        var taken: Set<String> = []
+        var panes: [Pane] = []
+        for (index, place) in places.prefix(mostPanes).enumerated() {
+            guard let rectangle = Rectangle(place.area, on: canvas) else { continue }
+            let occupant = place.occupant.flatMap { taken.insert($0.source).inserted ? $0 : nil }
+            let isLive = occupant?.hasVideo ?? false
+            let fallback: Pane.Fallback = place.placeholder.map { .image($0) } ?? (isLive ? .lastFrame : .nothing)
+            panes.append(
+                Pane(
+                    source: occupant?.source ?? "place-\(index + 1)", user: occupant?.user ?? "", x: rectangle.x,
+                    y: rectangle.y, width: rectangle.width, height: rectangle.height, z: place.z, fit: place.fit,
+                    isLive: isLive, fallback: fallback,
+                    card: Card(name: "", initials: "", colour: .black), matte: .black))
+        }
+        let order = panes.indices.sorted { (panes[$0].z, $0) < (panes[$1].z, $1) }
+        return Scene(
+            canvas: canvas, background: background, panes: order.map { panes[$0] },
+            sound: SoundTemplate().sound(of: heard))
+    }
+}

@@ -1,0 +1,50 @@
+/// How a mix is encoded. What is `nil` is as without these settings: the service's own choice for video, the host's
+/// format for sound.
+///
+/// A bypass is copied and none of it applies there, but for `audioOnly`.
+public struct EncodingSettings: Hashable, Codable, Sendable {
+    /// In bit/s.
+    public var videoBitrate: Int?
+    /// Longest distance of two IDR frames, in frames.
+    public var gopFrames: Int?
+    public var profile: Profile?
+    public var preset: Preset?
+    /// In bit/s.
+    public var audioBitrate: Int?
+    /// 1 or 2.
+    public var audioChannels: Int?
+    /// In Hz; one of `sampleRates`.
+    public var audioSampleRate: Int?
+    /// The program has no video track, in a mix as in a bypass.
+    public var audioOnly: Bool
+
+    /// Of H.264 (ITU-T H.264 §A.2); `baseline` is the constrained one.
+    public enum Profile: String, Hashable, Codable, Sendable, CaseIterable {
+        case baseline, main, high
+    }
+
+    /// How much work the encoder puts into a picture, by x264's names.
+    public enum Preset: String, Hashable, Codable, Sendable, CaseIterable {
+        case ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo
+    }
+
+    public static let videoBitrates = 1_000...10_000_000
+    public static let gops = 1...600
+    public static let audioBitrates = 8_000...500_000
+    public static let channelCounts = 1...2
+    public static let sampleRates = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
+
+    public init(
+        videoBitrate: Int? = nil, gopFrames: Int? = nil, profile: Profile? = nil, preset: Preset? = nil,
+        audioBitrate: Int? = nil, audioChannels: Int? = nil, audioSampleRate: Int? = nil, audioOnly: Bool = false
+    ) {
+        self.videoBitrate = videoBitrate
+        self.gopFrames = gopFrames
+        self.profile = profile
+        self.preset = preset
+        self.audioBitrate = audioBitrate
+        self.audioChannels = audioChannels
+        self.audioSampleRate = audioSampleRate
+        self.audioOnly = audioOnly
+    }
+}

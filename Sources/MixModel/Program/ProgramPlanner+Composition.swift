@@ -1,0 +1,192 @@
+import LayoutEngine
+
+/// Programs whose people are named one by one.
+extension ProgramPlanner {
+    /// One stream, copied.
+    ///
+    /// The scene is what bridges its silences: the stream over the whole canvas, and the person's card while the camera is
+    /// off.
+    static func single(
+        _ selection: SourceSelection, for room: Room, context: PlanningContext, lastHost: UserID?
+    ) -> Program {
+        let tracks = room.settings.program?.tracks ?? .all
+        var taken = context.streams(of: selection, in: room).first
+        if tracks == .audio { taken?.tracks = .audio }
+        let canvas = (room.settings.canvas ?? context.defaultCanvas).withinLimits
+        var program = Program(
+            mode: .slate, scene: Scene(canvas: canvas, panes: []), sources: taken.map { [$0.planned] } ?? [],
+            outputs: outputs(of: room, in: context), host: taken?.source.user ?? lastHost, hostLeft: false)
+        guard let taken else { return program }
+        let person = taken.participant(isAbsent: false)
+        if tracks != .audio {
+            let pane = Pane(
+                source: person.source, user: person.user, x: 0, y: 0, width: canvas.width, height: canvas.height,
+                isLive: person.hasVideo, fallback: person.hasVideo ? .lastFrame : .card,
+                card: Card(name: person.name ?? person.user, user: person.user))
+            program.scene.panes = [pane]
+        }
+        if person.hasAudio { program.scene.sound = SceneSound(levels: [.init(source: person.source)]) }
+        program.mode = taken.hasVideo || tracks == .audio ? .bypass(taken.id) : .mix(host: taken.id)
+        return program
+    }
+
+    /// Panes of the task's own.
+    static func fixed(
+        _ composition: FixedComposition, for room: Room, context: PlanningContext, lastHost: UserID?
+    ) -> Program {
+        let tracks = room.settings.program?.tracks ?? .all
+        var taken = composition.streams(in: room, context)
+        if tracks == .audio { taken = taken.filter { $0.tracks != .video }.map { $0.taking(.audio) } }
+        let canvas = (room.settings.canvas ?? context.defaultCanvas).withinLimits
+        let participants = taken.map { $0.participant(isAbsent: context.absent.contains($0.id)) }
+        var program = Program(
+            mode: .slate,
+            scene: LayoutEngine.scene(
+                of: tracks == .audio ? [] : composition.places(for: taken, participants, context.images),
+                heard: participants,
+                background: tracks == .audio ? nil : composition.background.flatMap { context.backdrop($0) },
+                canvas: canvas),
+            sources: taken.map(\.planned), outputs: outputs(of: room, in: context), host: lastHost, hostLeft: false)
+        let present = taken.filter { !context.absent.contains($0.id) }
+        // Of the pictures on the canvas first: their frames are the ones that must not jerk.
+        let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))
+        let followed = followed(
+            among: present.filter { shown.contains($0.id.rawValue) }, present.isEmpty ? taken : present, host: lastHost)
+        if let followed {
+            program.host = followed.source.user
+            program.mode = .mix(host: followed.id)
+        }
+        return program
+    }
+
+    private static func followed(
+        among candidates: [ProgramStream]..., host: UserID?
+    ) -> ProgramStream? {
+        candidates.lazy.compactMap { streams in
+            streams.first { $0.source.user == host && $0.room == nil } ?? streams.first { $0.source.user == host }
+                ?? streams.first
+        }.first
+    }
+}
+
+extension FixedComposition {
+    /// Who is heard and may be seen: those selected, or everybody, and those whom a pane names. Of the task's own room
+    /// first, then as people joined.
+    func streams(in room: Room, _ context: PlanningContext) -> [ProgramStream] {
+        let named = panes.compactMap(\.source)
+        var taken: [ProgramStream] = []
+        if let sources, !sources.isEmpty {
+            taken = sources.flatMap { context.streams(of: $0, in: room) }
+        } else {
+            taken = room.streams.map { ProgramStream(source: $0, tracks: .all) }
+        }
+        // A pane asks for a picture; who is heard is said by the list where there is one.
+        let known = Set(taken.map(\.unpartedID))
+        taken += named.flatMap { context.streams(of: $0, in: room) }.filter { !known.contains($0.unpartedID) }
+        var merged: [ProgramStream] = []
+        for stream in taken {
+            if let index = merged.firstIndex(where: { $0.unpartedID == stream.unpartedID }) {
+                if merged[index].tracks != stream.tracks { merged[index].tracks = .all }
+            } else {
+                merged.append(stream)
+            }
+        }
+        let order = merged.indices.sorted { left, right in
+            let (left, right) = (merged[left].place, merged[right].place)
+            return left < right
+        }
+        return order.map { merged[$0] }
+    }
+
+    /// - Parameters:
+    ///   - participants: One for each of `streams`.
+    ///   - images: Paths of what can be shown, by URL.
+    func places(
+        for streams: [ProgramStream], _ participants: [LayoutParticipant], _ images: [String: String]
+    ) -> [Place] {
+        var waiting = streams.indices.filter { streams[$0].tracks != .audio }
+        /// Somebody's sound beside their picture needs no pane of its own.
+        waiting.removeAll { index in
+            streams[index].source.stream.kind == .audio
+                && streams.indices.contains { other in
+                    other != index && streams[other].isOfSamePerson(as: streams[index])
+                        && streams[other].source.stream.kind != .audio
+                }
+        }
+        var occupants: [Int?] = panes.map { _ in nil }
+        for (pane, selection) in panes.enumerated() {
+            guard let selection = selection.source else { continue }
+            let candidates = waiting.filter { index in
+                streams[index].room == selection.room && streams[index].source.user == selection.user
+                    && (selection.kind ?? streams[index].source.stream.kind) == streams[index].source.stream.kind
+            }
+            let best = candidates.min {
+                streams[$0].source.stream.kind.rank < streams[$1].source.stream.kind.rank
+            }
+            occupants[pane] = best
+            waiting.removeAll { $0 == best }
+        }
+        for pane in panes.indices where panes[pane].source == nil && !waiting.isEmpty {
+            occupants[pane] = waiting.removeFirst()
+        }
+        return zip(panes, occupants).map { pane, occupant in
+            Place(
+                area: Area(x: pane.x, y: pane.y, width: pane.width, height: pane.height), z: pane.z, fit: pane.fit,
+                occupant: occupant.map { participants[$0] }, placeholder: pane.placeholder.flatMap { images[$0] })
+        }
+    }
+}
+
+extension PlanningContext {
+    fileprivate func streams(of selection: SourceSelection, in room: Room) -> [ProgramStream] {
+        selection.streams(among: selection.room.map { others[$0] ?? [] } ?? room.streams)
+    }
+
+    /// `nil` while the image is not there.
+    fileprivate func backdrop(_ background: FixedBackground) -> Scene.Backdrop? {
+        images[background.url].map { Scene.Backdrop(image: $0, fit: background.fit) }
+    }
+
+    /// Whether anybody is there whom this room's program takes.
+    func hasStreams(for room: Room) -> Bool {
+        switch room.settings.program?.composition ?? .automatic {
+        case .automatic: room.hasStreams
+        case .single(let selection): !streams(of: selection, in: room).isEmpty
+        case .fixed(let composition): !composition.streams(in: room, self).isEmpty
+        }
+    }
+}
+
+extension ProgramStream {
+    /// Where it stands in line for a pane.
+    fileprivate struct Order: Comparable {
+        var room: String
+        var joinOrder: Int
+        var rank: Int
+        var user: UserID
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.room, left.joinOrder, left.rank, left.user) < (right.room, right.joinOrder, right.rank, right.user)
+        }
+    }
+
+    fileprivate var place: Order {
+        Order(
+            room: room?.rawValue ?? "", joinOrder: source.joinOrder, rank: source.stream.kind.rank, user: source.user)
+    }
+
+    /// Of the whole stream, whatever is taken of it.
+    fileprivate var unpartedID: SourceID {
+        SourceID(user: source.user, stream: source.stream.kind, room: room, tracks: .all)
+    }
+
+    fileprivate func isOfSamePerson(as other: ProgramStream) -> Bool {
+        room == other.room && source.user == other.source.user
+    }
+
+    func taking(_ tracks: SourceSelection.Tracks) -> ProgramStream {
+        var stream = self
+        stream.tracks = tracks
+        return stream
+    }
+}

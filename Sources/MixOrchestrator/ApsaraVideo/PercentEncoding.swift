@@ -1,0 +1,58 @@
+/// Percent-encoding as the signatures want it (RFC 3986 §2.3: only unreserved characters stay), and form decoding
+/// (`application/x-www-form-urlencoded`).
+enum PercentEncoding {
+    /// Appends `text` with all bytes but `A–Z a–z 0–9 - _ . ~` as `%XX`.
+    static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in text {
+            if isUnreserved[Int(byte)] {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(digits[Int(byte >> 4)])
+                bytes.append(digits[Int(byte & 15)])
+            }
+        }
+    }
+
+    /// `+` is a space; a `%` that no two digits follow stays as it is.
+    static func formDecoded(_ text: some Collection<UInt8>) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var iterator = text.makeIterator()
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                var ahead = iterator
+                if let high = ahead.next().flatMap(value), let low = ahead.next().flatMap(value) {
+                    bytes.append(high << 4 | low)
+                    iterator = ahead
+                } else {
+                    bytes.append(byte)
+                }
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Of a hexadecimal digit.
+    static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+    private static let isUnreserved = (UInt8.min...UInt8.max).map { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-_.~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import EventSubscription
+import MixModel
+
+/// Says whose call it is: nothing in a request is believed before its signature was found to be right, and it is believed
+/// once only.
+struct WireAuthenticator: Sendable {
+    private let keys: AccessKeys
+    private let nonces: [String: NonceCache]
+    private let now: @Sendable () -> Double
+
+    /// How far a request's time may be from ours, in seconds.
+    static let window = 900.0
+    static let longestNonce = 128
+
+    /// - Parameters:
+    ///   - now: In seconds since 1970.
+    ///   - nonceLimit: For each key.
+    init(
+        _ keys: AccessKeys, nonceLimit: Int = NonceCache.standardLimit, start: Double? = nil,
+        now: @escaping @Sendable () -> Double = wallClock
+    ) {
+        self.keys = keys
+        self.now = now
+        let start = start ?? now()
+        nonces = Dictionary(
+            uniqueKeysWithValues: keys.ids.map { ($0, NonceCache(limit: nonceLimit, start: start)) })
+    }
+
+    /// - Throws: `CallError` with the cure; of a signature that does not fit, what was to be signed, which holds nothing but
+    ///   the caller's own request.
+    func accessKey(of request: WireRequest) throws(CallError) -> AccessKey {
+        guard !keys.isEmpty else { throw Self.notConfigured }
+        if let authorization = request.headers["authorization"], !authorization.isEmpty {
+            return try acs3(request, authorization)
+        }
+        if request.parameters["Signature"] != nil { return try rpc(request) }
+        guard request.parameters["AccessKeyId"] == nil else {
+            throw Self.incomplete("Signature is missing beside AccessKeyId")
+        }
+        throw CallError(
+            .badRequest, "MissingAccessKeyId",
+            "the request is not signed: expected the header Authorization with ACS3-HMAC-SHA256, or the parameters "
+                + "AccessKeyId and Signature")
+    }
+
+    // MARK: ACS3
+
+    /// What has to be signed so that nobody can change it on the way.
+    private static let signedHeaders = [
+        "host", "x-acs-date", "x-acs-action", "x-acs-version", "x-acs-signature-nonce", "x-acs-content-sha256",
+    ]
+
+    private func acs3(_ request: WireRequest, _ text: String) throws(CallError) -> AccessKey {
+        guard text.hasPrefix("ACS3-") else {
+            throw Self.unsupported("Authorization begins with something else than ACS3-HMAC-SHA256")
+        }
+        guard let authorization = WireSignature.ACS3.Authorization(text) else {
+            throw Self.incomplete("Authorization has no Credential, no SignedHeaders or no Signature")
+        }
+        guard authorization.algorithm == WireSignature.ACS3.algorithm else {
+            throw Self.unsupported("Authorization: found \(authorization.algorithm.prefix(32))")
+        }
+        var needed = Self.signedHeaders
+        if !request.body.isEmpty { needed.append("content-type") }
+        for name in ["x-acs-security-token", "x-acs-accesskey-id"] where request.headers[name] != nil {
+            needed.append(name)
+        }
+        let signed = Set(authorization.signedHeaders)
+        guard signed.count == authorization.signedHeaders.count else {
+            throw Self.incomplete("SignedHeaders names a header twice")
+        }
+        for name in needed {
+            guard signed.contains(name) else { throw Self.incomplete("SignedHeaders does not name \(name)") }
+            guard request.headers[name] != nil else { throw Self.incomplete("the header \(name) is missing") }
+        }
+        if let named = request.headers["x-acs-accesskey-id"], named != authorization.accessKey {
+            throw Self.incomplete("x-acs-accesskey-id is not the Credential")
+        }
+        let key = try key(authorization.accessKey)
+        let digest = WireSignature.ACS3.digest(of: request.body)
+        guard request.headers["x-acs-content-sha256"]?.lowercased() == digest else {
+            throw Self.mismatch("x-acs-content-sha256 is not the body's: \(digest)")
+        }
+        let signedAt = try time(request.headers["x-acs-date"], "x-acs-date")
+        let canonical = WireSignature.ACS3.canonicalRequest(
+            request, authorization.signedHeaders, bodyDigest: digest)
+        let stringToSign = WireSignature.ACS3.stringToSign(canonical)
+        guard WireSignature.ACS3.isRight(authorization.signature, stringToSign, key: key.key) else {
+            throw Self.mismatch(stringToSign)
+        }
+        try check(securityToken: request.headers["x-acs-security-token"], key)
+        try take(nonce: request.headers["x-acs-signature-nonce"], "x-acs-signature-nonce", key, signedAt)
+        return key
+    }
+
+    // MARK: RPC
+
+    private func rpc(_ request: WireRequest) throws(CallError) -> AccessKey {
+        let parameters = request.parameters
+        guard let id = parameters["AccessKeyId"] else {
+            throw CallError(.badRequest, "MissingAccessKeyId", "AccessKeyId is missing beside Signature")
+        }
+        if let method = parameters["SignatureMethod"], method != "HMAC-SHA1" {
+            throw Self.unsupported("SignatureMethod: found \(method.prefix(32))")
+        }
+        if let version = parameters["SignatureVersion"], version != "1.0" {
+            throw Self.unsupported("SignatureVersion: found \(version.prefix(32)); expected 1.0")
+        }
+        if let type = parameters["SignatureType"] { throw Self.unsupported("SignatureType: found \(type.prefix(32))") }
+        let key = try key(id)
+        let signedAt = try time(parameters["Timestamp"], "Timestamp")
+        let stringToSign = WireSignature.RPC.stringToSign(method: request.method, parameters)
+        guard WireSignature.RPC.isRight(parameters["Signature"] ?? "", stringToSign, key: key.rpcKey) else {
+            throw Self.mismatch(stringToSign)
+        }
+        try check(securityToken: parameters["SecurityToken"], key)
+        try take(nonce: parameters["SignatureNonce"], "SignatureNonce", key, signedAt)
+        return key
+    }
+
+    // MARK: Both
+
+    private func key(_ id: String) throws(CallError) -> AccessKey {
+        guard let key = keys[id] else {
+            throw CallError(
+                .notFound, "InvalidAccessKeyId.NotFound",
+                "the access key \(id.prefix(128)) is not known here: list it under apps[].accessKeys")
+        }
+        return key
+    }
+
+    private func time(_ text: String?, _ name: String) throws(CallError) -> Double {
+        let expected = "the time of signing in UTC, as 2026-01-31T12:00:00Z"
+        guard let text, !text.isEmpty else { throw .missing(name, expected) }
+        guard let time = Timestamp.seconds(text) else {
+            throw CallError(
+                .badRequest, "InvalidTimeStamp.Format", "\(name): found \"\(text.prefix(40))\"; expected \(expected)")
+        }
+        let now = now()
+        guard abs(time - now) <= Self.window else {
+            throw CallError(
+                .badRequest, "InvalidTimeStamp.Expired",
+                "\(name): \(text.prefix(40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"), and "
+                    + "\(Int(Self.window)) s are allowed: set the clock right, or sign the request anew")
+        }
+        return time
+    }
+
+    private func check(securityToken: String?, _ key: AccessKey) throws(CallError) {
+        guard !key.accepts(securityToken: securityToken) else { return }
+        let message =
+            if securityToken == nil {
+                "the access key \(key.id) is used together with a security token, which is missing"
+            } else if key.needsSecurityToken {
+                "the security token is not the one of the access key \(key.id)"
+            } else {
+                "the access key \(key.id) has no security token here: leave it out, or configure securityToken beside it"
+            }
+        throw CallError(
+            .badRequest,
+            securityToken == nil ? "MissingSecurityToken" : "InvalidSecurityToken.MismatchWithAccessKey", message)
+    }
+
+    private func take(nonce: String?, _ name: String, _ key: AccessKey, _ signedAt: Double) throws(CallError) {
+        let expected = "1 to \(Self.longestNonce) bytes that are new with each request"
+        guard let nonce, !nonce.isEmpty else { throw .missing(name, expected) }
+        guard nonce.utf8.count <= Self.longestNonce else { throw .invalid(name, nonce, expected) }
+        switch nonces[key.id]?.take(nonce, signedAt: signedAt, now: now(), window: Self.window) {
+        case .fresh: return
+        case .used, nil:
+            throw CallError(
+                .badRequest, "SignatureNonceUsed", "\(name): this request was here before: sign each request anew")
+        case .tooOld(let start):
+            throw CallError(
+                .badRequest, "InvalidTimeStamp.Expired",
+                "the request was signed more than \(Int(max(0, now() - start))) s ago, and what came before that is not "
+                    + "known any more: sign it anew, or set the clock right")
+        }
+    }
+
+    // MARK: Refusals
+
+    static let notConfigured = CallError(
+        .forbidden, "OperationDenied",
+        "no access key is configured here: list one in the configuration, as in apps: [{id: my-app, accessKeys: [{id: "
+            + "my-key, secretFile: /etc/mixorchestrator/secret}]}]")
+
+    private static func incomplete(_ what: String) -> CallError {
+        CallError(.badRequest, "IncompleteSignature", "the request does not conform to the signature: \(what)")
+    }
+
+    private static func unsupported(_ what: String) -> CallError {
+        CallError(
+            .badRequest, "UnsupportedSignatureMethod",
+            "\(what); expected Authorization: ACS3-HMAC-SHA256 …, or SignatureMethod=HMAC-SHA1 with "
+                + "SignatureVersion=1.0")
+    }
+
+    /// SDKs look for the colon, and compare what follows with their own.
+    private static func mismatch(_ stringToSign: String) -> CallError {
+        CallError(
+            .badRequest, "SignatureDoesNotMatch",
+            "Specified signature is not matched with our calculation. server string to sign is:\(stringToSign)")
+    }
+}

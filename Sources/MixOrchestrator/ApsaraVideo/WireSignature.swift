@@ -1,0 +1,134 @@
+import Crypto
+
+/// Both ways in which SDKs sign. Pure: what is signed and with which key in, the signature out.
+enum WireSignature {
+    /// HMAC-SHA1 over the parameters, named RPC in the SDKs.
+    enum RPC {
+        /// - Parameter parameters: Of query and form; `Signature` is left out here.
+        static func stringToSign(method: String, _ parameters: WireParameters) -> String {
+            let canonical = WireParameters.canonical(parameters.pairs.filter { $0.name != "Signature" })
+            var bytes = Array("\(method)&%2F&".utf8)
+            bytes.reserveCapacity(bytes.count + canonical.count * 2)
+            PercentEncoding.append(canonical, to: &bytes)
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
+        /// - Parameter key: The secret and an ampersand.
+        /// - Parameter shown: As it came, in Base64.
+        static func isRight(_ shown: String, _ stringToSign: String, key: SymmetricKey) -> Bool {
+            guard let code = base64(shown) else { return false }
+            return HMAC<Insecure.SHA1>.isValidAuthenticationCode(
+                code, authenticating: Array(stringToSign.utf8), using: key)
+        }
+    }
+
+    /// ACS3-HMAC-SHA256 over the query, chosen headers and the body.
+    enum ACS3 {
+        static let algorithm = "ACS3-HMAC-SHA256"
+
+        /// What `Authorization` says.
+        struct Authorization: Hashable, Sendable {
+            var algorithm: String
+            var accessKey: String
+            /// In the order in which they are signed.
+            var signedHeaders: [String]
+            var signature: String
+
+            /// `nil` when a part is missing.
+            init?(_ text: String) {
+                guard let space = text.firstIndex(of: " ") else { return nil }
+                algorithm = String(text[..<space])
+                var parts: [Substring: String] = [:]
+                for part in text[space...].split(separator: ",") {
+                    let part = part.drop { $0 == " " }
+                    guard let equals = part.firstIndex(of: "=") else { return nil }
+                    let value = part[part.index(after: equals)...]
+                    parts[part[..<equals]] = value.trimmingCharacters(in: .whitespaces)
+                }
+                guard let accessKey = parts["Credential"], let headers = parts["SignedHeaders"],
+                    let signature = parts["Signature"]
+                else { return nil }
+                self.accessKey = accessKey
+                signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
+                self.signature = signature
+            }
+        }
+
+        /// Hex of the body's SHA-256, as `x-acs-content-sha256` has to be.
+        static func digest(of body: [UInt8]) -> String {
+            body.isEmpty ? emptyDigest : hex(SHA256.hash(data: body))
+        }
+        private static let emptyDigest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+        static func canonicalRequest(_ request: WireRequest, _ signedHeaders: [String], bodyDigest: String) -> [UInt8] {
+            var bytes = Array("\(request.method)\n/\n".utf8)
+            bytes.reserveCapacity(4096)
+            bytes += WireParameters.canonical(request.query.pairs)
+            bytes.append(UInt8(ascii: "\n"))
+            for name in signedHeaders {
+                bytes += name.utf8
+                bytes.append(UInt8(ascii: ":"))
+                bytes += (request.headers[name] ?? "").utf8
+                bytes.append(UInt8(ascii: "\n"))
+            }
+            bytes.append(UInt8(ascii: "\n"))
+            bytes += signedHeaders.joined(separator: ";").utf8
+            bytes.append(UInt8(ascii: "\n"))
+            bytes += bodyDigest.utf8
+            return bytes
+        }
+
+        static func stringToSign(_ canonicalRequest: [UInt8]) -> String {
+            "\(algorithm)\n\(hex(SHA256.hash(data: canonicalRequest)))"
+        }
+
+        /// - Parameter shown: As it came, in hexadecimal digits.
+        static func isRight(_ shown: String, _ stringToSign: String, key: SymmetricKey) -> Bool {
+            guard let code = bytes(hex: shown) else { return false }
+            return HMAC<SHA256>.isValidAuthenticationCode(
+                code, authenticating: Array(stringToSign.utf8), using: key)
+        }
+    }
+
+    static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func bytes(hex text: String) -> [UInt8]? {
+        let digits = text.utf8.compactMap(PercentEncoding.value)
+        guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    /// Strict: 28 characters of the standard alphabet, as a SHA-1 has.
+    private static func base64(_ text: String) -> [UInt8]? {
+        guard text.utf8.count == 28, text.hasSuffix("="), !text.hasSuffix("==") else { return nil }
+        var bytes: [UInt8] = []
+        var bits = 0
+        var count = 0
+        for byte in text.utf8.dropLast() {
+            let value: UInt8
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = byte - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = byte - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = byte - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "+"): value = 62
+            case UInt8(ascii: "/"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | Int(value)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(bits >> count & 0xFF))
+        }
+        // What is left of the last character is not part of the code: another one there would be the same code.
+        return bits & (1 << count - 1) == 0 ? bytes : nil
+    }
+}

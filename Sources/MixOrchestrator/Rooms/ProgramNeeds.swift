@@ -1,0 +1,92 @@
+import MixModel
+import Synchronization
+
+/// What programs need from outside their rooms: streams of other rooms, and images. Thread-safe.
+///
+/// Only names are kept, so that a room that waits for another one need not be in memory: whoever changes tells here, and
+/// the registry wakes the rooms that are concerned.
+final class ProgramNeeds: Sendable {
+    struct Needs: Hashable, Sendable {
+        var rooms: Set<RoomID> = []
+        /// URLs; may hold secrets.
+        var images: Set<String> = []
+
+        var isEmpty: Bool { rooms.isEmpty && images.isEmpty }
+
+        mutating func add(_ program: ProgramSettings?) {
+            guard let program else { return }
+            rooms.formUnion(program.otherRooms)
+            images.formUnion(program.images)
+        }
+    }
+
+    private struct State {
+        var needs: [RoomID: Needs] = [:]
+        /// Who takes streams from a room.
+        var watchers: [RoomID: Set<RoomID>] = [:]
+        /// Rooms to wake, with the first cause.
+        var waiting: [RoomID: Cause] = [:]
+    }
+    private let state = Mutex(State())
+    /// Somebody waits to be woken.
+    let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+    /// Other images are needed.
+    let imageNews: AsyncStream<Void>
+    private let imageNewsman: AsyncStream<Void>.Continuation
+
+    init() {
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (imageNews, imageNewsman) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// What the programs of a room need from now on.
+    func set(_ needs: Needs, of room: RoomID) {
+        let areImagesOther = state.withLock { state in
+            let before = state.needs[room] ?? Needs()
+            guard before != needs else { return false }
+            state.needs[room] = needs.isEmpty ? nil : needs
+            for other in before.rooms.subtracting(needs.rooms) {
+                state.watchers[other]?.remove(room)
+                if state.watchers[other]?.isEmpty ?? false { state.watchers[other] = nil }
+            }
+            for other in needs.rooms { state.watchers[other, default: []].insert(room) }
+            return before.images != needs.images
+        }
+        if areImagesOther { imageNewsman.yield() }
+    }
+
+    func isWatched(_ room: RoomID) -> Bool { state.withLock { $0.watchers[room] != nil } }
+
+    /// Who publishes in this room is stored otherwise now: those who take streams from it have to look.
+    func changed(_ room: RoomID, cause: Cause) {
+        wake(state.withLock { $0.watchers[room] ?? [] }, cause)
+    }
+
+    /// What can be shown of an image is different.
+    func imageChanged(_ image: String, cause: Cause) { wake(rooms(showing: image), cause) }
+
+    func rooms(showing image: String) -> Set<RoomID> {
+        state.withLock { state in Set(state.needs.filter { $0.value.images.contains(image) }.keys) }
+    }
+
+    var images: Set<String> {
+        state.withLock { $0.needs.values.reduce(into: []) { $0.formUnion($1.images) } }
+    }
+
+    private func wake(_ rooms: Set<RoomID>, _ cause: Cause) {
+        guard !rooms.isEmpty else { return }
+        state.withLock { state in
+            for room in rooms where state.waiting[room] == nil { state.waiting[room] = cause }
+        }
+        wakeUp.yield()
+    }
+
+    /// Those who wait to be woken; they count as woken.
+    func takeWaiting() -> [(room: RoomID, cause: Cause)] {
+        state.withLock { state in
+            defer { state.waiting = [:] }
+            return state.waiting.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        }
+    }
+}

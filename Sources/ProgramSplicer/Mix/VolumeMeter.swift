@@ -1,0 +1,36 @@
+import MixModel
+
+/// How loud the sources of a mix are, over some tenths of a second. Pure.
+public struct VolumeMeter: Sendable {
+    /// Otherwise nothing is counted.
+    public var isOn = false {
+        didSet { if isOn != oldValue { (sums, count) = ([:], 0) } }
+    }
+
+    /// What one value tells of.
+    public static let window = MediaTime.milliseconds(200)
+
+    private let frames: Int
+    private var sums: [SourceID: Float] = [:]
+    private var count = 0
+
+    /// - Parameter frame: Of how much sound each call tells.
+    public init(frame: MediaTime) {
+        frames = max(1, Int((VolumeMeter.window.inSeconds / frame.inSeconds).rounded()))
+    }
+
+    /// - Parameter powers: Mean squares of the samples, −1…1, of the next `frame`.
+    /// - Returns: 0…255 by source once a window, where a full-scale sine has 255 (linear in the root of the mean square).
+    public mutating func take(_ powers: [SourceID: Float]) -> [SourceID: Int]? {
+        guard isOn else { return nil }
+        sums.merge(powers, uniquingKeysWith: +)
+        count += 1
+        guard count >= frames else { return nil }
+        let volumes = sums.mapValues { sum in
+            let level = (max(sum, 0) / Float(count) * 2).squareRoot() * 255
+            return min(255, Int(level.rounded()))
+        }
+        (sums, count) = ([:], 0)
+        return volumes
+    }
+}

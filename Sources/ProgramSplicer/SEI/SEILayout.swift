@@ -1,0 +1,85 @@
+import Foundation
+import LayoutEngine
+import MixModel
+
+/// Who is where in the picture and how loud, as it is sent to players: the JSON that Agora's cloud transcoder sends
+/// (`ver` 20190611), in pixels of the canvas.
+public struct SEILayout: Hashable, Sendable, Encodable {
+    public struct Frame: Hashable, Sendable, Encodable {
+        public var w: Int
+        public var h: Int
+        /// `#RRGGBB`.
+        public var bgnd: String
+    }
+
+    /// Somebody who is seen or heard. Who is heard alone has neither width nor height.
+    public struct Region: Hashable, Sendable, Encodable {
+        public var uid: String
+        /// `camera`, `screen` or `audio`.
+        public var stream: String
+        /// Absent for people of the task's own room.
+        public var room: String?
+        /// 0…1.
+        public var alpha: Double
+        public var zorder: Int
+        /// 0…255, where a full-scale sine has 255; absent where nothing is decoded.
+        public var volume: Int?
+        public var x: Int
+        public var y: Int
+        public var w: Int
+        public var h: Int
+    }
+
+    public var canvas: Frame
+    public var regions: [Region]
+    /// When it was made, in ms since 1970.
+    public var ts: Int64
+    public var ver = "20190611"
+
+    /// Of a mix.
+    ///
+    /// - Parameter volumes: 0…255, by source.
+    public init(scene: Scene, volumes: [SourceID: Int], at milliseconds: Int64) {
+        canvas = Frame(w: scene.canvas.width, h: scene.canvas.height, bgnd: "\(scene.canvas.background)")
+        ts = milliseconds
+        let heard = scene.sound.levels.map(\.source)
+        regions = scene.panes.filter { !$0.user.isEmpty }.map { pane in
+            Region(
+                SourceID(pane.source), alpha: pane.opacity.value, zorder: pane.z,
+                volume: volumes[SourceID(pane.source)] ?? 0, x: pane.x, y: pane.y, w: pane.width, h: pane.height)
+        }
+        let seen = Set(scene.panes.map(\.source))
+        regions += heard.filter { !seen.contains($0) }.map { source in
+            Region(SourceID(source), alpha: 1, zorder: 0, volume: volumes[SourceID(source)] ?? 0)
+        }
+    }
+
+    /// Of a bypass: one person all over, how loud nobody knows.
+    public init(bypass source: SourceID, size: LayoutParticipant.Size?, at milliseconds: Int64) {
+        let (width, height) = (size?.width ?? 0, size?.height ?? 0)
+        canvas = Frame(w: width, h: height, bgnd: "\(RGB.black)")
+        ts = milliseconds
+        regions = [Region(source, alpha: 1, zorder: 0, volume: nil, w: width, h: height)]
+    }
+
+    /// With its keys in alphabetical order.
+    public var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}
+
+extension SEILayout.Region {
+    fileprivate init(
+        _ source: SourceID, alpha: Double, zorder: Int, volume: Int?, x: Int = 0, y: Int = 0, w: Int = 0, h: Int = 0
+    ) {
+        let name = source.rawValue
+        let stream = name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...].prefix { $0 != "#" }
+        let parts = stream.split(separator: "@", maxSplits: 1)
+        self.init(
+            uid: source.user.rawValue, stream: String(parts.first ?? ""),
+            room: parts.count > 1 ? String(parts[1]) : nil, alpha: alpha, zorder: zorder, volume: volume, x: x, y: y,
+            w: w, h: h)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import MixModel
+
+/// Decides which SEI messages go with which access unit. Pure: time is that of the program.
+///
+/// A message with a rhythm is due with the first unit at or after its time, one that follows IDR frames with each of
+/// them, too; a new or changed text with the next unit.
+public struct SEISchedule: Sendable {
+    /// A change sends what is new at once and leaves the rhythm of the rest.
+    public var settings: SEISettings? {
+        didSet {
+            if settings?.layoutVolume != oldValue?.layoutVolume { due[.layoutVolume] = nil }
+            if settings?.passThrough != oldValue?.passThrough { due[.passThrough] = nil }
+            if settings?.custom != oldValue?.custom { due[.custom] = nil }
+        }
+    }
+
+    private enum Kind: Hashable { case layoutVolume, passThrough, custom }
+    /// When each is sent next.
+    private var due: [Kind: MediaTime] = [:]
+
+    private static let customTiming = SEISettings.Timing(followsIDR: true)
+
+    public init() {}
+
+    /// Whether anything is ever sent.
+    public var isEmpty: Bool {
+        settings.map { $0.layoutVolume == nil && $0.passThrough == nil && $0.custom == nil } ?? true
+    }
+
+    /// What goes with the access unit that is decoded at `time`; it counts as sent.
+    ///
+    /// - Parameter layout: Asked when it is due.
+    public mutating func messages(
+        at time: MediaTime, isIDR: Bool, layout: () -> SEILayout
+    ) -> [SEIMessage] {
+        guard let settings else { return [] }
+        var messages: [SEIMessage] = []
+        func add(_ text: String) { messages.append(SEIMessage(text: text, type: settings.payloadType)) }
+        if let timing = settings.layoutVolume, isDue(.layoutVolume, timing, time, isIDR) { add(layout().json) }
+        if let text = settings.passThrough, isDue(.passThrough, text.timing, time, isIDR) { add(text.json) }
+        if let text = settings.custom, isDue(.custom, Self.customTiming, time, isIDR) { add(text) }
+        return messages
+    }
+
+    private mutating func isDue(
+        _ kind: Kind, _ timing: SEISettings.Timing, _ time: MediaTime, _ isIDR: Bool
+    ) -> Bool {
+        guard let interval = timing.intervalMs.map({ MediaTime.milliseconds($0) }) else { return isIDR }
+        let next = due[kind] ?? time
+        // A jump of the program's time must not silence it.
+        let isTime = time >= next || next - time > interval
+        guard isTime || (timing.followsIDR && isIDR) else { return false }
+        if isTime { due[kind] = time - next < interval && time >= next ? next + interval : time + interval }
+        return true
+    }
+}
+
+extension SEISettings.PassThrough {
+    /// `{key: content}`.
+    fileprivate var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        return (try? encoder.encode([key: content])).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}

@@ -1,0 +1,36 @@
+import MixModel
+
+/// Programs that have one track.
+extension Splicer {
+    /// What the program has from now on. Sound alone goes over at any AAC frame boundary; pictures alone go over as ever,
+    /// and sound is left out.
+    public mutating func setTracks(_ tracks: SourceSelection.Tracks, now: MediaTime) -> [Action] {
+        guard tracks != self.tracks else { return [] }
+        let actions = abandonPending()
+        self.tracks = tracks
+        switch tracks {
+        case .all: break
+        // Whatever comes again begins with its header.
+        case .audio: forgetVideo()
+        case .video: configured[.audio] = nil
+        }
+        return actions + advanceSound(now: now)
+    }
+
+    /// Puts the target on air in a program of sound, once it has what follows.
+    mutating func advanceSound(now: MediaTime) -> [Action] {
+        guard tracks == .audio, let target, target != onAir, let state = feeds[target], state.audio != nil,
+            let newest = state.recentAudio.last
+        else { return [] }
+        let isGone = onAir.flatMap { feeds[$0]?.isGone } ?? true
+        let next = audio.grid?.next
+        if let next, !isGone, newest.pts < next - Splicer.readyLag { return [] }
+        let at = next ?? newest.pts
+        let splice = Splice(from: onAir, to: target, at: at, performedAt: now, videoGap: nil, audioGap: nil)
+        let actions = report(now: now, force: true)
+        onAir = target
+        unreported = (splice, now)
+        audio.change(to: target, at: at, now: now)
+        return actions
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import LayoutEngine
+import MixModel
+import MixPipeline
+import ProgramSplicer
+import Testing
+
+/// Programs of people named one by one, seen by a viewer.
+@Suite(.serialized) struct ProgramTests {
+    private static let single = #"{"program": {"composition": {"mode": "single", "source": {"user": "alice"}}}}"#
+
+    /// Two panes beside each other.
+    private static func panes(_ second: String = #"{"user": "bob"}"#) -> String {
+        """
+        {"program": {"composition": {"mode": "fixed", "panes": [
+            {"x": 0, "y": 0, "width": 0.5, "height": 1, "source": {"user": "alice"}},
+            {"x": 0.5, "y": 0, "width": 0.5, "height": 1, "source": \(second)}]}}}
+        """
+    }
+
+    private static func patch(_ stage: Stage, _ body: String) async throws {
+        let answer = try await stage.client.request(
+            "PATCH", "/v1/tasks/auto-\(stage.room)", json: body, headers: ["If-Match": "*"])
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    /// The messages of SEI units of these types in a recording, and those of user data with our UUID, with their times in ms.
+    private static func messages(_ recorder: ProbeRecorder) async throws -> [(time: Int64, text: String)] {
+        let trace = try await recorder.recording().trace()
+        var found: [(time: Int64, text: String)] = []
+        for entry in trace.video {
+            for unit in NALUnits(entry.frame.payload) where unit.first == 6 {
+                // Nothing of ours is long or holds two zeros in a row.
+                let bytes = Array(unit)
+                guard bytes.count > 20, bytes[1] == 5 else { continue }
+                var (size, position) = (0, 2)
+                while position < bytes.count, bytes[position] == 255 { (size, position) = (size + 255, position + 1) }
+                size += Int(bytes[position])
+                let payload = bytes[(position + 1)...].prefix(size)
+                guard Array(payload.prefix(16)) == SEIMessage.uuid else { continue }
+                found.append(
+                    (entry.frame.pts.roundedMilliseconds, String(decoding: payload.dropFirst(16), as: UTF8.self)))
+            }
+        }
+        return found
+    }
+
+    /// The flow of a co-streaming app server: one, both in two panes, one again; every limit of the automatic flow holds, and
+    /// players are told in both.
+    @Test(.timeLimit(.minutes(3))) func oneThenTwoPanesThenOne() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await Self.patch(stage, Self.single)
+            try await Self.patch(
+                stage, #"{"program": {"sei": {"layoutVolume": {"intervalMs": 1000, "followIdr": true}}}}"#)
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(3))
+            try await stage.join("bob")
+            try await Task.sleep(for: .seconds(1))
+            try await stage.waitForOnAir("bypass")
+            for _ in 0..<2 {
+                try await Self.patch(stage, Self.panes())
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                try await Task.sleep(for: .seconds(2.5))
+                try await Self.patch(stage, Self.single)
+                try await stage.waitForOnAir("bypass")
+                try await Task.sleep(for: .seconds(2.5))
+            }
+            let relay = try stage.relay()
+            try await Self.patch(stage, #"{"program": {"sei": {"custom": "{\"goal\":1}"}}}"#)
+            try await Task.sleep(for: .seconds(2))
+            #expect(try stage.relay() == relay)
+            let report = try await stage.judge(viewer, expectedSwitches: 4)
+            #expect(report.isWithinLimits, "\(report.table)")
+            let messages = try await Self.messages(viewer)
+            let layouts = messages.filter { $0.text.contains("\"ver\":\"20190611\"") }
+            // Nothing is decoded of a copy, so nobody knows how loud it is.
+            let alone = layouts.filter { !$0.text.contains("volume") }
+            let both = layouts.filter { $0.text.contains("\"uid\":\"alice\"") && $0.text.contains("\"uid\":\"bob\"") }
+            #expect(alone.count >= 6, "\(messages)")
+            #expect(alone.allSatisfy { $0.text.contains("\"uid\":\"alice\"") && !$0.text.contains("\"uid\":\"bob\"") })
+            #expect(both.count >= 4, "\(messages.map(\.time))")
+            // Their tones are heard.
+            #expect(both.contains { $0.text.range(of: #""volume":[1-9]"#, options: .regularExpression) != nil })
+            #expect(both.allSatisfy { $0.text.contains("\"w\":360") && $0.text.contains("\"x\":360") })
+            let gaps = zip(layouts, layouts.dropFirst()).map { $1.time - $0.time }
+            #expect(gaps.allSatisfy { $0 <= 1100 }, "\(gaps)")
+            #expect(messages.contains { $0.text == "{\"goal\":1}" })
+        }
+    }
+
+    /// A pane of somebody in another room.
+    @Test(.timeLimit(.minutes(3))) func aPaneOfAnotherRoom() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("carol", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await Self.patch(stage, Self.single)
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(2))
+            try await Self.patch(stage, Self.panes(#"{"user": "carol", "room": "next"}"#))
+            try await stage.waitForOnAir("mix")
+            try await Task.sleep(for: .seconds(1))
+            try await stage.client.published("next", user: "carol", url: stage.media.live("carol"))
+            try await stage.waitForOnAir("mix", users: ["alice", "carol"])
+            try await Task.sleep(for: .seconds(4))
+            try await Self.patch(stage, Self.single)
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2))
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(Set(report.sources.map(\.id)) == [1, 2])
+        }
+    }
+
+    /// A program without pictures: one person's packets, then a mix, then packets again.
+    @Test(.timeLimit(.minutes(3))) func soundAlone() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2))
+            let made = try await stage.client.request(
+                "PUT", "/v1/rooms/\(stage.room)",
+                json: """
+                    {"outputs": [{"id": "cdn", "url": "\(stage.media.cdn(stage.room))"}],
+                     "program": {"encoding": {"audioOnly": true}}}
+                    """)
+            #expect(made.status == 201, "\(made.text)")
+            try await stage.join("alice")
+            try await stage.waitForOnAir("bypass", within: 20)
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(2))
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix")
+            try await Task.sleep(for: .seconds(3))
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2))
+            viewer.stop()
+            let trace = try await viewer.recording().trace()
+            #expect(trace.video.isEmpty, "\(trace.video.count) pictures")
+            #expect(trace.configurations.allSatisfy { $0.track == .audio })
+            let times = trace.audio.map(\.frame.pts.roundedMilliseconds)
+            #expect(times.count > 250)
+            let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+            #expect(gaps.allSatisfy { 20...23 ~= $0 }, "\(gaps.filter { !(20...23 ~= $0) })")
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import LayoutEngine
+import MixPipeline
+import TestSupport
+import Testing
+
+/// The flow of Alibaba Cloud's guide, with their own SDKs unchanged, real streams, and a viewer who judges: one stream, a
+/// mix with a guest, one stream again, all on one connection.
+@Suite(.serialized) struct SDKFlowTests {
+    private static let key = "testid"
+    private static let secret = "testsecret-of-the-flow"
+    private static let environment = [
+        "MIXORCHESTRATOR_APPS_0_ID": "default", "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_ID": key,
+        "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SECRET": secret,
+    ]
+    private static let task = "program"
+    private static let ids = #""AppId": "default", "ChannelId": "demo", "TaskId": "program""#
+    private static let single = #""MixMode": "0", "SingleSubParams": {"UserId": "alice", "StreamType": "0"}"#
+    /// Panes of the publishers' shape, and with names for both, or by the order in which they joined.
+    private static func mix(_ users: [String?]) -> String {
+        let panes = users.enumerated().map { index, user in
+            let person = user.map { #", "UserInfo": {"UserId": "\#($0)"}"# } ?? ""
+            return
+                #"{"X": "\#(index == 0 ? "0" : "0.5")", "Y": "0.25", "Width": "0.5", "Height": "0.5", "ZOrder": "\#(index)"\#(person)}"#
+        }
+        return #"""
+            "MixMode": "1", "TranscodeParams": {
+            "EncodeParams": {"AudioOnly": "false", "AudioBitrate": "128", "AudioChannels": "2", "AudioSampleRate": "48000",
+            "VideoBitrate": "2000", "VideoCodec": "H.264", "VideoFramerate": "20", "VideoGop": "40", "VideoWidth": "720",
+            "VideoHeight": "1280"}, "Layout": {"UserPanes": [\#(panes.joined(separator: ", "))]}}
+            """#
+    }
+
+    private func call(_ sdk: SDKCalls, _ action: String, _ parameters: String) async throws {
+        let outcome = try await sdk.call(action, "{\(parameters)}")
+        guard outcome.isDone else { throw EndToEndError("\(action): \(outcome.text)") }
+    }
+
+    private func flow(_ kind: SDKCalls.SDK, mixes: [[String?]]) async throws {
+        try await Stage.run(environment: Self.environment) { stage in
+            let build = Workspace.products.deletingLastPathComponent().deletingLastPathComponent()
+            let sdk = try SDKCalls(
+                kind, port: stage.client.port, key: Self.key, secret: Self.secret, root: Workspace.root, build: build)
+            // Nobody is there yet.
+            try await call(
+                sdk, "StartLiveMPUTask",
+                "\(Self.ids), \(Self.single), \"StreamURL\": \"\(stage.media.cdn(stage.room))\", \"MaxIdleTime\": \"60\""
+            )
+            let waiting = try await stage.client.task(stage.room, name: Self.task)
+            #expect(waiting != nil && waiting?.state.onAir == nil && stage.workers.isEmpty)
+
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
+            try await stage.join("alice")
+            try await stage.waitForOnAir("bypass", task: Self.task, within: 20)
+            let viewer = try await stage.watch()
+            try await stage.join("bob")
+            try await Task.sleep(for: .seconds(3))
+            // Somebody else in the room is no reason to mix: the caller decides.
+            try await stage.waitForOnAir("bypass", task: Self.task)
+            for users in mixes {
+                try await call(sdk, "UpdateLiveMPUTask", "\(Self.ids), \(Self.mix(users))")
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: Self.task)
+                try await Task.sleep(for: .milliseconds(2600))
+                try await call(sdk, "UpdateLiveMPUTask", "\(Self.ids), \(Self.single)")
+                try await stage.waitForOnAir("bypass", task: Self.task)
+                try await Task.sleep(for: .milliseconds(2600))
+            }
+            let state = try await stage.waitForOnAir("bypass", task: Self.task)
+            #expect(state.outputs.map(\.reconnects) == [0], "one connection all along")
+            let report = try await stage.judge(viewer, expectedSwitches: mixes.count * 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(Set(report.sources.map(\.id)) == [1, 2])
+
+            try await call(sdk, "StopLiveMPUTask", #""AppId": "default", "TaskId": "program""#)
+            try await waitUntil("nothing is left of the task", within: 20) {
+                let task = try await stage.client.task(stage.room, name: Self.task)
+                return stage.workers.isEmpty && task == nil
+            }
+            await sdk.end()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func theFlowOfTheGuide() async throws {
+        try await flow(.new, mixes: [["alice", "bob"], [nil, nil]])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func theFlowWithTheOlderSDK() async throws {
+        try await flow(.legacy, mixes: [["alice", nil]])
+    }
+}

@@ -1,0 +1,388 @@
+import Foundation
+import HTTPTypes
+import MixModel
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// `/` over HTTP, with relays that do as told.
+@Suite(.timeLimit(.minutes(5))) struct WireRouteTests {
+    static let single = [
+        "ChannelId": "room1", "TaskId": "task-1", "MixMode": "0", "StreamURL": "rtmp://127.0.0.1/live/s1?key=hidden",
+        "SingleSubParams": #"{"UserId":"host"}"#,
+    ]
+    static let mix = [
+        "ChannelId": "room1", "TaskId": "task-1", "MixMode": "1",
+        "TranscodeParams": #"""
+        {"EncodeParams":{"AudioBitrate":"64","AudioChannels":"1","AudioSampleRate":"44100","VideoBitrate":"500",
+        "VideoFramerate":"20","VideoGop":"40","VideoHeight":"640","VideoWidth":"360"},"Layout":{"UserPanes":[
+        {"X":"0","Y":"0","Width":"0.5","Height":"1","ZOrder":"0","UserInfo":{"UserId":"host"}},
+        {"X":"0.5","Y":"0","Width":"0.5","Height":"1","ZOrder":"0"}]}}
+        """#,
+    ]
+
+    /// Runs a service that is called at `/` alone.
+    static func run(
+        settings: [String: [String]] = [:], store: (any TaskStore)? = MemoryTaskStore(),
+        _ body: @escaping @Sendable (WireCaller) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, store: store, settings: WireCaller.settings.merging(settings) { $1 }
+            ) { bench in try await body(WireCaller(bench: bench)) }
+        }
+    }
+
+    static func publish(_ bench: Bench, _ user: String, room: String = "room1") async throws {
+        let body = #"{"type":"stream.published","user":"\#(user)","url":"rtmp://127.0.0.1/live/\#(user)"}"#
+        let answer = try await bench.call(.post, "/v1/rooms/\(room)/events?app=shop", body)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    static func tell(_ bench: Bench, _ event: String, room: String = "room1") async throws {
+        let answer = try await bench.call(.post, "/v1/rooms/\(room)/events?app=shop", event)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    /// The answer is an error in the interface's shape.
+    static func expectError(
+        _ answer: Answer, _ status: Int, _ code: String, _ word: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
+        #expect(answer.headers[.contentType] == "application/json;charset=utf-8", sourceLocation: sourceLocation)
+        #expect(try answer.value("Code") == code, "\(answer.text)", sourceLocation: sourceLocation)
+        let id = try #require(try answer.value("RequestId"), sourceLocation: sourceLocation)
+        #expect(UUID(uuidString: id) != nil && id == id.uppercased(), sourceLocation: sourceLocation)
+        #expect(try answer.value("HostId")?.isEmpty == false, sourceLocation: sourceLocation)
+        #expect(
+            try word.isEmpty || answer.value("Message")?.contains(word) == true, "\(answer.text)",
+            sourceLocation: sourceLocation)
+    }
+
+    static func expectDone(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        #expect(answer.status == 200, "\(answer.text)", sourceLocation: sourceLocation)
+        #expect(try answer.value("RequestId") != nil, sourceLocation: sourceLocation)
+        #expect(try answer.value("Code") == nil, sourceLocation: sourceLocation)
+    }
+
+    // MARK: Tasks
+
+    @Test(arguments: WireCaller.Signature.allCases)
+    func theFlowOfTheGuide(_ signature: WireCaller.Signature) async throws {
+        try await Self.run { [single = Self.single, mix = Self.mix] caller in
+            var caller = caller
+            caller.signature = signature
+            let bench = caller.bench
+            // Somebody who is not there yet.
+            let started = try await caller.call("StartLiveMPUTask", single)
+            try Self.expectDone(started)
+            #expect(started.text == #"{"RequestId":"\#(try started.value("RequestId") ?? "")"}"#)
+            #expect(bench.relays.started.isEmpty)
+            try await Self.publish(bench, "host")
+            try await bench.plan { $0.mode == .bypass("host/camera") }
+            try await Self.publish(bench, "guest")
+
+            try Self.expectDone(try await caller.call("UpdateLiveMPUTask", mix))
+            let plan = try await bench.plan { $0.scene.panes.count == 2 }
+            #expect(plan.outputs == [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/live/s1?key=hidden")])
+            #expect(plan.scene.canvas.width == 360 && plan.scene.canvas.fps == 20)
+            try Self.expectDone(
+                try await caller.call(
+                    "UpdateLiveMPUTask", ["ChannelId": "room1", "TaskId": "task-1", "MixMode": "0"]))
+            try await bench.plan { $0.mode == .bypass("host/camera") }
+            #expect(bench.relays.started.count == 1, "the same program all along")
+
+            let detail = try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "task-1"])
+            #expect(try detail.value("MPUTasks.0.MixMode") == "0")
+            #expect(try detail.value("MPUTasks.0.SingleSubParams.UserId") == "host")
+            #expect(try detail.value("MPUTasks.0.StreamURL") == "rtmp://127.0.0.1/live/s1?key=hidden")
+            try Self.expectDone(try await caller.call("StopLiveMPUTask", ["TaskId": "task-1"]))
+            try await eventually { bench.relays.running.isEmpty ? true : nil }
+            try await eventually {
+                try await bench.call(.get, "/v1/tasks/task-1?app=shop").status == 404 ? true : nil
+            }
+            #expect(!bench.log.text.contains("hidden"), "stream keys are in no log")
+            #expect(!bench.log.text.contains("secret-of"))
+        }
+    }
+
+    @Test func whatCannotBeDoneIsRefused() async throws {
+        try await Self.run { [single = Self.single, mix = Self.mix] caller in
+            try Self.expectDone(try await caller.call("StartLiveMPUTask", single))
+            let other = ["TaskId": "task-2", "StreamURL": "rtmp://127.0.0.1/live/s2"]
+            for (action, parameters, word) in [
+                ("StartLiveMPUTask", single, "TaskId: "),
+                ("StartLiveMPUTask", single.merging(["ChannelId": "room2"]) { $1 }, "TaskId: "),
+                ("StartLiveMPUTask", single.merging(["TaskId": "task-2"]) { $1 }, "StreamURL: "),
+                ("UpdateLiveMPUTask", mix.merging(["TaskId": "none"]) { $1 }, "TaskId: "),
+                ("UpdateLiveMPUTask", mix.merging(["ChannelId": "room2"]) { $1 }, "ChannelId: "),
+                ("UpdateLiveMPUTask", ["ChannelId": "room1", "TaskId": "task-1", "MixMode": "1"], "TranscodeParams"),
+                ("StopLiveMPUTask", ["TaskId": "none"], "TaskId: "),
+                ("SetLiveMpuTaskSei", ["TaskId": "task-1", "CustomSei": "{"], "CustomSei: "),
+                (
+                    "SetLiveMpuTaskSei", ["TaskId": "task-1", "CustomSei": "\"" + String(repeating: "a", count: 4096)],
+                    "CustomSei: "
+                ),
+                ("ListRtcMPUTaskDetail", ["PageNo": "1"], "PageSize"),
+                ("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "101"], "PageSize: "),
+            ] {
+                let answer = try await caller.call(action, parameters)
+                #expect(answer.status == 400, "\(action) \(answer.text)")
+                #expect(try answer.value("Message")?.hasPrefix(word) == true, "\(action) \(answer.text)")
+                #expect(!answer.text.contains("/v1/"), "these callers know no such path: \(answer.text)")
+            }
+            // A refusal changed nothing.
+            let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "10"])
+            #expect(try list.value("MPUTasks.0.MixMode") == "0" && list.value("MPUTasks.1") == nil)
+            try Self.expectDone(try await caller.call("StartLiveMPUTask", single.merging(other) { $1 }))
+            try Self.expectDone(
+                try await caller.call("SetLiveMpuTaskSei", ["TaskId": "task-1", "CustomSei": #"{"a":"é"}"#]))
+            // Pages.
+            for (page, task) in [("1", "task-1"), ("2", "task-2"), ("3", nil)] {
+                let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": page, "PageSize": "1"])
+                #expect(try list.value("MPUTasks.0.TaskId") == task && list.value("MPUTasks.1") == nil)
+            }
+            // Tasks of our own interface are not of this one.
+            let own = #"{"id":"own","room":"room1","outputs":[{"id":"main","url":"rtmp://127.0.0.1/own"}]}"#
+            #expect(try await caller.bench.call(.post, "/v1/tasks?app=shop", own).status == 201)
+            try Self.expectError(
+                try await caller.call("StopLiveMPUTask", ["TaskId": "own"]), 400, "InvalidParam", "TaskId: ")
+            #expect(
+                try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "own"]).value("MPUTasks.0") == nil)
+            // Stopped by our own interface it is gone, too.
+            let deleted = try await caller.bench.call(.delete, "/v1/tasks/task-2?app=shop")
+            #expect(deleted.status == 200, "\(deleted.text)")
+            #expect(try deleted.value("state") == "stopped" && deleted.value("endReason") == "requested")
+            #expect(try await caller.bench.call(.get, "/v1/tasks/task-2?app=shop").status == 404)
+        }
+    }
+
+    @Test func tasksSurviveARestart() async throws {
+        try await withDirectory { [single = Self.single] directory in
+            let settings = WireCaller.settings
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                try Self.expectDone(try await WireCaller(bench: bench).call("StartLiveMPUTask", single))
+            }
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                let caller = WireCaller(bench: bench)
+                let detail = try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "task-1"])
+                #expect(try detail.value("MPUTasks.0.SingleSubParams.UserId") == "host")
+                try await Self.publish(bench, "host")
+                try await bench.plan { $0.mode == .bypass("host/camera") }
+            }
+        }
+    }
+
+    /// Start, update, stop, again and again: nothing of it stays.
+    @Test func aThousandCyclesLeaveNothingBehind() async throws {
+        let store = MemoryTaskStore()
+        try await Self.run(store: store) { [single = Self.single, mix = Self.mix] caller in
+            let bench = caller.bench
+            func cycle(_ number: Int) async throws {
+                let own = [
+                    "TaskId": "task-\(number)", "ChannelId": "room\(number % 20)",
+                    "StreamURL": "rtmp://127.0.0.1/live/\(number % 4)-\(number % 20)",
+                ]
+                // One in twenty is on air meanwhile: a relay of its own.
+                let room = "room\(number % 20)"
+                if number % 20 == 7 { try await Self.publish(bench, "host", room: room) }
+                try Self.expectDone(try await caller.call("StartLiveMPUTask", single.merging(own) { $1 }))
+                var update = mix.merging(own) { $1 }
+                update["StreamURL"] = nil
+                try Self.expectDone(try await caller.call("UpdateLiveMPUTask", update))
+                try Self.expectDone(try await caller.call("StopLiveMPUTask", ["TaskId": "task-\(number)"]))
+                if number % 20 == 7 {
+                    // While it ends, id and destination are still its own.
+                    try await eventually {
+                        try await bench.call(.get, "/v1/tasks/task-\(number)?app=shop").status == 404 ? true : nil
+                    }
+                    try await Self.tell(bench, #"{"type":"room.closed"}"#, room: room)
+                }
+            }
+            for number in 0..<1000 { try await cycle(number) }
+            try await eventually { bench.relays.running.isEmpty ? true : nil }
+            #expect(bench.relays.started.count == 50)
+            try await eventually { try await store.tasks().isEmpty ? true : nil }
+            let rooms = try await store.rooms().map(\.document.id)
+            #expect(rooms == ["shop/room7"], "known from events, and not from tasks")
+            let list = try await caller.call("ListRtcMPUTaskDetail", ["PageNo": "1", "PageSize": "100"])
+            #expect(try list.value("MPUTasks.0") == nil)
+            // Every id and every destination is free again.
+            for number in 0..<16 {
+                try Self.expectDone(
+                    try await caller.call(
+                        "StartLiveMPUTask",
+                        single.merging([
+                            "TaskId": "task-\(number)", "StreamURL": "rtmp://127.0.0.1/live/\(number % 4)-\(number)",
+                        ]) { $1 }))
+            }
+        }
+    }
+
+    // MARK: Channels
+
+    @Test func channelsAreKnownFromEvents() async throws {
+        try await Self.run { caller in
+            let channel = ["ChannelId": "room1"]
+            #expect(try await caller.call("DescribeChannelUsers", channel).value("IsChannelExists") == "0")
+            try Self.expectError(try await caller.call("DeleteChannel", channel), 400, "InvalidParam", "ChannelId: ")
+            try await Self.publish(caller.bench, "alice")
+            try await Self.publish(caller.bench, "bob")
+            for user in ["v1", "v2"] {
+                try await Self.tell(caller.bench, #"{"type":"participant.joined","user":"\#(user)"}"#)
+            }
+            try await Self.publish(caller.bench, "zoe", room: "another")
+
+            let users = try await caller.call("DescribeChannelUsers", channel)
+            #expect(try users.value("InteractiveUserNumber") == "2" && users.value("LiveUserNumber") == "2")
+            #expect(try users.value("InteractiveUserList.1") == "bob" && users.value("LiveUserList.0") == "v1")
+            #expect(users.text.contains(#""IsChannelExists":true"#))
+            let people = try await caller.call(
+                "DescribeChannelParticipants",
+                channel.merging(["PageNum": "1", "PageSize": "3", "Order": "asc"]) { $1 })
+            #expect(try people.value("UserList.0") == "alice" && people.value("UserList.3") == nil)
+            #expect(try people.value("TotalNum") == "4" && people.value("TotalPage") == "2")
+            let last = try await caller.call("DescribeChannelParticipants", channel)
+            #expect(try last.value("UserList.0") == "v2")
+            let rooms = try await caller.call("ListRTCLiveRooms", ["PageNo": "2", "PageSize": "1"])
+            #expect(try rooms.value("Total") == "2" && rooms.value("Rooms.0") == "room1")
+
+            let removed = try await caller.call(
+                "RemoveTerminals", channel.merging(["TerminalIds.1": "bob", "TerminalIds.2": "nobody"]) { $1 })
+            #expect(try removed.value("Terminals.0.Id") == "bob" && removed.value("Terminals.0.Code") == "0")
+            #expect(try removed.value("Terminals.1.Code") == "1")
+            #expect(try await caller.call("DescribeChannelUsers", channel).value("InteractiveUserNumber") == "1")
+            try Self.expectError(
+                try await caller.call("RemoveTerminals", channel), 400, "MissingParam", "TerminalIds.1")
+            try Self.expectDone(try await caller.call("DeleteChannel", channel))
+            #expect(try await caller.call("DescribeChannelUsers", channel).value("IsChannelExists") == "0")
+            // Nobody sees another app's.
+            let foreign = try await WireCaller.other(caller.bench).call(
+                "DescribeChannelUsers", ["ChannelId": "another"])
+            #expect(try foreign.value("InteractiveUserNumber") == "0")
+        }
+    }
+
+    @Test func aChannelsEndIsItsTasksEnd() async throws {
+        try await Self.run { [single = Self.single] caller in
+            let bench = caller.bench
+            try Self.expectDone(try await caller.call("StartLiveMPUTask", single))
+            try await Self.publish(bench, "host")
+            try await bench.plan { $0.mode == .bypass("host/camera") }
+            try Self.expectDone(try await caller.call("DeleteChannel", ["ChannelId": "room1"]))
+            try await eventually { bench.relays.running.isEmpty ? true : nil }
+            try await eventually {
+                try await caller.call("ListRtcMPUTaskDetail", ["TaskId": "task-1"]).value("MPUTasks.0") == nil
+                    ? true : nil
+            }
+            // Why is told for a while.
+            try await eventually {
+                try await bench.call(.get, "/v1/tasks/task-1?app=shop").value("endReason") == "roomClosed" ? true : nil
+            }
+            // It may be used again, also while nobody is in the channel.
+            try Self.expectDone(try await caller.call("StartLiveMPUTask", single))
+            try await Self.publish(bench, "host")
+            try await eventually { bench.relays.running.isEmpty ? nil : true }
+        }
+    }
+
+    // MARK: Everything else that is refused
+
+    @Test func everyRefusalHasTheShape() async throws {
+        try await Self.run(settings: ["http.rate.failures": ["0"]]) { [single = Self.single] caller in
+            let bench = caller.bench
+            try Self.expectError(try await bench.call(.get, "/"), 400, "MissingAccessKeyId")
+            try Self.expectError(try await bench.call(.post, "/", "x=1"), 400, "MissingAccessKeyId")
+            try Self.expectError(
+                try await caller.call("StartLiveMPUTusk"), 404, "InvalidAction.NotFound", "StartLiveMPUTask")
+            var foreign = caller
+            foreign.app = "other"
+            try Self.expectError(try await foreign.call("StartLiveMPUTask", single), 400, "InvalidAppId", "AppId: ")
+            var wrong = caller
+            wrong.secret = "another-secret-than-that"
+            for signature in WireCaller.Signature.allCases {
+                wrong.signature = signature
+                try Self.expectError(
+                    try await wrong.call("StopLiveMPUTask", ["TaskId": "t"]), 400, "SignatureDoesNotMatch",
+                    "Specified signature is not matched with our calculation. server string to sign is:")
+            }
+            var stranger = caller
+            stranger.key = "stranger"
+            try Self.expectError(try await stranger.call("ListEventSub"), 404, "InvalidAccessKeyId.NotFound")
+
+            // The action of the header and of the parameter have to agree; an RPC signature does not cover headers.
+            var rpc = caller
+            rpc.signature = .rpc
+            var (uri, headers) = rpc.signed("ListRTCLiveRooms", ["AppId": "shop"])
+            headers[try #require(HTTPField.Name("x-acs-action"))] = "DeleteChannel"
+            try Self.expectError(try await bench.call(.post, uri, headers: headers), 400, "InvalidParam", "Action: ")
+            (uri, headers) = rpc.signed("ListRTCLiveRooms", ["AppId": "shop", "Version": "2018-01-11"])
+            try Self.expectError(
+                try await bench.call(
+                    .post, uri.replacing("Version=2016-11-01", with: "Version=2018-01-11"), headers: headers), 400,
+                "SignatureDoesNotMatch")
+            // The same request again.
+            (uri, headers) = caller.signed("ListRTCLiveRooms", ["AppId": "shop"])
+            #expect(try await bench.call(.post, uri, headers: headers).status == 200)
+            try Self.expectError(try await bench.call(.post, uri, headers: headers), 400, "SignatureNonceUsed")
+            (uri, headers) = caller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .get)
+            try Self.expectError(try await bench.call(.post, uri, headers: headers), 400, "SignatureDoesNotMatch")
+            let large = String(repeating: "a", count: 2 << 20)
+            try Self.expectError(try await bench.call(.post, "/", large), 413, "InvalidParam")
+            // A page that somebody has open cannot sign, and needs no other refusal.
+            try Self.expectError(
+                try await bench.call(.post, "/", headers: [.origin: "https://page.example"]), 400, "MissingAccessKeyId")
+        }
+    }
+
+    @Test func withoutAccessKeysTheCureIsTold() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                try Self.expectError(try await bench.call(.get, "/"), 403, "OperationDenied", "accessKeys")
+                let caller = WireCaller(bench: bench, app: "default")
+                try Self.expectError(try await caller.call("ListRTCLiveRooms"), 403, "OperationDenied", "accessKeys")
+            }
+        }
+    }
+
+    @Test func tooManyAreThrottled() async throws {
+        let retryAfter = try #require(HTTPField.Name("x-acs-retry-after"))
+        try await Self.run(settings: ["http.rate.requests": ["2"], "http.rate.failures": ["2"]]) { caller in
+            let answer = try await eventually {
+                let answer = try await caller.call("ListRTCLiveRooms")
+                return answer.status == 429 ? answer : nil
+            }
+            try Self.expectError(answer, 429, "Throttling.User", "http.rate.requests")
+            #expect(answer.headers[retryAfter].flatMap { Int($0) } ?? 0 >= 1000)
+            let guess = try await eventually {
+                let answer = try await caller.bench.call(.get, "/?Signature=a&AccessKeyId=b")
+                return answer.status == 429 ? answer : nil
+            }
+            try Self.expectError(guess, 429, "Throttling.User", "http.rate.failures")
+            // Another key is not meant.
+            #expect(try await WireCaller.other(caller.bench).call("ListRTCLiveRooms").status == 200)
+        }
+    }
+
+    @Test func aFullMachineAndAStoreThatTakesNothingAreTold() async throws {
+        let retryAfter = try #require(HTTPField.Name("x-acs-retry-after"))
+        try await Self.run(settings: ["admission.cores": ["0.001"]]) { [single = Self.single] caller in
+            try await Self.publish(caller.bench, "host")
+            // The first one always fits.
+            try Self.expectDone(try await caller.call("StartLiveMPUTask", single))
+            let second = single.merging(["TaskId": "task-2", "StreamURL": "rtmp://127.0.0.1/live/s2"]) { $1 }
+            let answer = try await caller.call("StartLiveMPUTask", second)
+            try Self.expectError(answer, 503, "ServiceUnavailable", "admission.cores")
+            #expect(answer.headers[retryAfter].flatMap { Int($0) } ?? 0 >= 1000)
+        }
+        let store = MemoryTaskStore()
+        try await Self.run(store: store) { [single = Self.single] caller in
+            await store.close()
+            let answer = try await caller.call("StartLiveMPUTask", single)
+            try Self.expectError(answer, 503, "ServiceUnavailable")
+            #expect(answer.headers[retryAfter] != nil)
+        }
+    }
+}
