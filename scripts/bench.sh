@@ -19,6 +19,8 @@ pure() {
 service() {
     build mixorchestrator
     build ServiceBenchmarks
+    # Real relays, for the restart; they need GStreamer, which the rest does not.
+    MIX_ONLY=media build mixworker
     "$scratch/release/ServiceBenchmarks" "$scratch/release/mixorchestrator" "$@"
 }
 

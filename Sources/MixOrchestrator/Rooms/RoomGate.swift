@@ -18,6 +18,8 @@ final class RoomGate: Sendable {
         var inside = 0
         /// The owner waits for messages and could be dropped.
         var isDispensable = false
+        /// Nothing of the room is stored.
+        var isGone = false
         /// The registry has been told so, and has not answered.
         var isOffered = false
         var isClosed = false
@@ -45,15 +47,20 @@ final class RoomGate: Sendable {
 
     /// The owner waits for the next message.
     ///
+    /// - Parameter isGone: Nothing of the room is stored.
     /// - Returns: Whether it should be offered to the registry now.
-    func endWork(isDispensable: Bool) -> Bool {
+    func endWork(isDispensable: Bool, isGone: Bool) -> Bool {
         state.withLock { state in
             state.isDispensable = isDispensable
+            state.isGone = isGone
             guard isDispensable, !state.isOffered else { return false }
             state.isOffered = true
             return true
         }
     }
+
+    /// Nothing of the room was stored when the owner last came to rest.
+    var isGone: Bool { state.withLock { $0.isGone } }
 
     /// Lets nobody in any more.
     func close() { state.withLock { $0.isClosed = true } }

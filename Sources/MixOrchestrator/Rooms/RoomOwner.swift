@@ -95,11 +95,15 @@ actor RoomOwner {
     }
 
     private func rest() {
-        if gate.endWork(isDispensable: isDispensable), let home { home.offer(self) }
+        let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }
+        if gate.endWork(isDispensable: isDispensable, isGone: isGone), let home { home.offer(self) }
     }
 
     /// Takes no request from now on, if it is at rest and can be dropped; they go to the next owner. `stop` follows.
     nonisolated func retire() -> Bool { gate.closeAtRest() }
+
+    /// Nothing of the room was stored when it last came to rest: there is nothing to come back to.
+    nonisolated var isGone: Bool { gate.isGone }
 
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }

@@ -14,9 +14,9 @@ final class RoomRegistry: Service {
     private let keepsRelays: Bool
     private let arrivals: AsyncStream<RoomOwner>
     private let arrival: AsyncStream<RoomOwner>.Continuation
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
-    private struct State {
+    struct State {
         var owners: [RoomID: Entry] = [:]
         /// Rooms that are being read, with those who wait for it.
         var loads: [RoomID: [CheckedContinuation<Void, Never>]] = [:]
@@ -28,7 +28,7 @@ final class RoomRegistry: Service {
         var leftovers: [String] = []
         var isStopping = false
     }
-    private struct Entry {
+    struct Entry {
         let owner: RoomOwner
         /// The sweep before which it was asked for last.
         var round: Int
@@ -36,8 +36,10 @@ final class RoomRegistry: Service {
 
     /// Longest that a shutdown waits for relays to end: longer than the last of them is killed after.
     static let drainLimit: Duration = .seconds(7)
-    /// Between two looks for owners to drop. One that was asked for since the last look but one stays.
-    static let sweepInterval: Duration = .seconds(1)
+    /// Between two looks for owners to drop.
+    static let sweepInterval: Duration = .milliseconds(250)
+    /// For how many looks an owner stays after it was asked for; that of a room that is gone does not.
+    static let roundsOfRest = 8
 
     /// Between two looks for ended tasks to forget.
     static let tidyInterval: Duration = .seconds(60)
@@ -346,40 +348,4 @@ final class RoomRegistry: Service {
             }
         }
     }
-}
-
-// MARK: - Dropping owners
-
-extension RoomRegistry: RoomHome {
-    /// The owner could be dropped.
-    func offer(_ owner: RoomOwner) { state.withLock { $0.offers.append(owner) } }
-
-    /// The owner after one that was dropped.
-    func successor(of owner: RoomOwner) async throws(OrchestratorError) -> RoomOwner {
-        try await self.owner(owner.id)
-    }
-
-    /// Drops the owners that nobody asked for since the sweep before.
-    func sweep() {
-        let dropped = state.withLock { state -> [RoomOwner] in
-            state.round += 1
-            var later: [RoomOwner] = []
-            var dropped: [RoomOwner] = []
-            for owner in state.offers {
-                guard let entry = state.owners[owner.id], entry.owner === owner else { continue }
-                if entry.round > state.round - 2 {
-                    later.append(owner)
-                } else if owner.retire() {
-                    state.owners[owner.id] = nil
-                    dropped.append(owner)
-                }
-            }
-            state.offers = later
-            return dropped
-        }
-        for owner in dropped { owner.stop() }
-    }
-
-    /// How many rooms are in memory.
-    var ownerCount: Int { state.withLock { $0.owners.count } }
 }
