@@ -147,4 +147,48 @@ import Testing
             #expect(gaps.allSatisfy { 20...23 ~= $0 }, "\(gaps.filter { !(20...23 ~= $0) })")
         }
     }
+
+    /// A mix with a sound format of its own: its header comes where it begins, and no sound is missing.
+    @Test(.timeLimit(.minutes(3))) func aMixInAnotherFormatThanItsHost() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.open(host: "alice")
+            try await Self.patch(stage, Self.single)
+            let viewer = try await stage.watch()
+            try await Task.sleep(for: .seconds(2))
+            try await Self.patch(
+                stage,
+                """
+                {"program": {"composition": {"mode": "fixed", "panes": [{"x": 0, "y": 0, "width": 1, "height": 1}]},
+                 "encoding": {"audioSampleRate": 32000, "audioChannels": 1, "audioBitrate": 48000, "profile": "main",
+                              "videoBitrate": 800000, "gopFrames": 10}}}
+                """)
+            try await stage.waitForOnAir("mix", users: ["alice"])
+            try await Task.sleep(for: .seconds(3))
+            try await Self.patch(stage, Self.single)
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2))
+            viewer.stop()
+            let trace = try await viewer.recording().trace()
+            // A media server may repeat headers.
+            let sounds = trace.configurations.filter { $0.track == .audio }.reduce(into: [CodecConfiguration]()) {
+                if $0.last != $1 { $0.append($1) }
+            }.compactMap { AudioSpecificConfig($0.bytes) }
+            #expect(sounds.map(\.sampleRate) == [48000, 32000, 48000])
+            #expect(sounds.map(\.channels) == [2, 1, 2])
+            let frames = trace.audio.map { ($0.frame.pts.roundedMilliseconds, $0.configuration) }
+            for (before, after) in zip(frames, frames.dropFirst()) {
+                let format = AudioSpecificConfig(trace.configurations[before.1].bytes)
+                let length = 1024_000 / Int64(format?.sampleRate ?? 1)
+                // At the change the nearest frame follows: up to half of one sooner or later, which is taken back.
+                #expect(abs(after.0 - before.0 - length) <= (before.1 == after.1 ? 2 : length / 2 + 2))
+            }
+            let own = trace.configurations.first { $0.track == .video }
+            let mixed = trace.video.filter { $0.configuration >= 0 && trace.configurations[$0.configuration] != own }
+            #expect(mixed.allSatisfy { trace.configurations[$0.configuration].bytes[1] == 77 })
+            #expect(mixed.count > 40, "frames of profile main")
+            let keys = mixed.indices.filter { mixed[$0].frame.isIDR }
+            #expect(zip(keys, keys.dropFirst()).allSatisfy { $1 - $0 <= 10 }, "\(keys)")
+        }
+    }
 }

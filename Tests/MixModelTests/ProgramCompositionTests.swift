@@ -50,6 +50,14 @@ import Testing
         #expect(program.tracks == .all)
     }
 
+    @Test func whoIsNeverCopiedIsMixedAlone() {
+        var bench = bench(ProgramSettings(composition: .single(SourceSelection(user: "bob"))))
+        bench.room.settings.policy.bypass = .never
+        _ = bench.publish("bob")
+        #expect(program(of: bench).mode == .mix(host: "bob/camera"))
+        #expect(program(of: bench).scene.panes.map(\.isLive) == [true])
+    }
+
     @Test func whoIsAwayIsASlateUntilTheTaskIsIdle() throws {
         var bench = bench(ProgramSettings(composition: .single(SourceSelection(user: "bob"))))
         _ = bench.publish("alice")

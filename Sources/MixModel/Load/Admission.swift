@@ -17,7 +17,8 @@ public struct Admission: Hashable, Sendable {
     /// What has to be free for a program to be taken on: what it would put on air now, and enough to become a mix of
     /// two. Only the former is booked: rooms do not all become mixes at once, but the newest one can.
     public func neededCores(_ program: ProgramPlanner.Program) -> Double {
-        max(bookedCores(program), costs.cores(.mixOfTwo(on: program.scene.canvas)))
+        guard program.tracks != .audio else { return bookedCores(program) }
+        return max(bookedCores(program), costs.cores(.mixOfTwo(on: program.scene.canvas)))
     }
 
     /// What a program costs as it is planned, in cores.

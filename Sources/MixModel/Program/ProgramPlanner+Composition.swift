@@ -2,7 +2,7 @@ import LayoutEngine
 
 /// Programs whose people are named one by one.
 extension ProgramPlanner {
-    /// One stream, copied.
+    /// One stream, copied unless the policy forbids that.
     ///
     /// The scene is what bridges its silences: the stream over the whole canvas, and the person's card while the camera is
     /// off.
@@ -26,7 +26,8 @@ extension ProgramPlanner {
             program.scene.panes = [pane]
         }
         if person.hasAudio { program.scene.sound = SceneSound(levels: [.init(source: person.source)]) }
-        program.mode = taken.hasVideo || tracks == .audio ? .bypass(taken.id) : .mix(host: taken.id)
+        let isCopied = (taken.hasVideo || tracks == .audio) && room.settings.policy.bypass == .auto
+        program.mode = isCopied ? .bypass(taken.id) : .mix(host: taken.id)
         return program
     }
 
@@ -148,7 +149,7 @@ extension PlanningContext {
     }
 
     /// Whether anybody is there whom this room's program takes.
-    func hasStreams(for room: Room) -> Bool {
+    public func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
         case .automatic: room.hasStreams
         case .single(let selection): !streams(of: selection, in: room).isEmpty

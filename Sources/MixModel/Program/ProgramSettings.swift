@@ -13,8 +13,8 @@ public struct ProgramSettings: Hashable, Codable, Sendable {
     public enum Composition: Hashable, Codable, Sendable {
         /// By the people in the room and the layout: one is copied, several are mixed.
         case automatic
-        /// Only this stream, copied, whoever else is in the room; the slate while it is not there. The room's layout and
-        /// host have no say.
+        /// Only this stream, copied unless the policy is never to, whoever else is in the room; the slate while it is not
+        /// there. The room's layout and host have no say.
         case single(SourceSelection)
         /// Always a mix, also of one, in panes of the task's own. The room's layout has no say.
         case fixed(FixedComposition)

@@ -30,12 +30,17 @@ extension RoomOwner {
             id: new.id, room: id, settings: new.settings, version: services.numbers.next(),
             revision: existing?.revision ?? 0, attachment: new.attachment)
         machine.madeAt = wallClock()
-        let message = draft.room.hasStreams ? "task made" : "task made, it starts with the room's first stream"
+        let planning = context(for: machine, in: draft.room)
+        let message =
+            planning.hasStreams(for: machine.seen(draft.room))
+            ? "task made"
+            : new.settings.program?.selections.isEmpty ?? true
+                ? "task made, it starts with the room's first stream"
+                : "task made, it starts with the first of the streams that it names"
         let actions =
             [.record(TimelineEntry(kind: .decision, message: message, cause: cause.summary))]
             + machine.roomChanged(
-                draft.room, context: context(for: machine, in: draft.room), cause: cause, urgency: .immediate,
-                now: receivedAt)
+                draft.room, context: planning, cause: cause, urgency: .immediate, now: receivedAt)
         if let refusal = machine.refusal {
             services.load.noteRefusal()
             return .failure(.noCapacity(refusal))
