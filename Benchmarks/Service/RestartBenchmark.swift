@@ -1,9 +1,9 @@
 import Foundation
 
 /// How long a killed service is away: from its start to `/readyz`, and until every relay is controlled again. With real
-/// relays, which stay on air meanwhile, and with a room for every one of many streams that nobody mixes.
+/// relays, which copy a real stream meanwhile, and with a room for every one of many streams that nobody mixes.
 ///
-/// `mixworker` has to lie beside `mixorchestrator`.
+/// `mixworker` has to lie beside `mixorchestrator`; the working directory is the package's root.
 enum RestartBenchmark {
     static func run(_ binary: String, rooms: Int, relays: Int, times: Int = 3) async throws {
         let worker = URL(fileURLWithPath: binary).deletingLastPathComponent().appendingPathComponent("mixworker").path
@@ -15,19 +15,25 @@ enum RestartBenchmark {
         let server = try Server(binary)
         defer { server.stop() }
         try await server.start()
-        for number in 0..<rooms - relays { try await publish("r\(number)", server) }
+        let media = try MediaServer(directory: server.directory + "/media")
+        defer { media.stop() }
+        // Small: what is measured is not the relays' work.
+        let publisher = Process()
+        publisher.executableURL = URL(fileURLWithPath: worker)
+        publisher.arguments = [
+            "publish", media.url("live/one"), "--size", "160x160", "--fps", "10", "--bitrate", "50000", "--silent",
+        ]
+        publisher.standardError = FileHandle.nullDevice
+        try publisher.run()
+        defer { publisher.terminate() }
+        for number in 0..<rooms - relays { try await publish("r\(number)", "rtmp://127.0.0.1:1/live/alice", server) }
         for number in 0..<relays {
-            // Small and slow: the machine has to carry all of them, each with a mixer.
-            let settings = """
-                {"outputs":[{"id":"main","url":"rtmp://127.0.0.1:1/out/\(number)"}],
-                 "canvas":{"width":64,"height":64,"fps":1}}
-                """
+            let settings = #"{"outputs":[{"id":"main","url":"\#(media.url("cdn/\(number)"))"}]}"#
             try await send("PUT", "/v1/rooms/air\(number)", settings, server)
-            try await publish("air\(number)", server)
+            try await publish("air\(number)", media.url("live/one"), server)
             while runningTasks(server) <= number { try await Task.sleep(for: .milliseconds(100)) }
         }
-        // Their mixers start when nobody has come for some seconds.
-        try await Task.sleep(for: .seconds(20))
+        try await Task.sleep(for: .seconds(5))
         for _ in 0..<times {
             let before = relayProcesses(server)
             server.kill()
@@ -46,8 +52,8 @@ enum RestartBenchmark {
         print("")
     }
 
-    private static func publish(_ room: String, _ server: Server) async throws {
-        let event = #"{"type":"stream.published","user":"alice","url":"rtmp://127.0.0.1:1/live/\#(room)"}"#
+    private static func publish(_ room: String, _ url: String, _ server: Server) async throws {
+        let event = #"{"type":"stream.published","user":"alice","url":"\#(url)"}"#
         try await send("POST", "/v1/rooms/\(room)/events", event, server)
     }
 
