@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 
 /// Both ways in which SDKs sign. Pure: what is signed and with which key in, the signature out.
 enum WireSignature {
@@ -106,29 +107,9 @@ enum WireSignature {
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    /// Strict: 28 characters of the standard alphabet, as a SHA-1 has.
-    private static func base64(_ text: String) -> [UInt8]? {
-        guard text.utf8.count == 28, text.hasSuffix("="), !text.hasSuffix("==") else { return nil }
-        var bytes: [UInt8] = []
-        var bits = 0
-        var count = 0
-        for byte in text.utf8.dropLast() {
-            let value: UInt8
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = byte - UInt8(ascii: "A")
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = byte - UInt8(ascii: "a") + 26
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = byte - UInt8(ascii: "0") + 52
-            case UInt8(ascii: "+"): value = 62
-            case UInt8(ascii: "/"): value = 63
-            default: return nil
-            }
-            bits = bits << 6 | Int(value)
-            count += 6
-            guard count >= 8 else { continue }
-            count -= 8
-            bytes.append(UInt8(bits >> count & 0xFF))
-        }
-        // What is left of the last character is not part of the code: another one there would be the same code.
-        return bits & (1 << count - 1) == 0 ? bytes : nil
+    /// `nil` for what is not written in the one way in which these bytes are written: readers forgive too much.
+    private static func base64(_ text: String) -> Data? {
+        guard let bytes = Data(base64Encoded: text), bytes.base64EncodedString() == text else { return nil }
+        return bytes
     }
 }
