@@ -91,6 +91,38 @@ import Testing
         }
     }
 
+    /// Another encoding needs another mixer: the old one goes on, moving, until the new one takes over, and is not replaced
+    /// for the time until one person's packets do.
+    @Test(.timeLimit(.minutes(3))) func anotherEncodingOnAir() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await Self.patch(stage, Self.single)
+            let viewer = try await stage.watch()
+            try await stage.join("bob")
+            try await Task.sleep(for: .seconds(2))
+            try await Self.patch(stage, Self.panes())
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await Task.sleep(for: .seconds(2.5))
+            let before = try await stage.client.task(stage.room)?.state.switches.count ?? 0
+            try await Self.patch(stage, #"{"program": {"encoding": {"videoBitrate": 500000, "preset": "ultrafast"}}}"#)
+            try await waitUntil("another mixer is on air", within: 10) {
+                try await stage.client.task(stage.room)?.state.switches.count ?? 0 > before
+            }
+            try await Task.sleep(for: .seconds(3))
+            try await Self.patch(
+                stage,
+                """
+                {"program": {"encoding": null, "composition": {"mode": "single", "source": {"user": "alice"}}}}
+                """)
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2.5))
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+        }
+    }
+
     /// A pane of somebody in another room.
     @Test(.timeLimit(.minutes(3))) func aPaneOfAnotherRoom() async throws {
         try await Stage.run { stage in

@@ -56,7 +56,7 @@ final class ProgramNeeds: Sendable {
         if areImagesOther { imageNewsman.yield() }
     }
 
-    func isWatched(_ room: RoomID) -> Bool { state.withLock { $0.watchers[room] != nil } }
+    func isWatched(_ room: RoomID) -> Bool { state.withLock { !$0.watchers.isEmpty && $0.watchers[room] != nil } }
 
     /// Who publishes in this room is stored otherwise now: those who take streams from it have to look.
     func changed(_ room: RoomID, cause: Cause) {

@@ -36,7 +36,11 @@ extension RoomOwner {
     private func adopt(_ storedRoom: Versioned<Room>?, _ stored: [Versioned<TaskMachine>]) async {
         let isOther = storedRoom?.version ?? 0 != room.version
         let wasDeleted = isOther && storedRoom == nil
-        if isOther { room = storedRoom ?? Versioned(Room(id: id), version: 0) }
+        if isOther {
+            let before = room.document.participants
+            room = storedRoom ?? Versioned(Room(id: id), version: 0)
+            tellOthers(before: before)
+        }
         let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.document.id, $0) })
         for index in tasks.indices {
             let found = known[tasks[index].id]

@@ -71,9 +71,9 @@ extension RoomOwner {
         await transact(draft)
     }
 
-    /// Tells those who take streams of this room.
-    func tellOthers(before: Room) {
-        guard before.participants != room.document.participants, services.needs.isWatched(id) else { return }
+    /// Tells those who take streams of this room, once it is stored.
+    func tellOthers(before: [Participant]) {
+        guard services.needs.isWatched(id), before != room.document.participants else { return }
         services.needs.changed(
             id, cause: Cause(receivedAt: MonotonicClock.now(), summary: "streams of room \(id.name) changed"))
     }

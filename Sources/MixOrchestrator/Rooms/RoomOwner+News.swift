@@ -11,7 +11,7 @@ extension RoomOwner {
     func messages(for draft: RoomDraft) -> [OutboxMessage] {
         let book = services.subscriptions
         guard !book.isEmpty, book.tells(of: id.app) else {
-            for index in tasks.indices { tasks[index].outputChanges = [] }
+            for index in tasks.indices where !tasks[index].outputChanges.isEmpty { tasks[index].outputChanges = [] }
             return unstoredMessages
         }
         let now = wallClock()

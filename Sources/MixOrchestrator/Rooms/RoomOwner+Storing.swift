@@ -143,11 +143,13 @@ extension RoomOwner {
             unstoredMessages = []
             services.subscriptions.stored(change.outbox)
         }
+        let before = room.document.participants
         switch change.room {
         case .put: room = Versioned(draft.room, version: room.version + 1)
         case .delete: room = Versioned(draft.room, version: 0)
         case nil: room.document = draft.room
         }
+        tellOthers(before: before)
         for (index, new) in draft.tasks.enumerated() {
             if index == tasks.count { tasks.append(OwnedTask(Versioned(new.machine, version: 0))) }
             let written = change.tasks.first { $0.id == new.machine.id }

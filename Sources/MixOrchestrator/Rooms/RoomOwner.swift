@@ -10,9 +10,7 @@ import TaskStore
 /// interleaved with another one of the same room. Reads see the last stored state.
 actor RoomOwner {
     nonisolated let id: RoomID
-    var room: Versioned<Room> {
-        didSet { tellOthers(before: oldValue.document) }
-    }
+    var room: Versioned<Room>
     /// The automatic one first, then in the order in which they were made.
     var tasks: [OwnedTask]
 

@@ -88,6 +88,7 @@ extension Relay {
                     sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
                     ?? PulledSource(planned: source, now: now)
                 mixer?.remove(id)
+                outgoingMixer?.remove(id)
                 connect(id)
             }
         }

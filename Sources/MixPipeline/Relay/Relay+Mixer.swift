@@ -20,8 +20,9 @@ extension Relay {
             plan: plan, age: now - planAppliedAt, onAir: splicer.onAir, sources: facts, isOnAirLost: isOnAirLost,
             isMixerFailing: isMixerFailing)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
-        provideMixer(decision.mixer, plan: plan, scene: scene, now: now)
-        if let mixer {
+        provideMixer(decision, plan: plan, scene: scene, now: now)
+        // One that is about to be left, or replaced, keeps what it shows.
+        if let mixer, mixer.fits(scene.canvas, plan) {
             divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
             self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
             let shown = opening(of: scene) ?? scene
@@ -30,7 +31,7 @@ extension Relay {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
             self.mixer?.show(shown)
-            if mixer.fits(plan.scene.canvas, plan) { sceneOnAir = shown }
+            sceneOnAir = shown
         }
         switch decision.aim {
         case .wait: break
@@ -80,11 +81,12 @@ extension Relay {
         }
     }
 
-    private func provideMixer(
-        _ need: ProgramDirector.MixerNeed, plan: ProgramPlan, scene: Scene, now: MediaTime
-    ) {
-        guard need == .running else { return }
+    /// One that cannot make what is wanted goes on, fed as before, until another one takes over. It is not replaced for the
+    /// time until a source does.
+    private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
+        guard decision.mixer == .running else { return }
         if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
+            if case .source = decision.aim, splicer.onAir == mixer.feed { return }
             outgoingMixer = mixer
             self.mixer = nil
         }

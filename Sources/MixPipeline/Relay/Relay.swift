@@ -143,7 +143,10 @@ public actor Relay {
             disconnect(id)
             tellNews(of: id)
             // What it sent before its unsupported track was noticed is not to be shown.
-            if sources[id]?.status(now: now).state == .failed { mixer?.remove(id) }
+            if sources[id]?.status(now: now).state == .failed {
+                mixer?.remove(id)
+                outgoingMixer?.remove(id)
+            }
         }
         let feed = Feed.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
@@ -160,7 +163,7 @@ public actor Relay {
                     // A layout may go by the shape of the pictures.
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
-                    mixer?.configure(id, configuration)
+                    for slot in mixers { slot.configure(id, configuration) }
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped; mapped anew")
                 case .frame(let frame):
@@ -168,12 +171,15 @@ public actor Relay {
                         splicer.setInterval(interval, of: feed)
                     }
                     perform(splicer.frame(frame, of: feed, now: arrival))
-                    mixer?.send(frame, of: id)
+                    for slot in mixers { slot.send(frame, of: id) }
                 }
             }
         }
         if splicer.onAir != feed || splicer.target != feed { reconsider() }
     }
+
+    /// Those that show something: the one on its way out, too.
+    private var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
 
     private func tick() {
         let now = now
@@ -233,6 +239,7 @@ public actor Relay {
             sources[id] = nil
             perform(splicer.remove(.source(id), now: now))
             mixer?.remove(id)
+            outgoingMixer?.remove(id)
         }
     }
 
