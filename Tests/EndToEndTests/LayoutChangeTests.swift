@@ -46,7 +46,7 @@ import Testing
             #expect(report.isWithinLimits, "\(report.table)")
             // Both were to be seen all the time, and each of their pictures was.
             #expect(report.sources.map(\.id).sorted() == [1, 2])
-            #expect(report.sources.allSatisfy { $0.lost + $0.repeated + $0.backward == 0 }, "\(report.sources)")
+            #expect(report.isWhole(), "\(report.sources)")
         }
     }
 

@@ -37,7 +37,7 @@ import Testing
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
             #expect(report.connections == 1 && report.publisherLosses == 0)
-            #expect(report.sources.allSatisfy { $0.lost + $0.repeated == 0 }, "\(report.sources)")
+            #expect(report.isWhole(), "\(report.sources)")
         }
     }
 

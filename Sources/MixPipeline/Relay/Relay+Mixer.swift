@@ -9,6 +9,9 @@ extension Relay {
     private static let hangLimit = 24 << 20
     /// How long a spare mixer waits after a mix: whoever joins again is on air some 100 ms sooner.
     private static let spareTime = MediaTime.seconds(60)
+    /// How long a mix goes on after it was told to let somebody's sound go: the mixer fades it out over one AAC frame, and a
+    /// splice in the middle of that is a click. A GOP of one person's may begin meanwhile; then the next one is taken.
+    private static let fadeOut = MediaTime.milliseconds(100)
 
     /// Brings mixer, target and scene in line with the plan and with what is possible now.
     func reconsider() {
@@ -31,10 +34,14 @@ extension Relay {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
             self.mixer?.show(shown)
+            if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
+                fadesUntil = now + Relay.fadeOut
+            }
             sceneOnAir = shown
         }
         switch decision.aim {
         case .wait: break
+        case .source where splicer.onAir?.isMixer ?? false && now < fadesUntil && !isOnAirLost: break
         case .source(let source):
             if splicer.onAir?.isMixer ?? false { spareUntil = now + Relay.spareTime }
             perform(splicer.setTarget(.source(source), now: now))

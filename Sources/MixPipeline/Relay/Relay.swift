@@ -67,6 +67,8 @@ public actor Relay {
     var toldMixerErrors: Set<String> = []
     /// What a mixer shows while the plan's own scene waits for a source.
     var sceneOnAir: Scene?
+    /// The mix on air is letting somebody's sound go.
+    var fadesUntil = MediaTime.zero
 
     var lastStatusAt = MediaTime.zero
     /// Who has not come, as it was reported last.
@@ -258,6 +260,12 @@ extension Scene {
     /// Whether viewers see or hear it.
     func uses(_ source: SourceID) -> Bool {
         panes.contains { $0.source == source.rawValue } || sound.levels.contains { $0.source == source.rawValue }
+    }
+
+    /// Whether somebody's sound is in this scene and not in the other.
+    func isHeardLess(in other: Scene) -> Bool {
+        let remaining = Set(other.sound.levels.map(\.source))
+        return sound.levels.contains { !remaining.contains($0.source) }
     }
 
     /// One of the people of this scene alone, over the whole canvas, like a bypass of theirs; `nil` if they are not seen
