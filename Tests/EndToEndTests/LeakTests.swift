@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.serialized) struct LeakTests {
     /// After a hundred joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer
-    /// is left but the one that waits for the next join, and its memory has not grown by more than a few MB. Every mixer ended by itself when told to, and neither
-    /// the relay nor any mixer leaves a GStreamer object.
+    /// is left but the one that waits for the next join, and its memory has not grown by more than a few MB. Every mixer
+    /// ended by itself when told to, and neither the relay nor any mixer leaves a GStreamer object.
     @Test(.timeLimit(.minutes(10))) func aHundredJoinsAndLeavesLeaveNothingBehind() async throws {
         try await Stage.run(environment: LeakTracer.environment) { stage in
             try await stage.publish(
@@ -30,7 +30,8 @@ import Testing
             let log = try #require(stage.relayLog())
             let pids = log.matches(of: #/mixer \d+ started, pid (\d+)/#).compactMap { Int32($0.output.1) }
             let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
-            #expect(pids.count >= 100)
+            // Who joins again while a mixer is just being left goes on with it.
+            #expect(pids.count >= 90)
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
