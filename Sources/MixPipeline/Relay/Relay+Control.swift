@@ -87,8 +87,7 @@ extension Relay {
                 sources[id] =
                     sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
                     ?? PulledSource(planned: source, now: now)
-                mixer?.remove(id)
-                outgoingMixer?.remove(id)
+                removeFromMixers(id)
                 connect(id)
             }
         }

@@ -146,8 +146,7 @@ public actor Relay {
             tellNews(of: id)
             // What it sent before its unsupported track was noticed is not to be shown.
             if sources[id]?.status(now: now).state == .failed {
-                mixer?.remove(id)
-                outgoingMixer?.remove(id)
+                removeFromMixers(id)
             }
         }
         let feed = Feed.source(id)
@@ -182,6 +181,11 @@ public actor Relay {
 
     /// Those that show something: the one on its way out, too.
     private var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
+
+    func removeFromMixers(_ id: SourceID) {
+        mixer?.remove(id)
+        outgoingMixer?.remove(id)
+    }
 
     private func tick() {
         let now = now
@@ -240,8 +244,7 @@ public actor Relay {
             disconnect(id)
             sources[id] = nil
             perform(splicer.remove(.source(id), now: now))
-            mixer?.remove(id)
-            outgoingMixer?.remove(id)
+            removeFromMixers(id)
         }
     }
 
