@@ -5,7 +5,7 @@ SWIFT ?= swift
 TESTFLAGS ?= --no-parallel
 CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
-export KEEP BUILD_DIR
+export KEEP BUILD_DIR SWIFT
 
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
@@ -26,7 +26,7 @@ demo: build ## show bypass → mix → bypass on real streams and measure the se
 
 test: setup ## build and run all tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
-	$(SWIFT) test $(SWIFTFLAGS) --skip-build $(TESTFLAGS)
+	@scripts/test.sh $(BUILD_DIR) $(TESTFLAGS)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)

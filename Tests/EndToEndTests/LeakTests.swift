@@ -30,8 +30,8 @@ import Testing
             let log = try #require(stage.relayLog())
             let pids = log.matches(of: #/mixer \d+ started, pid (\d+)/#).compactMap { Int32($0.output.1) }
             let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
-            // Who joins again while a mixer is just being left goes on with it.
-            #expect(pids.count >= 90)
+            // Who joins again while a mixer is just being left goes on with it: how often depends on the machine.
+            #expect(pids.count >= 50)
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
