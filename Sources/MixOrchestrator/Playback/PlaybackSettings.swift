@@ -37,7 +37,8 @@ struct PlaybackSettings: Sendable {
             try values.integer("playback.maxViewersPerProgram", in: 0...1_000_000) ?? maxViewersPerProgram
     }
 
-    private mutating func key(
+    /// What stands under this name, or in the file that `…File` names.
+    mutating func key(
         _ name: String, _ values: ConfigurationValues, file configuration: String?
     ) throws(StartupError) -> String? {
         let key: String
