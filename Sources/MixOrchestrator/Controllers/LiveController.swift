@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 import NIOCore
+import ServiceLifecycle
 
 /// `GET /live/{room}.flv`: the program as HTTP-FLV, from the last keyframe until it ends. Of a room with several tasks it
 /// is the automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the
@@ -13,8 +14,9 @@ struct LiveController: Sendable {
     let playback: Playback
     let settings: PlaybackSettings
 
-    /// How long a viewer waits for a program that is just starting. Then 404: players and CDNs try again.
-    static let patience = TimeAmount.seconds(5)
+    /// How long a viewer waits for a program that is just starting: a relay begins with a slate after five seconds. Then
+    /// 404: players and CDNs try again.
+    static let patience = TimeAmount.seconds(10)
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         for path in ["live/{room}.flv", "live/{app}/{room}.flv"] {
@@ -35,7 +37,8 @@ struct LiveController: Sendable {
             let room = try Self.room(context)
             do throws(PlaybackAccess.Refusal) {
                 try settings.access.check(
-                    path: request.uri.path, authKey: request.uri.queryParameters[PlaybackAccess.parameter[...]].map(String.init),
+                    path: request.uri.path,
+                    authKey: request.uri.queryParameters[PlaybackAccess.parameter[...]].map(String.init),
                     now: Int(Date.now.timeIntervalSince1970))
             } catch {
                 throw OrchestratorError(error)
@@ -65,7 +68,10 @@ struct LiveController: Sendable {
             let place = try playback.enter(task)
             let feed = playback.feed(of: task)
             // One that is just ending may be on the list, and gone.
-            guard await feed.begins(within: Self.patience) else { continue }
+            guard await feed.begins(within: Self.patience) else {
+                if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
+                continue
+            }
             let channel = context.channel
             return Response(
                 status: .ok,

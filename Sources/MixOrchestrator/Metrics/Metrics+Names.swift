@@ -50,7 +50,8 @@ extension Metrics {
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
             case .wireCalls: ["action", "code"]
-            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes, .viewerSkips,
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+                .viewerSkips,
                 .viewersRefused:
                 []
             }

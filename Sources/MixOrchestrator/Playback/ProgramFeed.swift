@@ -3,6 +3,7 @@ import MixModel
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ServiceLifecycle
 import Synchronization
 
 /// One program for all of its viewers: one connection to the relay, read once. Thread-safe.
@@ -143,9 +144,9 @@ final class ProgramFeed: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits until a player can begin.
+    /// Waits until a player can begin. A shutdown of the service ends the wait.
     ///
-    /// - Returns: False when it could not in time.
+    /// - Returns: False when none could in time.
     func begins(within time: TimeAmount) async -> Bool {
         let promise = home.makePromise(of: Bool.self)
         let answer = state.withLock { state -> Bool? in
@@ -157,7 +158,11 @@ final class ProgramFeed: Sendable {
         if let answer { promise.succeed(answer) }
         let timer = home.scheduleTask(in: time) { promise.succeed(false) }
         defer { timer.cancel() }
-        return (try? await promise.futureResult.get()) ?? false
+        return await withGracefulShutdownHandler {
+            (try? await promise.futureResult.get()) ?? false
+        } onGracefulShutdown: {
+            promise.succeed(false)
+        }
     }
 
     /// Writes the program to a connection whose answer has begun, until it ends. The chunks go past the encoder of HTTP,
