@@ -7,7 +7,7 @@ import Testing
 private typealias Program = ScriptedProgram
 
 struct ViewerCursorTests {
-    /// A program of 50 ms a picture, with a keyframe at these, and other headers from these on.
+    /// A program of 50 ms a picture, each in a batch of its own.
     private struct Source {
         var batcher = FLVBatcher()
         var number = 0
@@ -22,7 +22,7 @@ struct ViewerCursorTests {
             batches += batcher.add(
                 try Program.one(Program.picture(timestamp, isIDR: isIDR, size: size)), now: now)
             number += 1
-            return batches
+            return batches + [batcher.take(now: now)].compactMap(\.self)
         }
     }
 

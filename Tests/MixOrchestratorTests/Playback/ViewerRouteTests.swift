@@ -169,7 +169,7 @@ struct ViewerRouteTests {
     }
 
     @Test func whoFindsNoPlaceIsToldWhenToComeBack() async throws {
-        try await withProgram(settings: ["playback.maxViewersPerProgram": ["1"]]) { bench, _ in
+        try await withProgram(settings: ["playback.maxViewersPerProgram": ["1"]]) { bench, relay in
             let viewer = try await RawViewer.open(bench, "/live/demo.flv")
             try await eventually { try names(viewer).last == "I0" ? true : nil }
             let full = try await bench.call(.get, "/live/demo.flv")
@@ -178,11 +178,13 @@ struct ViewerRouteTests {
             #expect(full.headers[.retryAfter] == "10" && full.headers[.accessControlAllowOrigin] == "*")
             #expect(try await bench.call(.head, "/live/demo.flv").status == 200)
             try await viewer.close()
+            // Who is gone is noticed with the next picture.
             try await eventually {
-                try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0" ? true : nil
+                relay.sendToViewers(Program.picture(50))
+                return try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0" ? true : nil
             }
             let next = try await RawViewer.open(bench, "/live/demo.flv")
-            try await eventually { try names(next).last == "I0" ? true : nil }
+            try await eventually { try names(next).contains("I0") ? true : nil }
             #expect(try await bench.call(.get, "/metrics").text.contains("\nviewers_refused_total 1\n"))
             try await next.close()
         }
