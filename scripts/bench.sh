@@ -4,7 +4,8 @@
 #   scripts/bench.sh                    everything
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
-#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory
+#   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
+#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench
@@ -32,6 +33,7 @@ all)
 pure) pure ;;
 fuzz) pure "$@" ;;
 service) service "${@:2}" ;;
+playback) service playback ;;
 *)
     sed -n 's/^#   //p' "$0" >&2
     exit 2
