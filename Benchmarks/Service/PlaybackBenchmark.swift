@@ -60,7 +60,7 @@ enum PlaybackBenchmark {
         }
         try await Task.sleep(for: .seconds(2))
         let rtmp = media.url("").dropFirst("rtmp://127.0.0.1:".count).split(separator: "/").first.flatMap { Int($0) }
-        let nginx = worker(of: server.directory + "/media/nginx.pid")
+        let nginx = nginxWorker(of: server.directory + "/media/nginx.pid")
         try await withProgram("with RTMP viewers") {
             let swarm = ViewerSwarm(.rtmp, request: play(port: rtmp ?? 0), longest: 60) {
                 ViewerSwarm.connect(port: rtmp ?? 0)
@@ -134,7 +134,7 @@ enum PlaybackBenchmark {
     }
 
     /// nginx's only worker.
-    private static func worker(of file: String) -> Int32 {
+    private static func nginxWorker(of file: String) -> Int32 {
         let main = (try? String(contentsOfFile: file, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines)
         let children = try? String(contentsOfFile: "/proc/\(main ?? "")/task/\(main ?? "")/children", encoding: .utf8)
         return children?.split(separator: " ").first.flatMap { Int32($0) } ?? 0

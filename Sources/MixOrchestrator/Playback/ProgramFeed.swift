@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import MixModel
 import NIOCore
@@ -29,6 +30,8 @@ final class ProgramFeed: Sendable {
 
     /// Seconds without a viewer after which the connection is given up.
     static let idleLimit = 10
+    /// Bytes that the kernel may hold for a viewer beyond what is on its way to him.
+    static let mostUnsent = 128 << 10
     /// Seconds without a relay after which viewers are let go.
     static let lossLimit = 30
 
@@ -175,6 +178,9 @@ final class ProgramFeed: Sendable {
         try await channel.eventLoop.flatSubmit {
             do {
                 guard let group = group.value else { throw ChannelError.ioOnClosedChannel }
+                // What the kernel holds back is behind, too, and cannot be skipped.
+                try? channel.syncOptions?.setOption(
+                    .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: CInt(Self.mostUnsent))
                 let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
                 return try group.add(channel, before: encoder)
             } catch {
