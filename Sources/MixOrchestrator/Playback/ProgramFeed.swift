@@ -180,7 +180,7 @@ final class ProgramFeed: Sendable {
                 guard let group = group.value else { throw ChannelError.ioOnClosedChannel }
                 // What the kernel holds back is behind, too, and cannot be skipped.
                 try? channel.syncOptions?.setOption(
-                    .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: CInt(Self.mostUnsent))
+                    .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
                 let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
                 return try group.add(channel, before: encoder)
             } catch {
