@@ -51,7 +51,10 @@ extension Relay {
     /// Every output gets every tag; each has its own queue, so that none can hold up another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        for output in outputs.values { output.send(tags) }
+        if !outputs.isEmpty {
+            let shared = tags.map(OutputTag.init)
+            for output in outputs.values { output.send(shared: shared) }
+        }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
         for (id, connection) in connections where connection.role == .viewer {
