@@ -99,9 +99,9 @@ extension OutputFault {
         let words = failure.message.lowercased()
         func says(_ parts: String...) -> Bool { parts.contains { words.contains($0) } }
         let code: OutputErrorCode =
-            if says("publish denied", "already exists", "publish rejected", "unhandled publish result") {
+            if says("publish denied", "already exists", "'publish' cmd failed", "unhandled publish result") {
                 .publishRefused
-            } else if says("not authorized", "authentication") {
+            } else if says("not authorized", "authentication", "'connect' cmd failed") {
                 .applicationRefused
             } else if says("certificate", "tls", "handshake failed") {
                 .tlsFailed

@@ -7,7 +7,7 @@ struct ReadingWatch: Sendable {
     /// Acknowledgements after which a server counts as one that keeps to it.
     static let proof = 3
     /// Bytes beyond twice the longest distance so far that may stay without an acknowledgement.
-    static let margin: Int64 = 1 << 16
+    static let margin: Int64 = 1 << 15
 
     private var count = 0
     private var last: (taken: Int64, at: Int64) = (0, 0)

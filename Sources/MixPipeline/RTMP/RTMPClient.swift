@@ -31,7 +31,7 @@ struct RTMPClient: Sendable {
     /// Of what a client publishes: a frame of 4 KiB is one piece.
     static let publishedChunkSize = 4096
     /// How often a server is asked to say what it has read of a published stream, in bytes.
-    static let publishedWindow: UInt32 = 1 << 16
+    static let publishedWindow: UInt32 = 1 << 15
     /// The length of the player's buffer, in ms, that some servers fill first.
     static let bufferLength: UInt32 = 100
 
