@@ -46,6 +46,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var plans: [(plan: ProgramPlan, at: Int64)] = []
         var exit: String?
         var absent: Set<SourceID> = []
+        var outputs: [OutputID: OutputStatus] = [:]
     }
     private let state = Mutex(State())
 
@@ -63,6 +64,12 @@ final class ScriptedRelay: RelayProcessHandle {
 
     /// Whom it reports not to come; told with the next status, within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    /// What it reports of an output in place of that it is live; until an attempt is asked for.
+    func setOutput(_ status: OutputStatus) {
+        state.withLock { $0.outputs[status.id] = status }
+        report(.status(self.status))
+    }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
     func signal(_ number: Int32) { end("was ended by signal \(number)") }
@@ -129,6 +136,9 @@ final class ScriptedRelay: RelayProcessHandle {
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }
+        case .retryOutput(let output):
+            state.withLock { $0.outputs[output] = nil }
+            Self.send(.status(status), on: channel)
         case .drain:
             unlink(socket)
             end("exited with status 0")
@@ -147,7 +157,7 @@ final class ScriptedRelay: RelayProcessHandle {
 
     private var status: RelayStatus {
         let plan = plan
-        let absent = state.withLock { $0.absent }
+        let (absent, outputs) = state.withLock { ($0.absent, $0.outputs) }
         let onAir: OnAir? =
             switch plan?.mode {
             case nil: nil
@@ -164,7 +174,7 @@ final class ScriptedRelay: RelayProcessHandle {
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
             outputs: plan?.outputs.map {
-                OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+                outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
             } ?? [], programTime: .seconds(1))
     }
 

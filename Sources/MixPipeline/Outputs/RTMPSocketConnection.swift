@@ -88,7 +88,7 @@ final class RTMPSocketConnection: OutputConnection {
     var silentSince: Int64? {
         shared.state.withLock { state in
             let taken = state.taken()
-            return state.reading.silentSince(taken)
+            return state.reading.silentSince(taken, now: MonotonicClock.now)
         }
     }
 

@@ -6,27 +6,29 @@
 struct ReadingWatch: Sendable {
     /// Acknowledgements after which a server counts as one that keeps to it.
     static let proof = 3
-    /// Bytes beyond twice the longest distance so far that may stay without an acknowledgement.
-    static let margin: Int64 = 1 << 15
+    /// Bytes beyond the longest distance so far that may stay without an acknowledgement.
+    static let margin: Int64 = 1 << 14
 
     private var count = 0
     private var last: (taken: Int64, at: Int64) = (0, 0)
-    /// Between two acknowledgements, in bytes.
-    private var longest: Int64 = 0
+    /// Between two acknowledgements, in bytes and in ns.
+    private var longest: (bytes: Int64, time: Int64) = (0, 0)
 
     /// An acknowledgement has come; its number does not matter, as some servers do not count as the specification does.
     /// - Parameters:
     ///   - taken: Bytes that the server's machine has.
     ///   - now: In ns.
     mutating func confirmed(_ taken: Int64, at now: Int64) {
-        if count > 0 { longest = max(longest, taken - last.taken) }
+        if count > 0 { longest = (max(longest.bytes, taken - last.taken), max(longest.time, now - last.at)) }
         count += 1
         last = (taken, now)
     }
 
     /// When it read last, if it should have said more since; `nil` = it reads, or nobody can tell.
-    func silentSince(_ taken: Int64) -> Int64? {
-        guard count >= Self.proof, taken - last.taken > 2 * longest + Self.margin else { return nil }
+    func silentSince(_ taken: Int64, now: Int64) -> Int64? {
+        guard count >= Self.proof, taken - last.taken > longest.bytes + Self.margin,
+            now - last.at > 3 * longest.time
+        else { return nil }
         return last.at
     }
 }
