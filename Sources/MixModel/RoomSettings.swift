@@ -12,7 +12,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var canvas: Canvas?
     public var policy: RoomPolicy
     /// `nil` = by the people on air and the layout, encoded as the service does.
-    public var program: ProgramSettings?
+    @Boxed public var program: ProgramSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
