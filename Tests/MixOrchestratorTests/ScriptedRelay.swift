@@ -47,6 +47,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var exit: String?
         var absent: Set<SourceID> = []
         var opening = ScriptedProgram.opening()
+        var outputs: [OutputID: OutputStatus] = [:]
     }
     private let state = Mutex(State())
 
@@ -64,6 +65,12 @@ final class ScriptedRelay: RelayProcessHandle {
 
     /// Whom it reports not to come; told with the next status, within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    /// What it reports of an output in place of that it is live; until an attempt is asked for.
+    func setOutput(_ status: OutputStatus) {
+        state.withLock { $0.outputs[status.id] = status }
+        report(.status(self.status))
+    }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
     func signal(_ number: Int32) { end("was ended by signal \(number)") }
@@ -134,6 +141,9 @@ final class ScriptedRelay: RelayProcessHandle {
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }
+        case .retryOutput(let output):
+            state.withLock { $0.outputs[output] = nil }
+            Self.send(.status(status), on: channel)
         case .drain:
             unlink(socket)
             end("exited with status 0")
@@ -155,7 +165,7 @@ final class ScriptedRelay: RelayProcessHandle {
 
     private var status: RelayStatus {
         let plan = plan
-        let absent = state.withLock { $0.absent }
+        let (absent, outputs) = state.withLock { ($0.absent, $0.outputs) }
         let onAir: OnAir? =
             switch plan?.mode {
             case nil: nil
@@ -172,7 +182,7 @@ final class ScriptedRelay: RelayProcessHandle {
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
             outputs: plan?.outputs.map {
-                OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+                outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
             } ?? [], programTime: .seconds(1))
     }
 

@@ -130,6 +130,7 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .outputChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
         }
