@@ -17,7 +17,8 @@ enum ConfigurationKeys {
         "rooms.outputs": .list,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
-        "relay.keep": .scalar, "log.level": .scalar, "log.format": .scalar,
+        "relay.keep": .scalar, "recording.directory": .scalar, "recording.keepFreeBytes": .scalar, "log.level": .scalar,
+        "log.format": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]

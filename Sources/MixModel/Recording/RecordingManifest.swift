@@ -88,17 +88,10 @@ public struct RecordingManifest: Hashable, Codable, Sendable {
     }
 }
 
-extension RecordingManifest.Switch {
-    /// - Parameters:
-    ///   - time: Of its first frame in the program's stream, in seconds.
-    ///   - scene: On air from then on.
-    public init(_ record: SwitchRecord, at time: Double, scene: Scene?) {
-        self.init(
-            at: time, wallClock: record.wallClock, from: record.from, to: record.to, source: record.source,
-            cause: record.cause,
-            panes: (scene?.panes ?? []).map {
-                RecordingManifest.Pane(
-                    user: $0.user, source: $0.source, x: $0.x, y: $0.y, width: $0.width, height: $0.height)
-            })
+extension RecordingManifest {
+    public static func panes(of scene: Scene?) -> [Pane] {
+        (scene?.panes ?? []).map {
+            Pane(user: $0.user, source: $0.source, x: $0.x, y: $0.y, width: $0.width, height: $0.height)
+        }
     }
 }

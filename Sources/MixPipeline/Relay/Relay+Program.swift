@@ -52,6 +52,7 @@ extension Relay {
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
         for output in outputs.values { output.send(tags) }
+        sendToRecorders(tags)
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
         for (id, connection) in connections where connection.role == .viewer {
@@ -85,6 +86,7 @@ extension Relay {
             "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
         )
         send(.switched(record))
+        tellRecorders(record)
         reportStatus()
     }
 

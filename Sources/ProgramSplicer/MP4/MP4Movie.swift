@@ -11,7 +11,7 @@ public struct MP4Movie: Hashable, Sendable {
     /// Units of video times in a second: milliseconds are whole.
     public static let videoTimescale = 90_000
     /// Units of the whole movie in a second.
-    static let movieTimescale = 1_000
+    static let movieTimescale = 90_000
 
     static let videoTrack = 1
     static let audioTrack = 2

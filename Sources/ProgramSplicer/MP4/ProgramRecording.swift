@@ -2,7 +2,8 @@ import MixModel
 
 /// Turns a program into the parts of a recording: MP4 files, cut into fragments of about a second. Pure.
 ///
-/// Time 0 of a part is its first picture. Pictures and sound keep the program's times, holes too; sound lies on its sample
+/// Time 0 of a part is when its first picture is decoded, so that nothing has to be shifted and no player has to apply an edit
+/// for pictures and sound to be together. Pictures and sound keep the program's times, holes too; sound lies on its sample
 /// grid. A part goes on through every change of the pictures' parameters (they are in band), and ends where the sound's
 /// configuration or the tracks really change: then the next one begins with a keyframe.
 public struct ProgramRecording: Sendable {
@@ -191,10 +192,10 @@ public struct ProgramRecording: Sendable {
 
     private mutating func begin() -> [Action] {
         let movie = MP4Movie(video: video?.bytes, audio: audio?.bytes)
-        var part = RecordingPart(movie: movie, origin: waiting.first?.pts ?? .zero)
+        var part = RecordingPart(movie: movie, origin: waiting.first?.dts ?? .zero)
         var actions = [Action.begin(movie, at: part.origin)]
         if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
-            part = RecordingPart(continuing: continuation, at: waiting.first?.pts ?? .zero)
+            part = RecordingPart(continuing: continuation, at: waiting.first?.dts ?? .zero)
             actions = []
         }
         if let video { part.configure(video) }

@@ -20,9 +20,6 @@ struct RecordingPart: Sendable {
     /// Of the fragments that were encoded, in seconds.
     private(set) var duration: Double
 
-    /// Decoding times of the pictures are this much later in the file than in the stream, so that the first picture is
-    /// shown at its decoding time; composition offsets are smaller by as much, and may be negative.
-    private var shift: MediaTime?
     private var configuration: AVCConfiguration?
     private var audioClock: AudioSampleClock
     private let samplesPerFrame: Int64
@@ -89,10 +86,7 @@ struct RecordingPart: Sendable {
     }
 
     private mutating func appendPicture(_ frame: EncodedFrame) {
-        let shift = self.shift ?? frame.pts - frame.dts
-        self.shift = shift
-        let time = units(of: frame.dts - origin + shift)
-        let decodeTime = max(time, lastPicture + 1)
+        let decodeTime = max(units(of: frame.dts - origin), lastPicture + 1)
         // A hole is no interval.
         if lastPicture >= 0, decodeTime - lastPicture < 90_000 { interval = decodeTime - lastPicture }
         lastPicture = decodeTime
@@ -127,7 +121,7 @@ struct RecordingPart: Sendable {
         var runs: [MP4Fragment.Run] = []
         var data: [[UInt8]] = []
         if let first = pictures.first {
-            let end = next.map { units(of: $0 - origin + (shift ?? .zero)) } ?? lastPicture + interval
+            let end = next.map { units(of: $0 - origin) } ?? lastPicture + interval
             let times = pictures.map(\.decodeTime) + [max(end, lastPicture + 1)]
             runs.append(
                 MP4Fragment.Run(
