@@ -23,10 +23,12 @@ extension Relay {
         var planned = planned
         // Who joins again is recorded in a file of its own.
         if source != nil { planned.settings.singleFilePerLayer = false }
-        let zero = source == nil ? program.streamTime(of: .zero) : nil
+        // The program's own stream, or one that begins with the source's current group of pictures.
+        let group = source.flatMap { sources[$0]?.timeline.currentGOP.first?.dts }
+        let zero = source == nil ? program.streamTime(of: .zero).map { -$0 } : group
         let settings = RecorderSettings(
             room: plan.room.name, task: plan.task.name, source: source, recording: planned,
-            wallClockAtZero: zero.map { Date().timeIntervalSince1970 - (now + $0).inSeconds })
+            wallClockAtZero: zero.map { Date().timeIntervalSince1970 - (now - $0).inSeconds })
         let consumer = RecordingSlot.Consumer(
             worker: configuration.worker, subcommand: "recorder", settings: settings,
             preamble: source == nil ? recordingPreamble : [], label: "recorder.\(recordingCount)"
