@@ -47,6 +47,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var exit: String?
         var absent: Set<SourceID> = []
         var recordings: [RecordingStatus]?
+        var outputs: [OutputID: OutputStatus] = [:]
     }
     private let state = Mutex(State())
 
@@ -69,6 +70,12 @@ final class ScriptedRelay: RelayProcessHandle {
     func setRecordings(_ recordings: [RecordingStatus]) {
         state.withLock { $0.recordings = recordings }
         report(.status(status))
+    }
+
+    /// What it reports of an output in place of that it is live; until an attempt is asked for.
+    func setOutput(_ status: OutputStatus) {
+        state.withLock { $0.outputs[status.id] = status }
+        report(.status(self.status))
     }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
@@ -136,6 +143,9 @@ final class ScriptedRelay: RelayProcessHandle {
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }
+        case .retryOutput(let output):
+            state.withLock { $0.outputs[output] = nil }
+            Self.send(.status(status), on: channel)
         case .drain:
             unlink(socket)
             end("exited with status 0")
@@ -154,7 +164,7 @@ final class ScriptedRelay: RelayProcessHandle {
 
     private var status: RelayStatus {
         let plan = plan
-        let absent = state.withLock { $0.absent }
+        let (absent, outputs) = state.withLock { ($0.absent, $0.outputs) }
         let onAir: OnAir? =
             switch plan?.mode {
             case nil: nil
@@ -171,7 +181,7 @@ final class ScriptedRelay: RelayProcessHandle {
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
             outputs: plan?.outputs.map {
-                OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+                outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
             } ?? [], programTime: .seconds(1), recordings: state.withLock { $0.recordings })
     }
 

@@ -109,6 +109,7 @@ struct TaskController: Sendable {
             }
         }
         _ = try await owner.configure(change, at: receivedAt)
+        await owner.retryFailedOutputs(of: id)
         return try await answer(id)
     }
 
@@ -156,7 +157,7 @@ extension Request {
     /// The types that merge patches come in.
     func checkPatchType() throws {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
-            .trimmingCharacters(in: .whitespaces)
+            .trimmed
         let accepted = ["application/merge-patch+json", "application/json"]
         guard let type, accepted.contains(type) else {
             var answer: HTTPFields = [:]

@@ -120,6 +120,7 @@ extension Metrics {
         case taskCost = "task_cost_cores"
         case tasks = "tasks"
         case subscriptions
+        case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
@@ -152,6 +153,7 @@ extension Metrics {
             case .taskCost: "Cores that the relays and mixers of all tasks use now."
             case .tasks: "Tasks by state."
             case .subscriptions: "Subscriptions by kind."
+            case .feedListeners: "Who follows rooms (GET /v1/rooms/{room}/feed)."
             case .tasksWaiting: "Tasks that wait for cores."
             case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."
             case .webhooksWaiting: "Messages to subscribers that wait to be delivered."

@@ -24,6 +24,8 @@ struct RoomServices: Sendable {
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
+    /// Who follows single rooms.
+    let feeds = RoomFeeds()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()

@@ -88,8 +88,8 @@ extension Relay {
     }
 
     /// The program's own tags.
-    func sendToRecorders(_ tags: [FLVTag]) {
-        for slot in recordings.values where slot.key.source == nil { slot.consumer.send(tags) }
+    func sendToRecorders(_ tags: [OutputTag]) {
+        for slot in recordings.values where slot.key.source == nil { slot.consumer.send(shared: tags) }
     }
 
     func sendToRecorders(_ configuration: CodecConfiguration, of source: SourceID) {
@@ -105,7 +105,7 @@ extension Relay {
         let change = RecordingManifest.Switch(
             at: time.inSeconds, wallClock: record.wallClock, from: record.from, to: record.to, source: record.source,
             cause: record.cause, panes: record.to == .bypass ? nil : sceneOnAir)
-        sendToRecorders(cue(change, at: UInt32(truncatingIfNeeded: time.roundedMilliseconds)))
+        sendToRecorders(cue(change, at: UInt32(truncatingIfNeeded: time.roundedMilliseconds)).map(OutputTag.init))
     }
 
     private func cue(_ change: RecordingManifest.Switch, at timestamp: UInt32) -> [FLVTag] {

@@ -135,6 +135,7 @@ public actor Relay {
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .recorder(let key, let event): recorderEvent(event, of: key)
+        case .outputChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
         }
