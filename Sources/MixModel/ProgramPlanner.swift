@@ -23,13 +23,15 @@ public struct PlanningContext: Hashable, Sendable {
     public var others: [RoomID: [RoomStream]]
     /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
     public var images: [String: String]
+    /// Where recordings go; `nil` = nothing is recorded.
+    public var recordingPlace: RecordingPlace?
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:]
+        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -42,6 +44,7 @@ public struct PlanningContext: Hashable, Sendable {
         self.load = load
         self.others = others
         self.images = images
+        self.recordingPlace = recordingPlace
     }
 }
 
@@ -60,6 +63,7 @@ public enum ProgramPlanner {
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
+        public var recordings: [PlannedRecording]?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
@@ -79,6 +83,17 @@ public enum ProgramPlanner {
         room.settings.outputs ?? context.defaultOutputs
     }
 
+    /// What is made of the room's program on disk; `nil` = nothing.
+    public static func recordings(of room: Room, in context: PlanningContext) -> [PlannedRecording]? {
+        guard let settings = room.settings.recording, let place = context.recordingPlace else { return nil }
+        return [place.plan(settings, of: room.id)]
+    }
+
+    /// Whether the room's program goes anywhere: without that there is no task.
+    public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
+        !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
+    }
+
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
     ///   while they are there, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
@@ -92,6 +107,7 @@ public enum ProgramPlanner {
         program.tracks = settings?.tracks ?? .all
         program.encoding = settings?.encoding
         program.sei = settings?.sei
+        program.recordings = recordings(of: room, in: context)
         return program
     }
 

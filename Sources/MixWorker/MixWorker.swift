@@ -9,6 +9,7 @@ struct MixWorker: AsyncParsableCommand {
         subcommands: [
             RelayCommandLine.self,
             MixerCommandLine.self,
+            RecorderCommand.self,
             ProbeCommand.self,
             PublishCommand.self,
             PictureCommand.self,

@@ -47,6 +47,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var exit: String?
         var absent: Set<SourceID> = []
         var opening = ScriptedProgram.opening()
+        var recordings: [RecordingStatus]?
         var outputs: [OutputID: OutputStatus] = [:]
     }
     private let state = Mutex(State())
@@ -65,6 +66,12 @@ final class ScriptedRelay: RelayProcessHandle {
 
     /// Whom it reports not to come; told with the next status, within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    /// What it tells of recordings from now on.
+    func setRecordings(_ recordings: [RecordingStatus]) {
+        state.withLock { $0.recordings = recordings }
+        report(.status(status))
+    }
 
     /// What it reports of an output in place of that it is live; until an attempt is asked for.
     func setOutput(_ status: OutputStatus) {
@@ -183,7 +190,7 @@ final class ScriptedRelay: RelayProcessHandle {
             } ?? [],
             outputs: plan?.outputs.map {
                 outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
-            } ?? [], programTime: .seconds(1))
+            } ?? [], programTime: .seconds(1), recordings: state.withLock { $0.recordings })
     }
 
     private func end(_ exit: String) {

@@ -68,6 +68,10 @@ struct RoomSettingsReader: Sendable {
                     .settings(fields, patching: settings.program ?? ProgramSettings())
             }
         }
+        if reader.has("recording") {
+            settings.recording = try RecordingSettingsReader.settings(
+                reader.value("recording"), path: reader.path(of: "recording"))
+        }
         return settings
     }
 

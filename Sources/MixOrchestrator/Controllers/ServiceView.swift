@@ -25,7 +25,10 @@ extension ServiceStates {
         self.init(
             rtmp: ServiceState(
                 running: outputs.contains { $0.state == .live },
-                error: outputs.lazy.compactMap(Self.failure).first ?? tasks.lazy.compactMap(Self.failure).first))
+                error: outputs.lazy.compactMap(Self.failure).first ?? tasks.lazy.compactMap(Self.failure).first),
+            recording: ServiceState(
+                tasks.lazy.compactMap { $0.machine.document.plan?.recordings?.first?.settings }.first,
+                tasks.flatMap { $0.status?.recordings ?? [] }))
     }
 
     private static func failure(of output: TaskView.Output) -> ServiceState.Failure? {

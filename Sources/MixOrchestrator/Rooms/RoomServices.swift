@@ -19,6 +19,8 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    /// Where recordings go; `nil` = nothing is recorded.
+    var recordingPlace: RecordingPlace?
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
@@ -39,11 +41,17 @@ struct RoomServices: Sendable {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
-            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:])
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
+            recordingPlace: recordingPlace)
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
     func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+
+    /// Whether the room's program goes anywhere.
+    func hasDestination(_ room: Room) -> Bool {
+        !outputs(of: room).isEmpty || room.settings.recording != nil
+    }
 
     private func configuredOutputs(of room: Room) -> [PlannedOutput] {
         defaultOutputs.map { output in

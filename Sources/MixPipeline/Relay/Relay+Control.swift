@@ -97,6 +97,7 @@ extension Relay {
             sources[id]?.removedAt = removedAt
         }
         applyOutputs(plan.outputs, reach: plan.outputReach)
+        applyRecordings(plan)
         reconsider()
         reportStatus()
     }
@@ -119,8 +120,8 @@ extension Relay {
         }
     }
 
-    func note(code: String, _ message: String) {
-        logger.warning("\(code): \(message)")
+    func note(code: String, _ message: String, isBad: Bool = true) {
+        logger.log(level: isBad ? .warning : .info, "\(code): \(message)")
         send(.note(code: code, message: message))
     }
 
@@ -148,6 +149,7 @@ extension Relay {
             scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
-            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
+            recordings: recordingStatuses)
     }
 }

@@ -58,9 +58,10 @@ extension Relay {
     /// Every output gets every tag; each has its own queue, so that none can hold up another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        if !outputs.isEmpty {
+        if !outputs.isEmpty || !recordings.isEmpty {
             let shared = tags.map(OutputTag.init)
             for output in outputs.values { output.send(shared: shared) }
+            sendToRecorders(shared)
         }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
@@ -95,6 +96,7 @@ extension Relay {
             "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
         )
         send(.switched(record))
+        tellRecorders(record)
         reportStatus()
     }
 

@@ -48,6 +48,10 @@ public actor Relay {
     /// Bytes of the length before each NAL unit of what is on air.
     var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
+    var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    /// Their files are being closed.
+    var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    var recordingCount = 0
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
 
@@ -130,6 +134,7 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .recorder(let key, let event): recorderEvent(event, of: key)
         case .outputChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
@@ -166,6 +171,7 @@ public actor Relay {
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
+                    sendToRecorders(configuration, of: id)
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped; mapped anew")
                 case .frame(let frame):
@@ -174,6 +180,7 @@ public actor Relay {
                     }
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
+                    sendToRecorders(frame, of: id)
                 }
             }
         }
@@ -200,6 +207,7 @@ public actor Relay {
         perform(splicer.advance(to: now))
         reconsider()
         removeIdleSources()
+        tickRecordings()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
         absentSources = absent
@@ -257,6 +265,7 @@ public actor Relay {
         }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
+        endRecordings()
     }
 }
 

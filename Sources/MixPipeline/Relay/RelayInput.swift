@@ -12,6 +12,7 @@ enum RelayInput: Sendable {
     /// The state of a destination is another one.
     case outputChanged
     case mixer(generation: Int, MixerProcess.Event)
+    case recorder(RecordingSlot.Key, RecordingSlot.Consumer.Event)
     /// Time has passed: see `Ticker.Pace`.
     case tick
     /// The process was asked to end.
