@@ -218,8 +218,8 @@ public struct ProgramSegmenter: Sendable {
         switch entry.frame.track {
         case .audio: segment.audio = entry.configuration
         case .video:
-            if !isDiscontinuity {
-                segment.audio = previous?.audio
+            if !isDiscontinuity, let previous {
+                segment.audio = previous.audio
             } else if !isAbsent(.audio, at: start) {
                 segment.audio = held.last?.configuration ?? announced[.audio]
             }
@@ -238,7 +238,9 @@ public struct ProgramSegmenter: Sendable {
         let last = segment.lastTime + (segment.video == nil ? .milliseconds(21) : frameInterval)
         var duration = max((end ?? last) - segment.start, .milliseconds(1))
         // A short hole before the end is no part of it.
-        if exceeds(duration, targetDuration ?? Self.longestTarget) { duration = max(last - segment.start, .milliseconds(1)) }
+        if exceeds(duration, targetDuration ?? Self.longestTarget) {
+            duration = max(last - segment.start, .milliseconds(1))
+        }
         if targetDuration == nil {
             let seconds = Int((duration.nanoseconds + 500_000_000) / 1_000_000_000)
             targetDuration = max(wanted, seconds)

@@ -82,7 +82,8 @@ public struct TransportStreamWriter: Sendable {
         stream: UInt8, pts: MediaTime, dts: MediaTime, payload: [UInt8], isBounded: Bool
     ) -> [UInt8] {
         let isReordered = pts != dts
-        let times = isReordered ? stamp(ticks(pts), prefix: 3) + stamp(ticks(dts), prefix: 1) : stamp(ticks(pts), prefix: 2)
+        let times =
+            isReordered ? stamp(ticks(pts), prefix: 3) + stamp(ticks(dts), prefix: 1) : stamp(ticks(pts), prefix: 2)
         // Only pictures may leave the length open, and theirs may not fit.
         let length = payload.count + times.count + 3
         let written = isBounded && length <= 0xFFFF ? length : 0
