@@ -27,6 +27,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     public var encoding: EncodingSettings?
     public var sei: SEISettings?
+    /// Offered as HLS; `nil` = not.
+    public var hls: PlannedHLS?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -42,7 +44,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, hls: PlannedHLS? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -60,6 +62,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.tracks = tracks
         self.encoding = encoding
         self.sei = sei
+        self.hls = hls
     }
 }
 

@@ -23,13 +23,15 @@ public struct PlanningContext: Hashable, Sendable {
     public var others: [RoomID: [RoomStream]]
     /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
     public var images: [String: String]
+    /// Where HLS of the room goes, absolute; `nil` = there is none.
+    public var hlsDirectory: String?
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:]
+        images: [String: String] = [:], hlsDirectory: String? = nil
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -42,6 +44,7 @@ public struct PlanningContext: Hashable, Sendable {
         self.load = load
         self.others = others
         self.images = images
+        self.hlsDirectory = hlsDirectory
     }
 }
 
@@ -60,6 +63,7 @@ public enum ProgramPlanner {
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
+        public var hls: PlannedHLS?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
@@ -79,6 +83,16 @@ public enum ProgramPlanner {
         room.settings.outputs ?? context.defaultOutputs
     }
 
+    public static func hls(of room: Room, in context: PlanningContext) -> PlannedHLS? {
+        guard let settings = room.settings.hls, let directory = context.hlsDirectory else { return nil }
+        return PlannedHLS(directory: directory, settings: settings)
+    }
+
+    /// Whether the room's program goes anywhere: without that there is no task.
+    public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
+        !outputs(of: room, in: context).isEmpty || hls(of: room, in: context) != nil
+    }
+
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
     ///   while they are there, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
@@ -92,6 +106,7 @@ public enum ProgramPlanner {
         program.tracks = settings?.tracks ?? .all
         program.encoding = settings?.encoding
         program.sei = settings?.sei
+        program.hls = hls(of: room, in: context)
         return program
     }
 

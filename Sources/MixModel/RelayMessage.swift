@@ -45,11 +45,13 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var mixerError: String?
     /// `nil` from relays of an earlier release.
     public var load: RelayLoad?
+    /// `nil` where none is planned.
+    public var hls: HLSStatus?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil
+        load: RelayLoad? = nil, hls: HLSStatus? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -62,6 +64,7 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.programTime = programTime
         self.mixerError = mixerError
         self.load = load
+        self.hls = hls
     }
 }
 

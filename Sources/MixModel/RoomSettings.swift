@@ -13,10 +13,12 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var policy: RoomPolicy
     /// `nil` = by the people on air and the layout, encoded as the service does.
     public var program: ProgramSettings?
+    /// `nil` = no HLS.
+    public var hls: HLSSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, hls: HLSSettings? = nil
     ) {
         self.host = host
         self.layout = layout
@@ -24,6 +26,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
         self.canvas = canvas
         self.policy = policy
         self.program = program
+        self.hls = hls
     }
 }
 

@@ -19,6 +19,8 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    /// Absolute; `nil` = no HLS.
+    var hlsDirectory: String?
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
@@ -36,7 +38,8 @@ struct RoomServices: Sendable {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
-            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:])
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
+            hlsDirectory: hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.

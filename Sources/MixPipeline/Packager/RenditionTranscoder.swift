@@ -10,6 +10,7 @@ final class RenditionTranscoder: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
     private let known = Mutex<[UInt8]?>(nil)
+    private let hasBegun = Atomic(false)
 
     /// Pipeline time may not be negative; decoding times may be a little.
     private static let shift: Int64 = 10_000_000_000
@@ -50,7 +51,10 @@ final class RenditionTranscoder: Sendable {
 
     /// Waits while the encoder has enough to do.
     func push(_ frame: EncodedFrame) {
-        if frame.isIDR { source.pushForceKeyUnit(runningTime: Self.pipelineTime(frame.pts)) }
+        // The first is one anyway. Asked for it, GStreamer 1.22 takes its time for 1000 h and heeds no further request.
+        if frame.isIDR, hasBegun.exchange(true, ordering: .relaxed) {
+            source.pushForceKeyUnit(runningTime: Self.pipelineTime(frame.pts))
+        }
         source.push(
             bytes: frame.payload, pts: Self.pipelineTime(frame.pts), dts: Self.pipelineTime(frame.dts),
             isDelta: !frame.isIDR)

@@ -96,6 +96,7 @@ extension Relay {
             sources[id]?.removedAt = removedAt
         }
         applyOutputs(plan.outputs, reach: plan.outputReach)
+        applyHLS(plan.hls)
         reconsider()
         reportStatus()
     }
@@ -107,6 +108,16 @@ extension Relay {
         for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
             endings.append { await output.close() }
             outputs[id] = nil
+        }
+    }
+
+    private func applyHLS(_ planned: PlannedHLS?) {
+        guard planned != hls?.plan else { return }
+        if let hls { endings.append { await hls.close() } }
+        hls = planned.map { plan in
+            HLSOutput(
+                plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
+            ) { [inbox] in inbox.yield(.hlsChanged) }
         }
     }
 
@@ -139,6 +150,7 @@ extension Relay {
             scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
-            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
+            hls: hls?.status)
     }
 }

@@ -52,6 +52,7 @@ extension Relay {
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
         for output in outputs.values { output.send(tags) }
+        hls?.send(tags)
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
         for (id, connection) in connections where connection.role == .viewer {

@@ -48,6 +48,7 @@ public actor Relay {
     /// Bytes of the length before each NAL unit of what is on air.
     var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
+    var hls: HLSOutput?
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
 
@@ -130,6 +131,7 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .hlsChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -197,6 +199,7 @@ public actor Relay {
             }
         }
         perform(splicer.advance(to: now))
+        hls?.tick()
         reconsider()
         removeIdleSources()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
@@ -256,6 +259,7 @@ public actor Relay {
         }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
+        if let hls { endings.append { await hls.close() } }
     }
 }
 

@@ -10,6 +10,8 @@ enum RelayInput: Sendable {
     case pulled(SourceID, attempt: Int, bytes: [UInt8], arrival: Int64)
     case pullEnded(SourceID, attempt: Int, reason: String)
     case mixer(generation: Int, MixerProcess.Event)
+    /// The packager has told something, or is gone.
+    case hlsChanged
     /// Time has passed: see `Ticker.Pace`.
     case tick
     /// The process was asked to end.
