@@ -9,6 +9,7 @@ import MixModel
 struct OrchestratorConfiguration: Sendable {
     var listen: ListenAddress
     var http: HTTPSettings
+    var playback: PlaybackSettings
     /// Tenants beside the standard one, and everybody's tokens.
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
@@ -58,6 +59,7 @@ struct OrchestratorConfiguration: Sendable {
             overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen",
             hasTokens: !apps.tokens.isEmpty)
         http = try HTTPSettings(values)
+        playback = try PlaybackSettings(values, file: file)
         data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
         layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker

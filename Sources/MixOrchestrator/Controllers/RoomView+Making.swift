@@ -17,6 +17,7 @@ extension RoomView {
         participants = room.participants.map { Person($0, statuses) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)
+        viewers = views.reduce(0) { $0 + $1.viewers }
         rtmp = Running(
             running: views.contains { $0.outputs.contains { $0.state == .live } },
             error: views.lazy.compactMap(Self.failure).first)

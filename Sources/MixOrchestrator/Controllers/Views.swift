@@ -106,6 +106,8 @@ struct TaskView: Encodable {
     var degradation: Thrift?
     /// In seconds.
     var programTime: Double?
+    /// Who play it over HTTP-FLV now.
+    var viewers: Int
 }
 
 /// A room as the API shows it. URLs are redacted.
@@ -161,6 +163,8 @@ struct RoomView: Encodable {
     var task: TaskView?
     /// The ids of all of its tasks.
     var tasks: [String]
+    /// Of all of its tasks.
+    var viewers: Int
     var rtmp: Running
     var recording: Running
     var hls: Running

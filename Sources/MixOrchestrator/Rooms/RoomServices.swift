@@ -24,6 +24,7 @@ struct RoomServices: Sendable {
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
+    var viewers = ViewerLedger()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()
