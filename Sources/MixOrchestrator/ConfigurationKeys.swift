@@ -15,6 +15,7 @@ enum ConfigurationKeys {
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
         "rooms.outputs": .list,
+        "hls.directory": .scalar, "hls.retentionHours": .scalar,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
         "relay.keep": .scalar, "log.level": .scalar, "log.format": .scalar,

@@ -68,6 +68,9 @@ struct RoomSettingsReader: Sendable {
                     .settings(fields, patching: settings.program ?? ProgramSettings())
             }
         }
+        if reader.has("hls") {
+            settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))
+        }
         return settings
     }
 

@@ -22,7 +22,7 @@ extension RoomView {
             running: views.contains { $0.outputs.contains { $0.state == .live } },
             error: views.lazy.compactMap(Self.failure).first)
         recording = Running(running: false)
-        hls = Running(running: false)
+        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
     }
 
     /// The destination's own trouble first, otherwise the task's.

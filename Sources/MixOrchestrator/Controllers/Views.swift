@@ -167,5 +167,5 @@ struct RoomView: Encodable {
     var viewers: Int
     var rtmp: Running
     var recording: Running
-    var hls: Running
+    var hls: HLSView
 }
