@@ -35,14 +35,19 @@ struct ZipArchive: Hashable, Sendable {
         for entry in entries {
             let offset = length
             let name = Array(entry.name.utf8)
-            add(.bytes([0x50, 0x4B, 3, 4] + Self.common(entry, version: 20) + Self.little(UInt64(name.count), 2) + [0, 0] + name))
+            add(
+                .bytes(
+                    [0x50, 0x4B, 3, 4] + Self.common(entry, version: 20) + Self.little(UInt64(name.count), 2) + [0, 0]
+                        + name))
             add(entry.path.map { .file(path: $0, size: entry.size) } ?? .bytes(entry.content))
             // What does not fit stands in an extra field (§4.5.3).
             let isFar = offset >= 0xFFFF_FFFF
             let extra = isFar ? Self.little(1, 2) + Self.little(8, 2) + Self.little(UInt64(offset), 8) : []
-            directory += [0x50, 0x4B, 1, 2] + Self.little(isFar ? 45 : 20, 2) + Self.common(entry, version: isFar ? 45 : 20)
+            directory +=
+                [0x50, 0x4B, 1, 2] + Self.little(isFar ? 45 : 20, 2) + Self.common(entry, version: isFar ? 45 : 20)
             directory += Self.little(UInt64(name.count), 2) + Self.little(UInt64(extra.count), 2)
-            directory += [UInt8](repeating: 0, count: 10) + Self.little(UInt64(min(offset, 0xFFFF_FFFF)), 4) + name + extra
+            directory +=
+                [UInt8](repeating: 0, count: 10) + Self.little(UInt64(min(offset, 0xFFFF_FFFF)), 4) + name + extra
         }
         let start = length
         add(.bytes(directory))

@@ -106,13 +106,17 @@ public struct ProgramSegmenter: Sendable {
             if let step, step > .zero, step < Self.hole { frameInterval = step }
             lastDecoding = frame.dts
             lastTime[.video] = entry.time
-            if frame.isIDR {
-                if let lastIDR, entry.time > lastIDR { groupLength = entry.time - lastIDR }
-                lastIDR = entry.time
-            }
+        }
+        if frame.isIDR {
+            if let lastIDR, entry.time > lastIDR { groupLength = entry.time - lastIDR }
+            lastIDR = entry.time
         }
         let isBroken = step.map { $0 > Self.hole || $0 < -Self.hole } ?? false
-        if isBroken { close(at: nil, &segments) }
+        if isBroken {
+            close(at: nil, &segments)
+            // Sound was left out with the pictures.
+            if let last = lastTime[.video], !isAbsent(.audio, at: last) { lastTime[.audio] = entry.time }
+        }
         guard let current = open, current.video == entry.configuration else {
             guard frame.isIDR else { return }
             close(at: entry.time, &segments)
