@@ -27,6 +27,9 @@ struct PackagerCommand: AsyncParsableCommand {
         guard let line = input.readSettings(),
             let plan = try? JSONDecoder().decode(PlannedHLS.self, from: Data(line))
         else { throw ValidationError("The first line of the input must be the packager's settings, see --help.") }
+        let lock = await PackagerLock.take(plan)
+        if lock == nil { logger.warning("\(plan.directory) cannot be locked") }
+        defer { withExtendedLifetime(lock) {} }
         let packager = Packager(plan, worker: Self.executable, logger: logger) { status in
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.withoutEscapingSlashes]
