@@ -29,6 +29,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var sei: SEISettings?
     /// Offered as HLS; `nil` = not.
     public var hls: PlannedHLS?
+    /// What is made of the program on disk; `nil` = nothing.
+    public var recordings: [PlannedRecording]?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -44,7 +46,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, hls: PlannedHLS? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil,
+        hls: PlannedHLS? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -63,6 +66,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.encoding = encoding
         self.sei = sei
         self.hls = hls
+        self.recordings = recordings
     }
 }
 

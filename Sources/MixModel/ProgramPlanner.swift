@@ -25,13 +25,15 @@ public struct PlanningContext: Hashable, Sendable {
     public var images: [String: String]
     /// Where HLS of the room goes, absolute; `nil` = there is none.
     public var hlsDirectory: String?
+    /// Where recordings go; `nil` = nothing is recorded.
+    public var recordingPlace: RecordingPlace?
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:], hlsDirectory: String? = nil
+        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil, hlsDirectory: String? = nil
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -45,6 +47,7 @@ public struct PlanningContext: Hashable, Sendable {
         self.others = others
         self.images = images
         self.hlsDirectory = hlsDirectory
+        self.recordingPlace = recordingPlace
     }
 }
 
@@ -64,6 +67,7 @@ public enum ProgramPlanner {
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
         public var hls: PlannedHLS?
+        public var recordings: [PlannedRecording]?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
@@ -83,6 +87,12 @@ public enum ProgramPlanner {
         room.settings.outputs ?? context.defaultOutputs
     }
 
+    /// What is made of the room's program on disk; `nil` = nothing.
+    public static func recordings(of room: Room, in context: PlanningContext) -> [PlannedRecording]? {
+        guard let settings = room.settings.recording, let place = context.recordingPlace else { return nil }
+        return [place.plan(settings, of: room.id)]
+    }
+
     public static func hls(of room: Room, in context: PlanningContext) -> PlannedHLS? {
         guard let settings = room.settings.hls, let directory = context.hlsDirectory else { return nil }
         return PlannedHLS(directory: directory, settings: settings)
@@ -90,7 +100,8 @@ public enum ProgramPlanner {
 
     /// Whether the room's program goes anywhere: without that there is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
-        !outputs(of: room, in: context).isEmpty || hls(of: room, in: context) != nil
+        !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
+            || hls(of: room, in: context) != nil
     }
 
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
@@ -107,6 +118,7 @@ public enum ProgramPlanner {
         program.encoding = settings?.encoding
         program.sei = settings?.sei
         program.hls = hls(of: room, in: context)
+        program.recordings = recordings(of: room, in: context)
         return program
     }
 

@@ -47,11 +47,13 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var load: RelayLoad?
     /// `nil` where none is planned.
     public var hls: HLSStatus?
+    /// `nil` where nothing is recorded.
+    public var recordings: [RecordingStatus]?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, hls: HLSStatus? = nil
+        load: RelayLoad? = nil, recordings: [RecordingStatus]? = nil, hls: HLSStatus? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -65,6 +67,7 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.mixerError = mixerError
         self.load = load
         self.hls = hls
+        self.recordings = recordings
     }
 }
 

@@ -13,12 +13,15 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var policy: RoomPolicy
     /// `nil` = by the people on air and the layout, encoded as the service does.
     public var program: ProgramSettings?
+    /// `nil` = nothing is recorded.
+    public var recording: RecordingSettings?
     /// `nil` = no HLS.
     public var hls: HLSSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, hls: HLSSettings? = nil
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
+        hls: HLSSettings? = nil
     ) {
         self.host = host
         self.layout = layout
@@ -27,6 +30,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
         self.policy = policy
         self.program = program
         self.hls = hls
+        self.recording = recording
     }
 }
 

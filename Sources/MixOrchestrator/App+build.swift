@@ -31,7 +31,7 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        hlsDirectory: configuration.hlsDirectory,
+        recordingPlace: configuration.recordings, hlsDirectory: configuration.hlsDirectory,
         load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book,
         viewers: ViewerLedger(
             limits: .init(
@@ -88,6 +88,8 @@ func buildOrchestrator(
     TaskController(registry: registry, history: history, settings: settings)
         .addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
+    RecordingController(registry: registry, shelf: RecordingShelf(place: configuration.recordings)).addRoutes(
+        to: router)
     TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)

@@ -37,6 +37,8 @@ struct OrchestratorConfiguration: Sendable {
     var keepsRelays: Bool
     var logLevel: Logger.Level
     var logFormat: LogFormat
+    /// Where recordings go.
+    var recordings: RecordingPlace
     /// What programs may use of the machine.
     var load: LoadSettings
 
@@ -90,6 +92,10 @@ struct OrchestratorConfiguration: Sendable {
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text
+        recordings = RecordingPlace(
+            directory: values.text("recording.directory").map(Self.absolute) ?? data + "/recordings",
+            keepFreeBytes: try values.integer("recording.keepFreeBytes", in: 0...1 << 50).map(Int64.init)
+                ?? RecordingPlace.defaultKeepFreeBytes)
         load = LoadSettings(
             cores: try values.number("admission.cores", in: 0...4096),
             utilisation: try values.number("admission.utilisation", in: 0.1...1) ?? LoadSettings().utilisation,

@@ -22,6 +22,7 @@ enum ConfigurationKeys {
         "playback.key": .scalar, "playback.keyFile": .scalar, "playback.secondaryKey": .scalar,
         "playback.secondaryKeyFile": .scalar, "playback.validity": .scalar, "playback.cors": .list,
         "playback.latencyCapMs": .scalar, "playback.maxViewers": .scalar, "playback.maxViewersPerProgram": .scalar,
+        "recording.directory": .scalar, "recording.keepFreeBytes": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]

@@ -11,6 +11,7 @@ struct MixWorker: AsyncParsableCommand {
             MixerCommandLine.self,
             PackagerCommand.self,
             RenditionCommand.self,
+            RecorderCommand.self,
             ProbeCommand.self,
             PublishCommand.self,
             PictureCommand.self,

@@ -45,6 +45,12 @@ enum RouteAccess: Hashable, Sendable {
             "PATCH /v1/tasks/{task}",
             "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
         add(
+            .scope(.tasks), "PUT /v1/rooms/{room}/recording", "DELETE /v1/rooms/{room}/recording",
+            "DELETE /v1/rooms/{room}/recordings/{file}")
+        add(
+            .scope(.read), "GET /v1/rooms/{room}/recording", "GET /v1/rooms/{room}/recordings",
+            "GET /v1/rooms/{room}/recordings/{file}")
+        add(
             .scope(.tasks), "POST /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
             "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
             "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",

@@ -42,6 +42,7 @@ struct MetricsController: Sendable {
         metrics.set(.programs, relays.programs)
         metrics.set(.outputs, relays.outputs)
         metrics.set(.sources, relays.sources)
+        metrics.set(.recordings, relays.recordings)
 
         metrics.set(.viewers, Double(registry.services.viewers.total))
         let load = registry.services.load.figures

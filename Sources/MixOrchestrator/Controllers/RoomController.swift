@@ -41,7 +41,11 @@ struct RoomController: Sendable {
         let room = try context.roomID()
         let precondition = try SettingsPrecondition(request.headers)
         let settings = try settings.settings(try await request.json(), room: room)
-        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { _, _ in settings }
+        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in
+            var settings = settings
+            settings.recording = settings.recording?.following(current.recording)
+            return settings
+        }
         let outcome = try await registry.owner(room).configure(change, at: receivedAt)
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }

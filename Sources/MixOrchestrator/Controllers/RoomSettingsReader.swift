@@ -68,6 +68,10 @@ struct RoomSettingsReader: Sendable {
                     .settings(fields, patching: settings.program ?? ProgramSettings())
             }
         }
+        if reader.has("recording") {
+            settings.recording = try RecordingSettingsReader.settings(
+                reader.value("recording"), path: reader.path(of: "recording"))
+        }
         if reader.has("hls") {
             settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))
         }

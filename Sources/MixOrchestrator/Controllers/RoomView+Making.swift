@@ -21,7 +21,10 @@ extension RoomView {
         rtmp = Running(
             running: views.contains { $0.outputs.contains { $0.state == .live } },
             error: views.lazy.compactMap(Self.failure).first)
-        recording = Running(running: false)
+        let recorded = ServiceState(room.settings.recording, statuses.flatMap { $0.recordings ?? [] })
+        recording = Running(
+            running: recorded.running,
+            error: recorded.error.map { Running.Failure(code: $0.code, message: $0.message) })
         hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
     }
 

@@ -39,6 +39,13 @@ struct TaskController: Sendable {
         try await answer(try context.taskID())
     }
 
+    private static func refuseRecording(_ settings: RoomSettings) throws(InputError) {
+        guard settings.recording != nil else { return }
+        throw InputError(
+            .invalidField, field: "recording", found: "a recording of a task of its own",
+            expected: "it to be asked for with the room: PUT /v1/rooms/{room}/recording")
+    }
+
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let key = try request.idempotencyKey()
@@ -51,6 +58,7 @@ struct TaskController: Sendable {
         let settings = try settings.settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
         try Self.refuseHLS(settings)
+        try Self.refuseRecording(settings)
         guard settings.outputs?.isEmpty == false else {
             throw InputError(
                 settings.outputs == nil ? .missingField : .invalidField, field: "outputs",

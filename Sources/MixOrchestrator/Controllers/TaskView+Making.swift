@@ -25,7 +25,8 @@ extension TaskView {
         outputs = (plan?.outputs ?? []).map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
         if case .waiting = machine.phase {
-            waitingFor = machine.awaitsCapacity ? .capacity : settings.outputs.isEmpty ? .output : .stream
+            waitingFor =
+                machine.awaitsCapacity ? .capacity : services.hasDestination(machine.seen(room)) ? .stream : .output
         }
         revision = machine.revision
         appliedRevision = status?.revision

@@ -8,6 +8,7 @@ extension Metrics {
         case layoutReloads = "layout_reloads_total"
         case outputBytes = "output_sent_bytes_total"
         case outputReconnects = "output_reconnects_total"
+        case recordingFailures = "recording_failures_total"
         case relayLosses = "relay_losses_total"
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
@@ -27,6 +28,7 @@ extension Metrics {
             case .layoutReloads: "Layouts that were saved, by what came of it."
             case .outputBytes: "Bytes of FLV handed to connections of outputs."
             case .outputReconnects: "Connections of outputs made after their first one."
+            case .recordingFailures: "Recordings that ended, or lost their recorder, against their will, by why."
             case .relayLosses: "Relays that ended although they were wanted."
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
@@ -46,6 +48,7 @@ extension Metrics {
             case .httpRequests: ["method", "route", "status"]
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
+            case .recordingFailures: ["code"]
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
@@ -117,6 +120,7 @@ extension Metrics {
         case processThreads = "process_threads"
         case programs = "programs_on_air"
         case ready = "ready"
+        case recordings = "recordings"
         case relays = "relays_connected"
         case rooms = "rooms"
         case sources = "sources"
@@ -149,6 +153,7 @@ extension Metrics {
             case .processThreads: "Threads of this process."
             case .programs: "Programs by what viewers get."
             case .ready: "1 while the service can take events and changes, as /readyz tells."
+            case .recordings: "Streams that are recorded, by state."
             case .relays: "Relays that are connected."
             case .rooms: "Rooms that are known."
             case .sources: "Streams that are pulled, by state."
@@ -175,7 +180,7 @@ extension Metrics {
             switch self {
             case .buildInfo: ["version"]
             case .degradedTasks: ["level"]
-            case .outputs, .sources, .tasks: ["state"]
+            case .outputs, .recordings, .sources, .tasks: ["state"]
             case .programs, .subscriptions: ["kind"]
             default: []
             }

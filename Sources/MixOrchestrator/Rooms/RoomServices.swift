@@ -21,6 +21,8 @@ struct RoomServices: Sendable {
     var outputReach: Reach?
     /// Absolute; `nil` = no HLS.
     var hlsDirectory: String?
+    /// Where recordings go; `nil` = nothing is recorded.
+    var recordingPlace: RecordingPlace?
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
@@ -40,11 +42,17 @@ struct RoomServices: Sendable {
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
+            recordingPlace: recordingPlace,
             hlsDirectory: hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
     func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+
+    /// Whether the room's program goes anywhere.
+    func hasDestination(_ room: Room) -> Bool {
+        !outputs(of: room).isEmpty || room.settings.recording != nil
+    }
 
     private func configuredOutputs(of room: Room) -> [PlannedOutput] {
         defaultOutputs.map { output in

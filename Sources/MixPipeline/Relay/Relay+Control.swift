@@ -97,6 +97,7 @@ extension Relay {
         }
         applyOutputs(plan.outputs, reach: plan.outputReach)
         applyHLS(plan.hls)
+        applyRecordings(plan)
         reconsider()
         reportStatus()
     }
@@ -121,8 +122,8 @@ extension Relay {
         }
     }
 
-    func note(code: String, _ message: String) {
-        logger.warning("\(code): \(message)")
+    func note(code: String, _ message: String, isBad: Bool = true) {
+        logger.log(level: isBad ? .warning : .info, "\(code): \(message)")
         send(.note(code: code, message: message))
     }
 
@@ -151,6 +152,6 @@ extension Relay {
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
             load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
-            hls: hls?.status)
+            recordings: recordingStatuses, hls: hls?.status)
     }
 }

@@ -53,6 +53,7 @@ extension Relay {
         guard !tags.isEmpty else { return }
         for output in outputs.values { output.send(tags) }
         hls?.send(tags)
+        sendToRecorders(tags)
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
         for (id, connection) in connections where connection.role == .viewer {
@@ -86,6 +87,7 @@ extension Relay {
             "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
         )
         send(.switched(record))
+        tellRecorders(record)
         reportStatus()
     }
 

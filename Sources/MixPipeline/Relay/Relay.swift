@@ -49,6 +49,10 @@ public actor Relay {
     var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
     var hls: HLSOutput?
+    var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    /// Their files are being closed.
+    var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    var recordingCount = 0
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
 
@@ -132,6 +136,7 @@ public actor Relay {
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .hlsChanged: reportStatus()
+        case .recorder(let key, let event): recorderEvent(event, of: key)
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -167,6 +172,7 @@ public actor Relay {
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
+                    sendToRecorders(configuration, of: id)
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped; mapped anew")
                 case .frame(let frame):
@@ -175,6 +181,7 @@ public actor Relay {
                     }
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
+                    sendToRecorders(frame, of: id)
                 }
             }
         }
@@ -202,6 +209,7 @@ public actor Relay {
         hls?.tick()
         reconsider()
         removeIdleSources()
+        tickRecordings()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
         absentSources = absent
@@ -260,6 +268,7 @@ public actor Relay {
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
         if let hls { endings.append { await hls.close() } }
+        endRecordings()
     }
 }
 

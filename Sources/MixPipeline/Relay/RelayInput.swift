@@ -12,6 +12,7 @@ enum RelayInput: Sendable {
     case mixer(generation: Int, MixerProcess.Event)
     /// The packager has told something, or is gone.
     case hlsChanged
+    case recorder(RecordingSlot.Key, RecordingSlot.Consumer.Event)
     /// Time has passed: see `Ticker.Pace`.
     case tick
     /// The process was asked to end.
