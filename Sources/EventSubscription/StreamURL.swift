@@ -66,50 +66,82 @@ public struct StreamURL: Hashable, Sendable {
     }
 
     private static func hostAndPort(_ authority: Substring) throws(Malformed) -> (String, Int?) {
-        var host = authority
-        var port: Substring?
-        if authority.first == "[" {
-            guard let close = authority.firstIndex(of: "]") else { throw Malformed(expected: "a ] after the address") }
-            host = authority[authority.index(after: authority.startIndex)..<close]
-            let behind = authority[authority.index(after: close)...]
-            guard behind.isEmpty || behind.first == ":" else { throw Malformed(expected: "a port after ]") }
+        var host = authority.utf8
+        var port: Substring.UTF8View?
+        if host.first == UInt8(ascii: "[") {
+            guard let close = host.firstIndex(of: UInt8(ascii: "]")) else {
+                throw Malformed(expected: "a ] after the address")
+            }
+            let behind = host[host.index(after: close)...]
+            host = host[host.index(after: host.startIndex)..<close]
+            guard behind.isEmpty || behind.first == UInt8(ascii: ":") else {
+                throw Malformed(expected: "a port after ]")
+            }
             port = behind.isEmpty ? nil : behind.dropFirst()
-            guard host.contains(":"), host.allSatisfy({ $0.isHexDigit || $0 == ":" || $0 == "." }) else {
+            guard host.contains(UInt8(ascii: ":")), host.allSatisfy({ isHexDigit($0) || ":.".utf8.contains($0) }) else {
                 throw Malformed(expected: "an IPv6 address in brackets")
             }
         } else {
-            if let colon = authority.firstIndex(of: ":") {
-                host = authority[..<colon]
-                port = authority[authority.index(after: colon)...]
+            if let colon = host.firstIndex(of: UInt8(ascii: ":")) {
+                port = host[host.index(after: colon)...]
+                host = host[..<colon]
             }
-            guard !host.isEmpty, host.utf8.count <= 253,
-                host.utf8.allSatisfy({ byte in
-                    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-                        || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-                        || ".-_".utf8.contains(byte)
+            guard !host.isEmpty, host.count <= 253,
+                host.allSatisfy({ byte in
+                    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || isDigit(byte) || ".-_".utf8.contains(byte)
                 })
             else { throw Malformed(expected: "a host name or address") }
             // Anything that a resolver could take for a number in disguise (0x7f.1, 2130706433) is not a name.
-            let last = host.utf8.split(separator: UInt8(ascii: ".")).last.map { Substring($0) } ?? host
-            let looksNumeric =
-                last.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-                || last.lowercased().hasPrefix("0x")
-            guard !looksNumeric || isIPv4(String(host)) else { throw Malformed(expected: "an IPv4 address as a.b.c.d") }
+            guard !looksNumeric(host) || isIPv4(host) else {
+                throw Malformed(expected: "an IPv4 address as a.b.c.d")
+            }
         }
-        guard let port else { return (host.lowercased(), nil) }
-        guard let number = Int(port), 1...65535 ~= number, port.allSatisfy(\.isNumber) else {
+        let name = Substring(host).lowercased()
+        guard let port else { return (name, nil) }
+        guard port.allSatisfy(isDigit), let number = Int(Substring(port)), 1...65535 ~= number else {
             throw Malformed(expected: "a port, 1…65535")
         }
-        return (host.lowercased(), number)
+        return (name, number)
     }
 
-    static func isIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4
-            && parts.allSatisfy { part in
-                guard let value = Int(part), 0...255 ~= value else { return false }
-                return String(value) == part
+    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
+    }
+
+    /// By its last label; dots at the end belong to none.
+    private static func looksNumeric(_ host: Substring.UTF8View) -> Bool {
+        var end = host.endIndex
+        while end > host.startIndex, host[host.index(before: end)] == UInt8(ascii: ".") {
+            end = host.index(before: end)
+        }
+        guard end > host.startIndex else { return false }
+        let label =
+            host[..<end].lastIndex(of: UInt8(ascii: ".")).map { host[host.index(after: $0)..<end] } ?? host[..<end]
+        return label.allSatisfy(isDigit)
+            || (label.first == UInt8(ascii: "0") && label.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x"))
+    }
+
+    static func isIPv4(_ host: String) -> Bool { isIPv4(Substring(host).utf8) }
+
+    /// Four numbers, 0…255, without needless zeros.
+    private static func isIPv4(_ host: Substring.UTF8View) -> Bool {
+        var parts = 1
+        var digits = 0
+        var value = 0
+        for byte in host {
+            if byte == UInt8(ascii: ".") {
+                guard digits > 0 else { return false }
+                (parts, digits, value) = (parts + 1, 0, 0)
+            } else {
+                guard isDigit(byte), digits == 0 || value > 0 else { return false }
+                value = value * 10 + Int(byte - UInt8(ascii: "0"))
+                digits += 1
+                guard value <= 255 else { return false }
             }
+        }
+        return parts == 4 && digits > 0
     }
 
     /// Whether the host is an address (or a name that always means this machine) and not a name to look up.

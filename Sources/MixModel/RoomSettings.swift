@@ -12,11 +12,11 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var canvas: Canvas?
     public var policy: RoomPolicy
     /// `nil` = by the people on air and the layout, encoded as the service does.
-    public var program: ProgramSettings?
+    @Boxed public var program: ProgramSettings?
     /// `nil` = nothing is recorded.
     public var recording: RecordingSettings?
     /// `nil` = no HLS.
-    public var hls: HLSSettings?
+    @Boxed public var hls: HLSSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,

@@ -6,11 +6,11 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public let id: TaskID
     public let room: RoomID
     /// What an explicit task was made with, in place of its room's; `nil` = automatic.
-    public internal(set) var settings: RoomSettings?
+    @Boxed public internal(set) var settings: RoomSettings?
     /// Names these settings, as `Room.settingsVersion`.
     public internal(set) var settingsVersion: Int64?
     /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
-    var firstSettings: RoomSettings?
+    @Boxed var firstSettings: RoomSettings?
     /// What whoever made the task keeps with it, opaque here; bounded by them. May hold secrets.
     public internal(set) var attachment: String?
     /// Whether the room was open since the task was made; a task may be made for a room that is closed.
@@ -21,7 +21,7 @@ public struct TaskMachine: Hashable, Codable, Sendable {
     public var finishedAt: Double?
     public internal(set) var phase: Phase
     /// The plan in force; `nil` before the first and after the end.
-    public internal(set) var plan: ProgramPlan?
+    @Boxed public internal(set) var plan: ProgramPlan?
     /// Of the last plan ever made; never goes back, not even when the task ends and starts again.
     public internal(set) var revision: Int
     /// The host of the program so far.
@@ -161,9 +161,12 @@ extension TaskMachine {
         case .relaunch:
             guard token.number == relaunchDeadline, isOnAir else { return [] }
             relaunchDeadline = nil
-            plan?.causedAt = now
-            plan?.cause = "relay started again"
-            plan?.causes = relayCauses
+            if var plan {
+                plan.causedAt = now
+                plan.cause = "relay started again"
+                plan.causes = relayCauses
+                self.plan = plan
+            }
             return launch()
         }
     }

@@ -71,13 +71,30 @@ public final class SQLiteTaskStore: TaskStore {
     }
 
     public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
-        let prepared: PreparedChange
+        let prepared = try Self.prepare(change)
+        return try await write { db, time in try prepared.store(db, at: time) }
+    }
+
+    public func commit(
+        _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> (CommitResult, [Lease]) {
+        let prepared = try Self.prepare(change)
+        return try await write { db, time in
+            _ = try SQLiteLeases.renew(node, at: time, until: time + duration.seconds, db)
+            let leases = try SQLiteLeases.claim(tasks, by: node, at: time, db)
+            if let missing = tasks.first(where: { task in !leases.contains { $0.task == task } }) {
+                throw StoreError.fenced("task \(missing)")
+            }
+            return (try prepared.store(db, at: time), leases)
+        }
+    }
+
+    private static func prepare(_ change: StoreChange) throws(StoreError) -> PreparedChange {
         do {
-            prepared = try PreparedChange(change)
+            return try PreparedChange(change)
         } catch {
             throw .engine("a document cannot be written: \(error)")
         }
-        return try await write { db, time in try prepared.store(db, at: time) }
     }
 
     public func check() async throws(StoreError) {
@@ -208,11 +225,14 @@ extension SQLiteTaskStore {
         try JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
+    /// Being cancelled changes nothing: whoever decides by what is stored must not be told that it cannot be read.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await pool.read(body)
+            return try await withCheckedThrowingContinuation { continuation in
+                pool.asyncRead { db in continuation.resume(with: Result { try body(db.get()) }) }
+            }
         } catch {
             throw StoreError(error, path: path)
         }

@@ -10,6 +10,13 @@ public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, 
     /// - Throws: `StoreError.conflict` when a document is not at the expected version, `StoreError.fenced` when a lease
     ///   is another's, `StoreError.overloaded` when too much waits already: nothing is stored then.
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
+    /// Takes tasks as `claim` does and commits a change that needs them. They stay taken when the change is refused.
+    ///
+    /// - Returns: What became of the change, and the leases of `tasks`.
+    /// - Throws: As `commit` and `claim`; `StoreError.fenced` when another node has one of them.
+    func commit(
+        _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> (CommitResult, [Lease])
     /// Returns when something was written durably and read back.
     func check() async throws(StoreError)
     /// Removes some of what `Retention` no longer keeps. Stores do it by themselves, too.
@@ -18,6 +25,21 @@ public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, 
     @discardableResult func removeExpired() async throws(StoreError) -> Int
     /// After this every call throws. Waits for writes under way.
     func close() async
+}
+
+extension TaskStore {
+    /// In two steps, for stores that have nothing better.
+    public func commit(
+        _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
+    ) async throws(StoreError) -> (CommitResult, [Lease]) {
+        let leases = try await claim(tasks, by: node, for: duration)
+        if let missing = tasks.first(where: { task in !leases.contains { $0.task == task } }) {
+            throw .fenced("task \(missing)")
+        }
+        var guarded = change
+        guarded.require += leases.map { StoreChange.Requirement(task: $0.task, fence: $0.fence) }
+        return (try await commit(guarded), leases)
+    }
 }
 
 /// Rooms and tasks as they were stored last.

@@ -79,6 +79,40 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func aTaskIsTakenWithItsFirstChange(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let one = try await store.register("one", for: .seconds(10))
+            let two = try await store.register("two", for: .seconds(10))
+            let change = StoreChange(tasks: [task("auto-demo")])
+            let (result, leases) = try await store.commit(change, claiming: ["auto-demo"], by: one, for: .seconds(10))
+            #expect(result == .committed)
+            #expect(leases == [Lease(task: "auto-demo", fence: Fence(owner: one, epoch: 1))])
+            #expect(try await store.leases(of: one) == leases)
+            #expect(try await store.task("auto-demo")?.version == 1)
+
+            var second = StoreChange(event: event("e"), tasks: [task("b")])
+            await #expect(throws: StoreError.fenced("task auto-demo")) {
+                try await store.commit(second, claiming: ["b", "auto-demo"], by: two, for: .seconds(10))
+            }
+            #expect(try await store.task("b") == nil)
+            #expect(try await store.events(of: "demo", limit: 9).isEmpty)
+            // Refused for something else: nothing is stored, and the next attempt has the same lease.
+            second.room = .put(Room(id: "demo"), expected: 7)
+            await #expect(throws: StoreError.conflict(document: "demo")) {
+                try await store.commit(second, claiming: ["b"], by: two, for: .seconds(10))
+            }
+            second.room = nil
+            #expect(try await store.commit(second, claiming: ["b"], by: two, for: .seconds(10)).0 == .committed)
+            #expect(try await store.leases(of: two).map(\.fence.epoch) == [1])
+            await #expect(throws: StoreError.expelled("no node")) {
+                try await store.commit(change, claiming: ["c"], by: "no node", for: .seconds(10))
+            }
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func whoLostATaskStoresNothing(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let time = ManualClock()

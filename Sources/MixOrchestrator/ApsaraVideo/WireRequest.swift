@@ -18,7 +18,7 @@ struct WireRequest: Sendable {
         self.body = body
         self.query = try WireParameters([Array(query.utf8)])
         let type = headers["content-type"]?.prefix { $0 != ";" }.lowercased()
-        if !body.isEmpty, type?.trimmingCharacters(in: .whitespaces) == "application/x-www-form-urlencoded" {
+        if !body.isEmpty, type?.trimmed == "application/x-www-form-urlencoded" {
             parameters = try WireParameters([Array(query.utf8), body])
         } else {
             parameters = self.query
@@ -31,8 +31,8 @@ struct WireRequest: Sendable {
         for field in request.headers { headers[field.name.canonicalName, default: []].append(field.value) }
         var joined = headers.mapValues { values in
             values.count == 1
-                ? values[0].trimmingCharacters(in: .whitespaces)
-                : values.map { $0.trimmingCharacters(in: .whitespaces) }.sorted().joined(separator: ",")
+                ? values[0].trimmed
+                : values.map { $0.trimmed }.sorted().joined(separator: ",")
         }
         if let authority = request.head.authority { joined["host"] = authority }
         try self.init(

@@ -37,20 +37,27 @@ enum WireSignature {
 
             /// `nil` when a part is missing.
             init?(_ text: String) {
-                guard let space = text.firstIndex(of: " ") else { return nil }
-                algorithm = String(text[..<space])
-                var parts: [Substring: String] = [:]
-                for part in text[space...].split(separator: ",") {
-                    let part = part.drop { $0 == " " }
-                    guard let equals = part.firstIndex(of: "=") else { return nil }
+                guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+                var accessKey: String?
+                var headers: Substring.UTF8View?
+                var signature: String?
+                for part in Substring(text).utf8[space...].split(separator: UInt8(ascii: ",")) {
+                    let part = part.drop { $0 == UInt8(ascii: " ") }
+                    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
                     let value = part[part.index(after: equals)...]
-                    parts[part[..<equals]] = value.trimmingCharacters(in: .whitespaces)
+                    switch Substring(part[..<equals]) {
+                    case "Credential": accessKey = Substring(value).trimmed
+                    case "SignedHeaders": headers = value
+                    case "Signature": signature = Substring(value).trimmed
+                    default: break
+                    }
                 }
-                guard let accessKey = parts["Credential"], let headers = parts["SignedHeaders"],
-                    let signature = parts["Signature"]
-                else { return nil }
+                guard let accessKey, let headers, let signature else { return nil }
+                algorithm = String(text[..<space])
                 self.accessKey = accessKey
-                signedHeaders = headers.split(separator: ";").map { $0.lowercased() }
+                signedHeaders = Substring(headers).trimmed.utf8.split(separator: UInt8(ascii: ";")).map {
+                    Substring($0).lowercased()
+                }
                 self.signature = signature
             }
         }

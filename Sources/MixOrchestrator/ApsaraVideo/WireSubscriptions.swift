@@ -169,7 +169,7 @@ struct WireSubscriptions: Sendable {
     private func channels(_ call: WireCall) throws -> [String]? {
         guard let text = call.parameters["ChannelIds"] else { return nil }
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
-            $0.trimmingCharacters(in: .whitespaces)
+            $0.trimmed
         }
         guard names.count <= 20 else {
             throw CallError.invalid("ChannelIds", "\(names.count) channels; expected at most 20")

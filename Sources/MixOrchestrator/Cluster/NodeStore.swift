@@ -75,15 +75,19 @@ final class NodeStore: ForwardingTaskStore, Service {
         // Most events are of rooms without a task.
         guard change.tasks.contains(where: { $0.write != nil }) else { return try await base.commit(change) }
         let tasks = change.tasks.filter { $0.write != nil }.map(\.id)
-        let unclaimed = fences.withLock { fences in tasks.filter { fences[$0] == nil } }
-        if !unclaimed.isEmpty { take(try await base.claim(unclaimed, by: node, for: Self.lease)) }
+        let known = fences.withLock { fences in tasks.map { ($0, fences[$0]) } }
+        let unclaimed = known.filter { $0.1 == nil }.map(\.0)
         var guarded = change
-        for task in tasks {
-            guard let fence = fences.withLock({ $0[task] }) else { throw .fenced("task \(task)") }
-            guarded.require.append(.init(task: task, fence: fence))
-        }
+        for case (let task, let fence?) in known { guarded.require.append(.init(task: task, fence: fence)) }
         do {
-            let result = try await base.commit(guarded)
+            let result: CommitResult
+            if unclaimed.isEmpty {
+                result = try await base.commit(guarded)
+            } else {
+                let leases: [Lease]
+                (result, leases) = try await base.commit(guarded, claiming: unclaimed, by: node, for: Self.lease)
+                take(leases)
+            }
             forgetDeleted(change)
             return result
         } catch {

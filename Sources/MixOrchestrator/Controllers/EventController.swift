@@ -71,7 +71,7 @@ struct EventController: Sendable {
                 return
             }
             let type = field.map { field in
-                field.prefix { $0 != ";" }.lowercased().trimmingCharacters(in: .whitespaces)
+                field.prefix { $0 != ";" }.lowercased().trimmed
             }
             let isBinary = Self.version.map { headers.contains($0) } ?? false
             switch type {

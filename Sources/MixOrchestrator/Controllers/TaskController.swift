@@ -166,7 +166,7 @@ extension Request {
     /// The types that merge patches come in.
     func checkPatchType() throws {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
-            .trimmingCharacters(in: .whitespaces)
+            .trimmed
         let accepted = ["application/merge-patch+json", "application/json"]
         guard let type, accepted.contains(type) else {
             var answer: HTTPFields = [:]

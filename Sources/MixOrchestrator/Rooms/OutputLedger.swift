@@ -20,9 +20,10 @@ final class OutputLedger: Sendable {
     ///
     /// - Returns: `nil` when it has them now.
     func claim(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
-        state.withLock { state in
-            if let conflict = state.conflict(outputs, task) { return conflict }
-            state.set(Set(outputs.map { Self.destination($0.url) }), of: task)
+        let wanted = Self.destinations(outputs)
+        return state.withLock { state in
+            if let conflict = state.conflict(wanted, task) { return conflict }
+            state.set(Set(wanted.map(\.destination)), of: task)
             return nil
         }
     }
@@ -31,11 +32,19 @@ final class OutputLedger: Sendable {
     ///
     /// - Returns: The first that somebody else has.
     @discardableResult func hold(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
-        state.withLock { state in
-            let free = outputs.map { Self.destination($0.url) }.filter { state.holders[$0] ?? task == task }
+        let wanted = Self.destinations(outputs)
+        return state.withLock { state in
+            let conflict = state.conflict(wanted, task)
+            let free = wanted.map(\.destination).filter { state.holders[$0] ?? task == task }
             state.set(Set(free), of: task)
-            return state.conflict(outputs, task)
+            return conflict
         }
+    }
+
+    fileprivate typealias Wanted = (output: OutputID, destination: String)
+
+    private static func destinations(_ outputs: [PlannedOutput]) -> [Wanted] {
+        outputs.map { ($0.id, destination($0.url)) }
     }
 
     /// Host, port and path: what a server tells streams apart by. Text that is no URL stands for itself.
@@ -47,15 +56,16 @@ final class OutputLedger: Sendable {
 }
 
 extension OutputLedger.State {
-    fileprivate func conflict(_ outputs: [PlannedOutput], _ task: TaskID) -> OutputLedger.Conflict? {
-        for output in outputs {
-            guard let holder = holders[OutputLedger.destination(output.url)], holder != task else { continue }
-            return OutputLedger.Conflict(output: output.id, holder: holder)
+    fileprivate func conflict(_ wanted: [OutputLedger.Wanted], _ task: TaskID) -> OutputLedger.Conflict? {
+        for (output, destination) in wanted {
+            guard let holder = holders[destination], holder != task else { continue }
+            return OutputLedger.Conflict(output: output, holder: holder)
         }
         return nil
     }
 
     fileprivate mutating func set(_ wanted: Set<String>, of task: TaskID) {
+        guard destinations[task] ?? [] != wanted else { return }
         for destination in (destinations[task] ?? []).subtracting(wanted) { holders[destination] = nil }
         for destination in wanted { holders[destination] = task }
         destinations[task] = wanted.isEmpty ? nil : wanted

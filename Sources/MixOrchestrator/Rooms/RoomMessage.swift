@@ -1,4 +1,5 @@
 import MixModel
+import Synchronization
 
 /// What an event did, as the answer counts it.
 enum EventOutcome: String, Hashable, Sendable {
@@ -81,14 +82,26 @@ enum RoomMessage: Sendable {
 }
 
 /// Where the answer to a message goes; answered exactly once.
-struct Reply<Answer: Sendable>: Sendable {
-    private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
-
-    init(_ continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>) {
-        self.continuation = continuation
-    }
+enum Reply<Answer: Sendable>: Sendable {
+    /// Somebody waits for it.
+    case waiting(CheckedContinuation<Result<Answer, OrchestratorError>, Never>)
+    /// Whoever asked does the work, and looks here when it is done.
+    case kept(KeptAnswer<Answer>)
 
     func answer(_ result: Result<Answer, OrchestratorError>) {
-        continuation.resume(returning: result)
+        switch self {
+        case .waiting(let continuation): continuation.resume(returning: result)
+        case .kept(let answer): answer.keep(result)
+        }
     }
+}
+
+/// An answer until it is looked at.
+final class KeptAnswer<Answer: Sendable>: Sendable {
+    private let result = Mutex<Result<Answer, OrchestratorError>?>(nil)
+
+    func keep(_ result: Result<Answer, OrchestratorError>) { self.result.withLock { $0 = result } }
+
+    /// `nil` before it is there.
+    var value: Result<Answer, OrchestratorError>? { result.withLock { $0 } }
 }

@@ -20,7 +20,8 @@ extension RoomOwner {
         if let conflict = services.outputs.claim(outputs, for: new.id) {
             return .failure(.outputTaken(conflict, app: id.app))
         }
-        defer { releaseUnused(new.id) }
+        var isMade = false
+        defer { if !isMade { releaseUnused(new.id) } }
         await prepare(for: new.settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
@@ -51,7 +52,10 @@ extension RoomOwner {
         } else {
             draft.tasks.append(task)
         }
-        return await store(draft).map { _ in .made }
+        return await store(draft).map { _ in
+            isMade = true
+            return .made
+        }
     }
 
     func stopTask(_ task: TaskID, _ receivedAt: Int64) async -> Result<Bool, OrchestratorError> {
@@ -98,7 +102,8 @@ extension RoomOwner {
         if let outputs = settings.outputs, let conflict = services.outputs.claim(outputs, for: holder) {
             throw .outputTaken(conflict, app: id.app)
         }
-        defer { releaseUnused(holder) }
+        var isStored = false
+        defer { if !isStored { releaseUnused(holder) } }
         await prepare(for: settings.program)
 
         let cause = Cause(receivedAt: receivedAt, summary: change.summary, id: services.numbers.nextCause())
@@ -118,6 +123,7 @@ extension RoomOwner {
             }
         }
         _ = try await store(draft).get()
+        isStored = true
         return SettingsOutcome(isNew: !isThere, isUnchanged: false, tag: SettingsTag(newVersion))
     }
 
