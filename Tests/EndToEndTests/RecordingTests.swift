@@ -85,7 +85,8 @@ import Testing
             // Asked for again it begins anew.
             try await shelf.start("")
             try await waitUntil("recording runs again", within: 10) {
-                try await shelf.isRunning && shelf.errorCode == nil
+                guard try await shelf.isRunning else { return false }
+                return try await shelf.errorCode == nil
             }
             try await stage.client.deleteRoom(stage.room)
             try await waitUntil("its processes end", within: 15) { stage.workers.isEmpty }

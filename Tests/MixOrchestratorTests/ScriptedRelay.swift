@@ -46,6 +46,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var plans: [(plan: ProgramPlan, at: Int64)] = []
         var exit: String?
         var absent: Set<SourceID> = []
+        var recordings: [RecordingStatus]?
     }
     private let state = Mutex(State())
 
@@ -63,6 +64,12 @@ final class ScriptedRelay: RelayProcessHandle {
 
     /// Whom it reports not to come; told with the next status, within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    /// What it tells of recordings from now on.
+    func setRecordings(_ recordings: [RecordingStatus]) {
+        state.withLock { $0.recordings = recordings }
+        report(.status(status))
+    }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
     func signal(_ number: Int32) { end("was ended by signal \(number)") }
@@ -165,7 +172,7 @@ final class ScriptedRelay: RelayProcessHandle {
             } ?? [],
             outputs: plan?.outputs.map {
                 OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
-            } ?? [], programTime: .seconds(1))
+            } ?? [], programTime: .seconds(1), recordings: state.withLock { $0.recordings })
     }
 
     private func end(_ exit: String) {

@@ -171,7 +171,7 @@ struct RecorderStream {
             time += last + .milliseconds(40)
         }
         // Sound from before the keyframe is not recorded.
-        let first = try #require(tags.firstIndex(where: \.isIDR))
+        let first = try #require(tags.firstIndex { $0.isIDR })
         var reader = FLVReader()
         let bytes = FLVTag.fileHeader + tags.flatMap(\.encoded)
         let frames = try reader.push(bytes).compactMap { if case .frame(let frame) = $0 { frame } else { nil } }

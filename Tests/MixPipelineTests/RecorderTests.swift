@@ -28,7 +28,7 @@ import Testing
         let stream = try await RecorderStream.make(bFrames: 2)
         try await withBench { bench in
             let process = try bench.process()
-            process.send(bench.line + stream.bytes)
+            process.send(try bench.line + stream.bytes)
             let report = await bench.report(of: process) { $0.seconds > stream.seconds - 2.5 }
             #expect(report.state == .recording)
             process.kill()
@@ -54,7 +54,7 @@ import Testing
 
     @Test func aSingleFileGoesOnAfterALoss() async throws {
         let stream = try await RecorderStream.make(bFrames: 2)
-        try await withBench { bench in
+        try withBench { bench in
             var settings = bench.settings
             settings.recording.settings.singleFilePerLayer = true
             settings.wallClockAtZero = 1_000_000
@@ -80,7 +80,9 @@ import Testing
         let stream = try await RecorderStream.make(bFrames: 0)
         try withBench { bench in
             let recorder = bench.recorder()
-            let pane = RecordingManifest.Pane(user: "bob", source: "bob/camera", x: 0, y: 0, width: 180, height: 320)
+            let pane = try JSONDecoder().decode(
+                RecordingManifest.Pane.self,
+                from: Data(#"{"user":"bob","source":"bob/camera","x":0,"y":0,"width":180,"height":320}"#.utf8))
             let change = RecordingManifest.Switch(
                 at: stream.start.inSeconds + 3, wallClock: 5, from: .bypass, to: .mix, source: nil, cause: "bob joins",
                 panes: [pane])
