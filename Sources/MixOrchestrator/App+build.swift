@@ -31,7 +31,7 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        recordingPlace: configuration.recordings, hlsDirectory: configuration.hlsDirectory,
+        hlsDirectory: configuration.hlsDirectory, recordingPlace: configuration.recordings,
         load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book,
         viewers: ViewerLedger(
             limits: .init(

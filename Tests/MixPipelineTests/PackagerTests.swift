@@ -19,7 +19,7 @@ import Testing
             Packager(
                 PlannedHLS(directory: "\(directory)/room", settings: settings),
                 worker: URL(fileURLWithPath: "/nowhere/mixworker"), logger: Logger(label: "test")
-            ) { [told] status in told.withLock { $0.append(status) } }
+            ) { [self] status in told.withLock { $0.append(status) } }
         }
 
         var status: HLSStatus? { told.withLock { $0.last } }
