@@ -31,7 +31,7 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        recordingPlace: configuration.recordings,
+        hlsDirectory: configuration.hlsDirectory, recordingPlace: configuration.recordings,
         load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book,
         viewers: ViewerLedger(
             limits: .init(
@@ -103,6 +103,12 @@ func buildOrchestrator(
             latencyCap: configuration.playback.latencyCap,
             isWanted: { [registry] task in await (try? await registry.reader(of: task))?.wantsProgram(task) ?? false }))
     LiveController(registry: registry, playback: playback, settings: configuration.playback).addRoutes(to: router)
+    let hls = HLSFiles(directory: configuration.hlsDirectory)
+    HLSController(
+        registry: registry, files: hls, access: configuration.playback.access, origins: configuration.playback.origins,
+        cache: SegmentCache()
+    ).addRoutes(to: router)
+    HLSSettingsController(registry: registry).addRoutes(to: router)
     ApsaraVideoController(
         authenticator: WireAuthenticator(configuration.apps.accessKeys),
         tasks: WireTasks(
@@ -133,6 +139,10 @@ func buildOrchestrator(
             // Ends after the rooms: what they tell while they end can still be delivered.
             store, deliveries, registry, readiness, directory,
             LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger), playback,
+            HLSRetention(
+                files: hls,
+                kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
+                logger: logger),
         ],
         logger: logger)
 }

@@ -21,7 +21,7 @@ extension RoomView {
         let states = ServiceStates(tasks)
         rtmp = ServiceView(states.rtmp)
         recording = ServiceView(states.recording)
-        hls = ServiceView(states.hls)
+        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
     }
 }
 

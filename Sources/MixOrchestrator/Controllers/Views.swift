@@ -160,5 +160,5 @@ struct RoomView: Encodable {
     var viewers: Int
     var rtmp: ServiceView
     var recording: ServiceView
-    var hls: ServiceView
+    var hls: HLSView
 }

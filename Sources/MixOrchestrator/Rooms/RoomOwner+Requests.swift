@@ -70,6 +70,9 @@ extension RoomOwner {
     /// Whether a task is on air, or on its way there.
     func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
 
+    /// Whether HLS of the room is being made, or about to be.
+    var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.hls != nil } }
+
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 
     // MARK: Shutdown
