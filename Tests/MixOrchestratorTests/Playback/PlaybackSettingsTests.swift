@@ -34,14 +34,17 @@ struct SignURLCommandTests {
     }
 
     @Test func aSignedURLOpensItsPath() throws {
-        let url = try sign("http://h:1/live/a%20b.flv?task=x&auth_key=old", "--key", "secret", "--ttl", "60", "--uid", "u7")
+        let url = try sign(
+            "http://h:1/live/a%20b.flv?task=x&auth_key=old", "--key", "secret", "--ttl", "60", "--uid", "u7")
         let parts = try #require(URLComponents(string: url))
         #expect(url.hasPrefix("http://h:1/live/a%20b.flv?task=x&auth_key=1000060-") && url.contains("-u7-"))
         let value = parts.queryItems?.last { $0.name == "auth_key" }?.value
         try PlaybackAccess(keys: ["secret"]).check(path: "/live/a%20b.flv", authKey: value, now: 1_000_060)
     }
 
-    @Test(arguments: [["live/a.flv", "--key", "k"], ["http://h/a.flv"], ["http://h/a.flv", "--key", "k", "--uid", "a-b"]])
+    @Test(arguments: [
+        ["live/a.flv", "--key", "k"], ["http://h/a.flv"], ["http://h/a.flv", "--key", "k", "--uid", "a-b"],
+    ])
     func whatCannotBeSignedIsTold(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try SignURLCommand.parse(arguments).signed(now: 0) }
     }
