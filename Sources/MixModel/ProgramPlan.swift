@@ -27,6 +27,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     public var encoding: EncodingSettings?
     public var sei: SEISettings?
+    /// Offered as HLS; `nil` = not.
+    public var hls: PlannedHLS?
     /// What is made of the program on disk; `nil` = nothing.
     public var recordings: [PlannedRecording]?
 
@@ -44,7 +46,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil,
+        hls: PlannedHLS? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -62,6 +65,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.tracks = tracks
         self.encoding = encoding
         self.sei = sei
+        self.hls = hls
         self.recordings = recordings
     }
 }

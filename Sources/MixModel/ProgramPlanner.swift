@@ -23,6 +23,8 @@ public struct PlanningContext: Hashable, Sendable {
     public var others: [RoomID: [RoomStream]]
     /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
     public var images: [String: String]
+    /// Where HLS of the room goes, absolute; `nil` = there is none.
+    public var hlsDirectory: String?
     /// Where recordings go; `nil` = nothing is recorded.
     public var recordingPlace: RecordingPlace?
 
@@ -31,7 +33,7 @@ public struct PlanningContext: Hashable, Sendable {
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil
+        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil, hlsDirectory: String? = nil
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -44,6 +46,7 @@ public struct PlanningContext: Hashable, Sendable {
         self.load = load
         self.others = others
         self.images = images
+        self.hlsDirectory = hlsDirectory
         self.recordingPlace = recordingPlace
     }
 }
@@ -63,6 +66,7 @@ public enum ProgramPlanner {
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
+        public var hls: PlannedHLS?
         public var recordings: [PlannedRecording]?
 
         init(
@@ -89,9 +93,15 @@ public enum ProgramPlanner {
         return [place.plan(settings, of: room.id)]
     }
 
+    public static func hls(of room: Room, in context: PlanningContext) -> PlannedHLS? {
+        guard let settings = room.settings.hls, let directory = context.hlsDirectory else { return nil }
+        return PlannedHLS(directory: directory, settings: settings)
+    }
+
     /// Whether the room's program goes anywhere: without that there is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
         !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
+            || hls(of: room, in: context) != nil
     }
 
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
@@ -107,6 +117,7 @@ public enum ProgramPlanner {
         program.tracks = settings?.tracks ?? .all
         program.encoding = settings?.encoding
         program.sei = settings?.sei
+        program.hls = hls(of: room, in: context)
         program.recordings = recordings(of: room, in: context)
         return program
     }

@@ -47,13 +47,15 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var mixerError: String?
     /// `nil` from relays of an earlier release.
     public var load: RelayLoad?
+    /// `nil` where none is planned.
+    public var hls: HLSStatus?
     /// `nil` where nothing is recorded.
     public var recordings: [RecordingStatus]?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, recordings: [RecordingStatus]? = nil
+        load: RelayLoad? = nil, recordings: [RecordingStatus]? = nil, hls: HLSStatus? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -66,6 +68,7 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.programTime = programTime
         self.mixerError = mixerError
         self.load = load
+        self.hls = hls
         self.recordings = recordings
     }
 }

@@ -15,10 +15,13 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var program: ProgramSettings?
     /// `nil` = nothing is recorded.
     @Boxed public var recording: RecordingSettings?
+    /// `nil` = no HLS.
+    @Boxed public var hls: HLSSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
+        hls: HLSSettings? = nil
     ) {
         self.host = host
         self.layout = layout
@@ -26,6 +29,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
         self.canvas = canvas
         self.policy = policy
         self.program = program
+        self.hls = hls
         self.recording = recording
     }
 }

@@ -6,7 +6,8 @@ public struct ServiceStates: Hashable, Codable, Sendable {
     public var hls: ServiceState
 
     public init(
-        rtmp: ServiceState = ServiceState(), recording: ServiceState = ServiceState(), hls: ServiceState = ServiceState()
+        rtmp: ServiceState = ServiceState(), recording: ServiceState = ServiceState(),
+        hls: ServiceState = ServiceState()
     ) {
         self.rtmp = rtmp
         self.recording = recording

@@ -9,6 +9,11 @@ import MixModel
 struct OrchestratorConfiguration: Sendable {
     var listen: ListenAddress
     var http: HTTPSettings
+    var playback: PlaybackSettings
+    /// Directory of segments and playlists, absolute.
+    var hlsDirectory: String
+    /// Hours that kept HLS stays after its end; 0 = for ever.
+    var hlsRetentionHours: Int
     /// Tenants beside the standard one, and everybody's tokens.
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
@@ -60,8 +65,11 @@ struct OrchestratorConfiguration: Sendable {
             overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen",
             hasTokens: !apps.tokens.isEmpty)
         http = try HTTPSettings(values)
+        playback = try PlaybackSettings(values, file: file)
         data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
         layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
+        hlsDirectory = values.text("hls.directory").map(Self.absolute) ?? data + "/hls"
+        hlsRetentionHours = try values.integer("hls.retentionHours", in: 0...87_600) ?? 168
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
         if let store = values.text("store.url"), store != "sqlite:" {
             throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")

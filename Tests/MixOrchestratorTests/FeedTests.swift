@@ -175,7 +175,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"maxAttempts":0}"#, "outputs[0].retry.maxAttempts"), (#"{"maxSeconds":86401}"#, "outputs[0].retry.maxSeconds"),
+        (#"{"maxAttempts":0}"#, "outputs[0].retry.maxAttempts"),
+        (#"{"maxSeconds":86401}"#, "outputs[0].retry.maxSeconds"),
         (#"{"for":5}"#, "outputs[0].retry.for"), (#"5"#, "outputs[0].retry"),
     ])
     func aPolicyThatIsNoneIsNamed(_ retry: String, _ field: String) async throws {

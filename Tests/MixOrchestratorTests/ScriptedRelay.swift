@@ -46,6 +46,7 @@ final class ScriptedRelay: RelayProcessHandle {
         var plans: [(plan: ProgramPlan, at: Int64)] = []
         var exit: String?
         var absent: Set<SourceID> = []
+        var opening = ScriptedProgram.opening()
         var recordings: [RecordingStatus]?
         var outputs: [OutputID: OutputStatus] = [:]
     }
@@ -100,18 +101,22 @@ final class ScriptedRelay: RelayProcessHandle {
             }
     }
 
+    /// What viewers get first.
+    func setOpening(_ bytes: [UInt8]) { state.withLock { $0.opening = bytes } }
+
     /// Sends a report on every control connection.
     func report(_ report: RelayReport) {
         for channel in state.withLock({ $0.connections }) { Self.send(report, on: channel) }
     }
 
-    func sendToViewers(_ bytes: String) {
+    func sendToViewers(_ bytes: [UInt8]) {
         for channel in state.withLock({ $0.viewers }) {
-            channel.writeAndFlush(ByteBuffer(string: bytes), promise: nil)
+            channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
         }
     }
 
-    func endProgram() {
+    /// The connections break; the relay goes on.
+    func dropViewers() {
         for channel in state.withLock({ $0.viewers }) { channel.close(promise: nil) }
     }
 
@@ -150,8 +155,11 @@ final class ScriptedRelay: RelayProcessHandle {
             unlink(socket)
             end("exited with status 0")
         case .viewFLV:
-            state.withLock { $0.viewers.append(channel) }
-            channel.writeAndFlush(ByteBuffer(string: "FLV\u{1}"), promise: nil)
+            let opening = state.withLock { state in
+                state.viewers.append(channel)
+                return state.opening
+            }
+            channel.writeAndFlush(ByteBuffer(bytes: opening), promise: nil)
         }
     }
 

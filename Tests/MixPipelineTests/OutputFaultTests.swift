@@ -207,7 +207,9 @@ import Testing
         for output in [alone, beside] {
             #expect(output.status.state == .live && output.status.reconnects == 0 && output.droppedFrames == 0)
         }
-        print("refused:", bad[0].status.lastErrorCode ?? "", "slow: dropped", bad[2].droppedFrames, "flapping:", bad[3].status.reconnects)
+        print(
+            "refused:", bad[0].status.lastErrorCode ?? "", "slow: dropped", bad[2].droppedFrames, "flapping:",
+            bad[3].status.reconnects)
         #expect(bad[0].status.lastErrorCode == .publishRefused)
         #expect(bad[1].status.state != .live)
         #expect(bad[2].droppedFrames > 0)

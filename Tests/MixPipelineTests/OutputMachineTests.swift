@@ -237,7 +237,8 @@ import Testing
         _ = machine.start(at: 0)
         for at in [0, 20, 40, 60] {
             _ = machine.observe(.init(hasBegun: true, taken: 1), at: Int64(at) * Self.second, jitter: 0)
-            _ = machine.observe(.init(hasBegun: true, taken: 2, fault: Self.lost), at: Int64(at) * Self.second, jitter: 0)
+            _ = machine.observe(
+                .init(hasBegun: true, taken: 2, fault: Self.lost), at: Int64(at) * Self.second, jitter: 0)
             _ = machine.observe(.init(), at: Int64(at + 19) * Self.second, jitter: 0)
         }
         _ = machine.observe(.init(hasBegun: true, taken: 1), at: 100 * Self.second, jitter: 0)

@@ -45,7 +45,8 @@ import Testing
             let made = try await outputTool(
                 "/usr/bin/env",
                 [
-                    "sh", "-c", "exec openssl \"$@\" 2>/dev/null", "sh", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+                    "sh", "-c", "exec openssl \"$@\" 2>/dev/null", "sh", "req", "-x509", "-newkey", "rsa:2048",
+                    "-nodes",
                     "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key,
                     "-out", certificate,
                 ])

@@ -240,7 +240,10 @@ import Testing
         #expect(
             client.read((Self.serverPackets + answer)[...])
                 == [
-                    .ended(.refused(.application, "connect to application app", answer: "NetConnection.Connect.Rejected: no licence"))
+                    .ended(
+                        .refused(
+                            .application, "connect to application app",
+                            answer: "NetConnection.Connect.Rejected: no licence"))
                 ])
     }
 
@@ -285,7 +288,10 @@ import Testing
             (Self.serverPackets + peer.command([.string("_result"), .number(1), .null, Self.success])
                 + peer.command([.string("_result"), .number(4), .null, .number(1)]))[...])
         let events = client.read(peer.status("NetStream.Publish.BadName", level: "error")[...])
-        #expect(events == [.ended(.refused(.stream, "take a stream into application app", answer: "NetStream.Publish.BadName"))])
+        #expect(
+            events == [
+                .ended(.refused(.stream, "take a stream into application app", answer: "NetStream.Publish.BadName"))
+            ])
     }
 
     @Test func aServerOfAnotherKindIsNamed() throws {

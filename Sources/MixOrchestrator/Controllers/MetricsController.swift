@@ -44,6 +44,7 @@ struct MetricsController: Sendable {
         metrics.set(.sources, relays.sources)
         metrics.set(.recordings, relays.recordings)
 
+        metrics.set(.viewers, Double(registry.services.viewers.total))
         let load = registry.services.load.figures
         metrics.set(.coresAvailable, load.availableCores.map { [([], $0)] } ?? [])
         metrics.set(.coresCommitted, load.committedCores)

@@ -72,6 +72,9 @@ struct RoomSettingsReader: Sendable {
             settings.recording = try RecordingSettingsReader.settings(
                 reader.value("recording"), path: reader.path(of: "recording"))
         }
+        if reader.has("hls") {
+            settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))
+        }
         return settings
     }
 

@@ -17,10 +17,11 @@ extension RoomView {
         participants = room.participants.map { Person($0, statuses) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)
+        viewers = views.reduce(0) { $0 + $1.viewers }
         let states = ServiceStates(tasks)
         rtmp = ServiceView(states.rtmp)
         recording = ServiceView(states.recording)
-        hls = ServiceView(states.hls)
+        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
     }
 }
 

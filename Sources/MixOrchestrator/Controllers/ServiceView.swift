@@ -28,7 +28,8 @@ extension ServiceStates {
                 error: outputs.lazy.compactMap(Self.failure).first ?? tasks.lazy.compactMap(Self.failure).first),
             recording: ServiceState(
                 tasks.lazy.compactMap { $0.machine.document.plan?.recordings?.first?.settings }.first,
-                tasks.flatMap { $0.status?.recordings ?? [] }))
+                tasks.flatMap { $0.status?.recordings ?? [] }),
+            hls: tasks.lazy.compactMap { $0.status?.hls?.service }.first ?? ServiceState())
     }
 
     private static func failure(of output: TaskView.Output) -> ServiceState.Failure? {

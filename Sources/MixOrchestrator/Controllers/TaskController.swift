@@ -57,6 +57,7 @@ struct TaskController: Sendable {
         let id = TaskID(app: context.app, name: try Self.name(&reader, key: key))
         let settings = try settings.settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
+        try Self.refuseHLS(settings)
         try Self.refuseRecording(settings)
         guard settings.outputs?.isEmpty == false else {
             throw InputError(
@@ -69,6 +70,13 @@ struct TaskController: Sendable {
         var response = try await answer(id, status: creation == .made ? .created : .ok)
         response.headers[.location] = "/v1/tasks/\(id.name)"
         return response
+    }
+
+    private static func refuseHLS(_ settings: RoomSettings) throws(InputError) {
+        guard settings.hls != nil else { return }
+        throw InputError(
+            .invalidField, field: "hls", found: "HLS for a task of its own",
+            expected: "it to be asked for with the room, whose address it has: PUT /v1/rooms/{room}/hls")
     }
 
     /// The id that is asked for; otherwise one that the same `Idempotency-Key` gives again, or a new one.
@@ -103,7 +111,9 @@ struct TaskController: Sendable {
             summary: "task settings changed by API"
         ) { [settings] current, _ throws(OrchestratorError) in
             do throws(InputError) {
-                return try settings.settings(patching: current, with: document, room: room)
+                let changed = try settings.settings(patching: current, with: document, room: room)
+                if view.kind == .explicit { try Self.refuseHLS(changed) }
+                return changed
             } catch {
                 throw OrchestratorError(error)
             }

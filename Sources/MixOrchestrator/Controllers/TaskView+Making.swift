@@ -33,6 +33,7 @@ extension TaskView {
         relayProcess = status?.processID
         programTime = status?.programTime.inSeconds
         degradation = plan.flatMap(Thrift.init)
+        viewers = services.viewers.viewers(of: machine.id)
     }
 
     private static func passthrough(

@@ -113,6 +113,8 @@ struct TaskView: Encodable {
     var degradation: Thrift?
     /// In seconds.
     var programTime: Double?
+    /// Who play it over HTTP-FLV now.
+    var viewers: Int
 }
 
 /// A room as the API shows it. URLs are redacted.
@@ -154,7 +156,9 @@ struct RoomView: Encodable {
     var task: TaskView?
     /// The ids of all of its tasks.
     var tasks: [String]
+    /// Of all of its tasks.
+    var viewers: Int
     var rtmp: ServiceView
     var recording: ServiceView
-    var hls: ServiceView
+    var hls: HLSView
 }

@@ -13,6 +13,9 @@ extension Metrics {
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
         case switches = "switches_total"
+        case viewerBytes = "viewer_sent_bytes_total"
+        case viewerSkips = "viewer_skips_total"
+        case viewersRefused = "viewers_refused_total"
         case webhookAttempts = "webhook_attempts_total"
         case webhookMessages = "webhook_messages_total"
         case wireCalls = "wire_calls_total"
@@ -30,6 +33,9 @@ extension Metrics {
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
             case .switches: "Changes of what is on air, by what was and what is."
+            case .viewerBytes: "Bytes of programs handed to connections of viewers."
+            case .viewerSkips: "How often viewers who were too far behind went on with the newest keyframe."
+            case .viewersRefused: "Viewers for whom there was no place."
             case .webhookAttempts: "Attempts to deliver messages to subscribers, by what came of it."
             case .webhookMessages: "Messages to subscribers that are done with: delivered, or given up."
             case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
@@ -47,7 +53,10 @@ extension Metrics {
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
             case .wireCalls: ["action", "code"]
-            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+                .viewerSkips,
+                .viewersRefused:
+                []
             }
         }
     }
@@ -122,6 +131,7 @@ extension Metrics {
         case subscriptions
         case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
+        case viewers
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
 
@@ -155,6 +165,7 @@ extension Metrics {
             case .subscriptions: "Subscriptions by kind."
             case .feedListeners: "Who follows rooms (GET /v1/rooms/{room}/feed)."
             case .tasksWaiting: "Tasks that wait for cores."
+            case .viewers: "Viewers who play programs over HTTP-FLV."
             case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."
             case .webhooksWaiting: "Messages to subscribers that wait to be delivered."
             }

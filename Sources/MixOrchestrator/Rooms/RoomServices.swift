@@ -19,11 +19,14 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    /// Absolute; `nil` = no HLS.
+    var hlsDirectory: String?
     /// Where recordings go; `nil` = nothing is recorded.
     var recordingPlace: RecordingPlace?
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
+    var viewers = ViewerLedger()
     /// Who follows single rooms.
     let feeds = RoomFeeds()
     let numbers = NumberSource()
@@ -41,7 +44,8 @@ struct RoomServices: Sendable {
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
-            recordingPlace: recordingPlace)
+            recordingPlace: recordingPlace,
+            hlsDirectory: hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.

@@ -202,7 +202,9 @@ struct RTMPClient: Sendable {
 
     private mutating func take(status: AMF0?, into events: inout [Event]) throws(RTMPError) {
         guard let status, let code = status["code"]?.text else { return }
-        if status.isError { throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status) }
+        if status.isError {
+            throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status)
+        }
         switch (purpose, code) {
         case (.play, "NetStream.Play.Start"), (.play, "NetStream.Play.Reset"), (.play, "NetStream.Play.PublishNotify"),
             (.publish, "NetStream.Publish.Start"):

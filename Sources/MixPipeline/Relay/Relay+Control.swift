@@ -97,6 +97,7 @@ extension Relay {
             sources[id]?.removedAt = removedAt
         }
         applyOutputs(plan.outputs, reach: plan.outputReach)
+        applyHLS(plan.hls)
         applyRecordings(plan)
         reconsider()
         reportStatus()
@@ -117,6 +118,16 @@ extension Relay {
                     inbox.yield(.outputChanged)
                 }
             }
+        }
+    }
+
+    private func applyHLS(_ planned: PlannedHLS?) {
+        guard planned != hls?.plan else { return }
+        if let hls { endings.append { await hls.close() } }
+        hls = planned.map { plan in
+            HLSOutput(
+                plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
+            ) { [inbox] in inbox.yield(.hlsChanged) }
         }
     }
 
@@ -150,6 +161,6 @@ extension Relay {
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
             load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
-            recordings: recordingStatuses)
+            recordings: recordingStatuses, hls: hls?.status)
     }
 }

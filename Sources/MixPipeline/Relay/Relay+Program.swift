@@ -58,9 +58,10 @@ extension Relay {
     /// Every output gets every tag; each has its own queue, so that none can hold up another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        if !outputs.isEmpty || !recordings.isEmpty {
+        if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
             let shared = tags.map(OutputTag.init)
             for output in outputs.values { output.send(shared: shared) }
+            hls?.send(shared: shared)
             sendToRecorders(shared)
         }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }

@@ -48,6 +48,7 @@ public actor Relay {
     /// Bytes of the length before each NAL unit of what is on air.
     var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
+    var hls: HLSOutput?
     var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
     /// Their files are being closed.
     var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
@@ -134,6 +135,7 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .hlsChanged: reportStatus()
         case .recorder(let key, let event): recorderEvent(event, of: key)
         case .outputChanged: reportStatus()
         case .tick: tick()
@@ -205,6 +207,7 @@ public actor Relay {
             }
         }
         perform(splicer.advance(to: now))
+        hls?.tick()
         reconsider()
         removeIdleSources()
         tickRecordings()
@@ -265,6 +268,7 @@ public actor Relay {
         }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
+        if let hls { endings.append { await hls.close() } }
         endRecordings()
     }
 }

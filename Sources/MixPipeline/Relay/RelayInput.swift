@@ -12,6 +12,8 @@ enum RelayInput: Sendable {
     /// The state of a destination is another one.
     case outputChanged
     case mixer(generation: Int, MixerProcess.Event)
+    /// The packager has told something, or is gone.
+    case hlsChanged
     case recorder(RecordingSlot.Key, RecordingSlot.Consumer.Event)
     /// Time has passed: see `Ticker.Pace`.
     case tick

@@ -226,8 +226,10 @@ import Yams
     ) async throws {
         let name: Comment = "\(operation.testDescription) \(request.name)"
         try await withDirectory { directory in
+            // Programs go past the encoder of HTTP, which only a real connection has.
             try await withOrchestrator(
-                directory: directory, store: OpenAPIRequest.filledStore(), settings: OpenAPIRequest.settings
+                operation.id.hasPrefix("watch") ? .ahc(.http) : .router, directory: directory,
+                store: OpenAPIRequest.filledStore(), settings: OpenAPIRequest.settings
             ) { bench in
                 try await OpenAPIRequest.prepare(bench)
                 let request = try request.signed(for: operation)

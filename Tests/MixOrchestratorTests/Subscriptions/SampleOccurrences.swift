@@ -21,7 +21,8 @@ enum SampleOccurrences {
             .roomOpened, .roomClosed,
             .roomServicesChanged(
                 ServiceStates(
-                    rtmp: ServiceState(running: true, error: .init(code: "publish_refused", message: "output cdn: no")))),
+                    rtmp: ServiceState(running: true, error: .init(code: "publish_refused", message: "output cdn: no")))
+            ),
             .participantJoined(alice), .participantLeft(viewer),
             .participantRoleChanged(alice, from: .guest), .streamPublished(alice, camera),
             .streamUpdated(alice, camera),
@@ -39,7 +40,9 @@ enum SampleOccurrences {
         + OutputChange.State.allCases.map {
             .outputStateChanged(
                 "shop/auto-demo",
-                OutputChange(output: "cdn", state: $0, from: .live, reconnects: 2, error: "lost \(output)", errorCode: .connectionLost),
+                OutputChange(
+                    output: "cdn", state: $0, from: .live, reconnects: 2, error: "lost \(output)",
+                    errorCode: .connectionLost),
                 url: output)
         }
 }
