@@ -54,18 +54,15 @@ struct RecorderBench {
         return worker
     }
 
-    /// The newest report as soon as one is as wanted.
-    func report(of process: WorkerProcess, _ condition: (RecorderReport) -> Bool) async -> RecorderReport {
+    /// Until the one file has so many bytes.
+    func waitForBytes(_ count: Int) async {
         for _ in 0..<2_000 {
-            let lines = reports.lines.withLock { $0 }
-            let last = lines.split(separator: 0x0A).last.flatMap {
-                try? JSONDecoder().decode(RecorderReport.self, from: Data($0))
-            }
-            if let last, condition(last) { return last }
+            let file = try? files().first { $0.hasSuffix(".mp4") }
+            let size = file.flatMap { try? FileManager.default.attributesOfItem(atPath: $0)[.size] as? Int } ?? 0
+            if size >= count { return }
             try? await Task.sleep(for: .milliseconds(10))
         }
-        Issue.record("no such report")
-        return RecorderReport(state: .failed)
+        Issue.record("the file stays short")
     }
 
     func path(_ name: String) -> String { directory.path + "/files/" + name }

@@ -29,8 +29,7 @@ import Testing
         try await withBench { bench in
             let process = try bench.process()
             process.send(try bench.line + stream.bytes)
-            let report = await bench.report(of: process) { $0.seconds > stream.seconds - 2.5 }
-            #expect(report.state == .recording)
+            await bench.waitForBytes(stream.bytes.count * 8 / 10)
             process.kill()
             await process.waitForExit()
             let file = try bench.onlyFile()
@@ -108,7 +107,7 @@ import Testing
             let output = try bench.shell(
                 """
                 mkdir -p "$DIR/files" "$DIR/saved" && mount -t tmpfs -o size=\(room) tmpfs "$DIR/files" &&
-                "$WORKER" recorder < "$DIR/input"; df --output=avail "$DIR/files" >&2; cp "$DIR/files/"* "$DIR/saved/"
+                "$WORKER" recorder < "$DIR/input"; df --output=avail "$DIR/files" >&2; cp "$DIR/files/"* "$DIR/saved/"; true
                 """, inNamespace: true)
             let reports = output.split(separator: "\n").compactMap {
                 try? JSONDecoder().decode(RecorderReport.self, from: Data($0.utf8))

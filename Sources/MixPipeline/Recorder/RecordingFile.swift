@@ -78,9 +78,14 @@ final class RecordingFile {
             spare = Foundation.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             unlink(name)
         }
-        let wanted = count + (spareSize == 0 ? 0 : Self.step)
         guard spare >= 0 else { return }
-        let result = posix_fallocate(spare, 0, off_t(wanted))
+        // Ahead of time; when there is not so much room, what is needed.
+        var wanted = count + Self.step
+        var result = posix_fallocate(spare, 0, off_t(wanted))
+        if result == ENOSPC || result == EDQUOT {
+            wanted = count
+            result = posix_fallocate(spare, 0, off_t(wanted))
+        }
         if result == ENOSPC || result == EDQUOT { throw RecordingFailure(result, "be written", path: path) }
         // A file system that cannot: then there is no telling, and writing shows.
         spareSize = result == 0 ? wanted : .max

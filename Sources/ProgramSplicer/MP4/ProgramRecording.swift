@@ -143,7 +143,7 @@ public struct ProgramRecording: Sendable {
             waiting.append(frame)
             return canBegin(atEnd: false) ? begin() : []
         }
-        if frame.isIDR, isCutDue || isPartLong {
+        if frame.isIDR, isCutDue || isPartLong(at: frame.dts) {
             let actions = end(isCutDue ? .tracksChanged : .partSeconds)
             return actions + take(frame)
         }
@@ -159,9 +159,9 @@ public struct ProgramRecording: Sendable {
         return actions
     }
 
-    private var isPartLong: Bool {
+    private func isPartLong(at time: MediaTime) -> Bool {
         guard let seconds = limits.partSeconds, let part else { return false }
-        return part.duration + (part.fragmentAge?.inSeconds ?? 0) >= seconds
+        return (time - part.origin).inSeconds >= seconds
     }
 
     private var limit: EndReason? {
