@@ -98,10 +98,13 @@ public struct PlannedOutput: Hashable, Codable, Sendable {
     public var id: OutputID
     /// Where to push it. May hold a stream key: never logged.
     public var url: String
+    /// How long it is tried again after a failure; `nil` = for ever.
+    public var retry: OutputRetry?
 
-    public init(id: OutputID, url: String) {
+    public init(id: OutputID, url: String, retry: OutputRetry? = nil) {
         self.id = id
         self.url = url
+        self.retry = retry
     }
 }
 

@@ -14,7 +14,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     /// `nil` = by the people on air and the layout, encoded as the service does.
     @Boxed public var program: ProgramSettings?
     /// `nil` = nothing is recorded.
-    public var recording: RecordingSettings?
+    @Boxed public var recording: RecordingSettings?
     /// `nil` = no HLS.
     @Boxed public var hls: HLSSettings?
 

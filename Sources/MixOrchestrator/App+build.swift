@@ -85,6 +85,7 @@ func buildOrchestrator(
         layouts: layouts)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
+    FeedController(registry: registry, feeds: services.feeds, numbers: services.numbers).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings)
         .addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)

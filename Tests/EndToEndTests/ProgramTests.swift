@@ -54,7 +54,9 @@ import Testing
             try await stage.open(host: "alice")
             try await Self.patch(stage, Self.single)
             try await Self.patch(
-                stage, #"{"program": {"sei": {"layoutVolume": {"intervalMs": 1000, "followIdr": true}}}}"#)
+                stage,
+                #"{"program": {"sei": {"layoutVolume": {"intervalMs": 1000, "followIdr": true}, "wallClock": {"intervalMs": 0}}}}"#
+            )
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))
             try await stage.join("bob")
@@ -88,6 +90,15 @@ import Testing
             let gaps = zip(layouts, layouts.dropFirst()).map { $1.time - $0.time }
             #expect(gaps.allSatisfy { $0 <= 1100 }, "\(gaps)")
             #expect(messages.contains { $0.text == "{\"goal\":1}" })
+            // The time of day goes with the frames, also across switches, where they wait or come in a burst.
+            let clock = messages.compactMap { message in
+                message.text.wholeMatch(of: #/\{"ts":(\d+)\}/#).flatMap { Int64($0.1) }.map { ($0, message.time) }
+            }
+            #expect(clock.count >= 6, "\(messages)")
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            #expect(clock.allSatisfy { (now - 600_000...now).contains($0.0) })
+            let steps = zip(clock, clock.dropFirst()).map { ($1.0 - $0.0) - ($1.1 - $0.1) }
+            #expect(steps.allSatisfy { abs($0) <= 3 }, "\(steps)")
         }
     }
 

@@ -59,7 +59,8 @@ enum RouteAccess: Hashable, Sendable {
             .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
             "POST /v1/layouts/{name}/rollback")
         add(
-            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/tasks",
+            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
+            "GET /v1/tasks",
             "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
             "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
             "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan", "GET /v1/subscriptions",

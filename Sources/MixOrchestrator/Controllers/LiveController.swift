@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 import NIOCore
+import ServiceLifecycle
 
 /// `GET /live/{room}.flv`: the program as HTTP-FLV, from the last keyframe until it ends. Of a room with several tasks it
 /// is the automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the
@@ -13,34 +14,48 @@ struct LiveController: Sendable {
     let playback: Playback
     let settings: PlaybackSettings
 
-    /// How long a viewer waits for a program that is just starting. Then 404: players and CDNs try again.
-    static let patience = TimeAmount.seconds(5)
+    /// How long a viewer waits for a program that is just starting: a relay begins with a slate after five seconds. Then
+    /// 404: players and CDNs try again.
+    static let patience = TimeAmount.seconds(10)
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
-        for path in ["live/{room}.flv", "live/{app}/{room}.flv"] {
-            let path = RouterPath(path)
-            router.get(path) { try await answer($0, $1, with: flv) }
-            router.head(path) { try await answer($0, $1, with: head) }
-            router.on(path, method: .options, use: preflight)
+        router.get("live/{room}.flv", use: get)
+        router.head("live/{room}.flv", use: head)
+        router.on("live/{room}.flv", method: .options, use: preflight)
+        router.get("live/{app}/{room}.flv", use: get)
+        router.head("live/{app}/{room}.flv", use: head)
+        router.on("live/{app}/{room}.flv", method: .options, use: preflight)
+    }
+
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await answer(request, context) { room in try await flv(room, request, context) }
+    }
+
+    /// Whether there is a program, without taking part in it.
+    @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await answer(request, context) { room in
+            _ = try await programs(of: room, request)
+            return Response(status: .ok)
         }
     }
 
     /// Checks who asks. Pages that may play may also read why they cannot.
     private func answer(
         _ request: Request, _ context: OrchestratorContext,
-        with handler: (RoomID, Request, OrchestratorContext) async throws -> Response
+        with handler: (RoomID) async throws -> Response
     ) async throws -> Response {
         let headers = settings.origins.headers(origin: request.headers[.origin])
         do {
             let room = try Self.room(context)
             do throws(PlaybackAccess.Refusal) {
                 try settings.access.check(
-                    path: request.uri.path, authKey: request.uri.queryParameters[PlaybackAccess.parameter[...]].map(String.init),
+                    path: request.uri.path,
+                    authKey: request.uri.queryParameters[PlaybackAccess.parameter[...]].map(String.init),
                     now: Int(Date.now.timeIntervalSince1970))
             } catch {
                 throw OrchestratorError(error)
             }
-            var response = try await handler(room, request, context)
+            var response = try await handler(room)
             response.headers.append(contentsOf: headers)
             response.headers[.contentType] = "video/x-flv"
             response.headers[.cacheControl] = "no-store"
@@ -65,7 +80,10 @@ struct LiveController: Sendable {
             let place = try playback.enter(task)
             let feed = playback.feed(of: task)
             // One that is just ending may be on the list, and gone.
-            guard await feed.begins(within: Self.patience) else { continue }
+            guard await feed.begins(within: Self.patience) else {
+                if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
+                continue
+            }
             let channel = context.channel
             return Response(
                 status: .ok,
@@ -76,12 +94,6 @@ struct LiveController: Sendable {
                 })
         }
         throw Self.notOnAir(room)
-    }
-
-    /// Whether there is a program, without taking part in it.
-    private func head(_ room: RoomID, _ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        _ = try await programs(of: room, request)
-        return Response(status: .ok)
     }
 
     /// The task that is asked for, or those of the room that are on air, or on their way: its own first.

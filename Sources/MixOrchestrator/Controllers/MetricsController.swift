@@ -55,6 +55,7 @@ struct MetricsController: Sendable {
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
 
+        metrics.set(.feedListeners, Double(registry.services.feeds.listenerCount))
         let kinds = subscriptions.book.counts
         metrics.set(
             .subscriptions,

@@ -46,7 +46,10 @@ struct RoomController: Sendable {
             settings.recording = settings.recording?.following(current.recording)
             return settings
         }
-        let outcome = try await registry.owner(room).configure(change, at: receivedAt)
+        let owner = try await registry.owner(room)
+        let outcome = try await owner.configure(change, at: receivedAt)
+        // Whoever sends the settings again wants them to hold.
+        await owner.retryFailedOutputs(of: .automatic(for: room))
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }
 

@@ -119,6 +119,7 @@ struct TaskController: Sendable {
             }
         }
         _ = try await owner.configure(change, at: receivedAt)
+        await owner.retryFailedOutputs(of: id)
         return try await answer(id)
     }
 

@@ -102,7 +102,8 @@ extension TaskView.Output {
             id: output.id, url: StreamURL.redacted(output.url), state: actual?.state ?? .connecting,
             connectedSince: actual?.connectedSince.map { Date(timeIntervalSince1970: $0) },
             reconnects: actual?.reconnects ?? 0, bytesSent: actual?.bytesSent ?? 0,
-            lastError: actual?.lastError.map(Redaction.text))
+            lastError: actual?.lastError.map(Redaction.text), lastErrorCode: actual?.lastErrorCode,
+            droppedFrames: actual?.droppedFrames, retry: output.retry)
     }
 }
 
@@ -111,7 +112,9 @@ extension TaskView.Settings {
         self.init(
             host: room.settings.host, layout: services.layoutName(of: room),
             canvas: room.settings.canvas ?? services.defaultCanvas, policy: room.settings.policy,
-            outputs: services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) },
+            outputs: services.outputs(of: room).map {
+                Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry)
+            },
             program: room.settings.program.map(ProgramView.init))
     }
 }

@@ -20,6 +20,12 @@ struct TaskView: Encodable {
         var reconnects: Int
         var bytesSent: Int64
         var lastError: String?
+        /// What `lastError` is about, for programs.
+        var lastErrorCode: OutputErrorCode?
+        /// Frames that it did not get because it was too slow or away; absent until the relay tells.
+        var droppedFrames: Int?
+        /// Absent where it is tried for ever.
+        var retry: OutputRetry?
     }
     struct Source: Encodable {
         var id: SourceID
@@ -45,6 +51,7 @@ struct TaskView: Encodable {
         struct Output: Encodable {
             var id: OutputID
             var url: String
+            var retry: OutputRetry?
         }
         var host: UserID?
         var layout: String
@@ -129,24 +136,10 @@ struct RoomView: Encodable {
         var joinOrder: Int
         var streams: [Stream]
     }
-    struct Running: Encodable {
-        struct Failure: Encodable {
-            var code: String
-            var message: String
-        }
-        var running: Bool
-        var error: Failure?
-
-        enum CodingKeys: CodingKey { case running, error }
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(running, forKey: .running)
-            try container.encode(error, forKey: .error)
-        }
-    }
     struct Output: Encodable {
         var id: OutputID
         var url: String
+        var retry: OutputRetry?
     }
 
     var id: String
@@ -165,7 +158,7 @@ struct RoomView: Encodable {
     var tasks: [String]
     /// Of all of its tasks.
     var viewers: Int
-    var rtmp: Running
-    var recording: Running
+    var rtmp: ServiceView
+    var recording: ServiceView
     var hls: HLSView
 }

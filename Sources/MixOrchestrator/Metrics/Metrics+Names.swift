@@ -53,7 +53,8 @@ extension Metrics {
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
             case .wireCalls: ["action", "code"]
-            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes, .viewerSkips,
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+                .viewerSkips,
                 .viewersRefused:
                 []
             }
@@ -128,6 +129,7 @@ extension Metrics {
         case taskCost = "task_cost_cores"
         case tasks = "tasks"
         case subscriptions
+        case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
         case viewers
         case webhookCircuits = "webhook_circuits_open"
@@ -161,6 +163,7 @@ extension Metrics {
             case .taskCost: "Cores that the relays and mixers of all tasks use now."
             case .tasks: "Tasks by state."
             case .subscriptions: "Subscriptions by kind."
+            case .feedListeners: "Who follows rooms (GET /v1/rooms/{room}/feed)."
             case .tasksWaiting: "Tasks that wait for cores."
             case .viewers: "Viewers who play programs over HTTP-FLV."
             case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."

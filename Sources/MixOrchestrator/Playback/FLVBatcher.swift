@@ -58,7 +58,9 @@ struct FLVBatcher: Sendable {
         if tag.timestamp.milliseconds(since: current.lastTimestamp) > 0 { current.lastTimestamp = tag.timestamp }
         pending = current
         // A keyframe that interrupts the interval is not held back either.
-        if let dueAt, now >= dueAt || !complete.isEmpty && isEntry, let batch = take(now: now) { complete.append(batch) }
+        if let dueAt, now >= dueAt || !complete.isEmpty && isEntry, let batch = take(now: now) {
+            complete.append(batch)
+        }
         return complete
     }
 

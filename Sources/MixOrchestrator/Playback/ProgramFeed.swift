@@ -1,8 +1,10 @@
+import Foundation
 import Logging
 import MixModel
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import ServiceLifecycle
 import Synchronization
 
 /// One program for all of its viewers: one connection to the relay, read once. Thread-safe.
@@ -28,6 +30,8 @@ final class ProgramFeed: Sendable {
 
     /// Seconds without a viewer after which the connection is given up.
     static let idleLimit = 10
+    /// Bytes that the kernel may hold for a viewer beyond what is on its way to him.
+    static let mostUnsent = 128 << 10
     /// Seconds without a relay after which viewers are let go.
     static let lossLimit = 30
 
@@ -143,9 +147,9 @@ final class ProgramFeed: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Waits until a player can begin.
+    /// Waits until a player can begin. A shutdown of the service ends the wait.
     ///
-    /// - Returns: False when it could not in time.
+    /// - Returns: False when none could in time.
     func begins(within time: TimeAmount) async -> Bool {
         let promise = home.makePromise(of: Bool.self)
         let answer = state.withLock { state -> Bool? in
@@ -157,7 +161,11 @@ final class ProgramFeed: Sendable {
         if let answer { promise.succeed(answer) }
         let timer = home.scheduleTask(in: time) { promise.succeed(false) }
         defer { timer.cancel() }
-        return (try? await promise.futureResult.get()) ?? false
+        return await withGracefulShutdownHandler {
+            (try? await promise.futureResult.get()) ?? false
+        } onGracefulShutdown: {
+            promise.succeed(false)
+        }
     }
 
     /// Writes the program to a connection whose answer has begun, until it ends. The chunks go past the encoder of HTTP,
@@ -170,6 +178,9 @@ final class ProgramFeed: Sendable {
         try await channel.eventLoop.flatSubmit {
             do {
                 guard let group = group.value else { throw ChannelError.ioOnClosedChannel }
+                // What the kernel holds back is behind, too, and cannot be skipped.
+                try? channel.syncOptions?.setOption(
+                    .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
                 let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
                 return try group.add(channel, before: encoder)
             } catch {

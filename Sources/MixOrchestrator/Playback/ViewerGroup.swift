@@ -54,4 +54,7 @@ final class ViewerGroup {
     }
 
     func count(bytes: Int, skips: Int) { figures.add(bytes: bytes, skips: skips) }
+
+    /// Tells what was counted.
+    func tell() { figures.flush() }
 }

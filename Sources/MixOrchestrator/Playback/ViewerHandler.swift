@@ -34,7 +34,10 @@ final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { pump() }
+        if context.channel.isWritable {
+            pump()
+            group?.tell()
+        }
         context.fireChannelWritabilityChanged()
     }
 

@@ -27,6 +27,8 @@ struct RoomServices: Sendable {
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
     var viewers = ViewerLedger()
+    /// Who follows single rooms.
+    let feeds = RoomFeeds()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()

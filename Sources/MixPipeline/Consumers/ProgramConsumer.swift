@@ -73,10 +73,13 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     }
 
     /// Queues tags of the program, in order. Never waits.
-    func send(_ tags: [FLVTag]) {
+    func send(_ tags: [FLVTag]) { send(shared: tags.map(OutputTag.init)) }
+
+    /// The same, encoded once for everybody.
+    func send(shared tags: [OutputTag]) {
         state.withLock { state in
             guard !state.isEnding, state.machine.state != .finished else { return }
-            for tag in tags { state.queue.append(OutputTag(tag)) }
+            for tag in tags { state.queue.append(tag) }
             Self.pump(&state)
         }
     }

@@ -42,7 +42,7 @@ final class HLSOutput: Sendable {
 
     var status: HLSStatus { told.withLock { $0 } }
 
-    func send(_ tags: [FLVTag]) { consumer.send(tags) }
+    func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
     func tick() { consumer.tick() }
 
     /// Waits until the playlists are closed, or for some seconds.

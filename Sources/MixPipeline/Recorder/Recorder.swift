@@ -33,7 +33,7 @@ final class Recorder {
     }
 
     /// False when nothing more will be written.
-    var isOver: Bool { report.state == .failed || report.state == .ended }
+    var isOver: Bool { report.state == .failed || report.state == .ended || report.state == .recovering }
 
     /// Bytes of an FLV stream.
     func push(_ bytes: [UInt8]) throws {
@@ -147,11 +147,11 @@ final class Recorder {
     }
 
     private func fail(_ error: RecordingFailure) {
-        report.state = error.isPassing ? .recovering : .failed
         report.error = error.failure
         // What is there gets its index, if that is possible, and its manifest in any case.
         try? end(error.failure.code, error: error.failure)
-        report.state = .failed
+        // Another process may get further where this one does not.
+        report.state = error.isPassing ? .recovering : .failed
         tell()
     }
 

@@ -72,6 +72,8 @@ struct RecordingSlot {
             status.error = failure
             status.state = isFinal ? .failed : .recovering
             if !isFinal { status.restarts += 1 }
+            // One that crashes again and again does not fill the timeline.
+            guard isFinal || status.restarts <= Self.mostTold else { return nil }
             let outcome = isFinal ? "it has ended" : "it goes on in a new file"
             return News(
                 code: "recording-failed", message: "\(name): \(failure.code): \(failure.message); \(outcome)",
@@ -80,6 +82,8 @@ struct RecordingSlot {
             return News(code: "recording-stopped", message: "\(name) is closed after \(Int(status.seconds)) s")
         }
     }
+
+    private static let mostTold = 8
 
     private var name: String { "recording \(key.recording)" + (key.source.map { " of \($0)" } ?? "") }
 }

@@ -63,6 +63,7 @@ extension Relay {
             apply(plan)
         case .apply(let plan):
             reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
+        case .retryOutput(let output): outputs[output]?.retryNow()
         case .drain:
             isDraining = true
         }
@@ -102,13 +103,21 @@ extension Relay {
         reportStatus()
     }
 
+    /// A destination is its URL: an output that gets another one begins anew. The others do not notice.
     private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
-        for output in planned where outputs[output.id] == nil {
-            outputs[output.id] = RTMPOutput(output, reach: reach, preamble: program.preamble + program.currentGOP)
-        }
-        for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
+        for (id, output) in outputs where !planned.contains(where: { $0.id == id && $0.url == output.url }) {
             endings.append { await output.close() }
             outputs[id] = nil
+        }
+        for output in planned {
+            if let known = outputs[output.id] {
+                known.setRetry(output.retry)
+            } else {
+                let preamble = program.preamble + program.currentGOP
+                outputs[output.id] = RTMPOutput(output, reach: reach, preamble: preamble) { [inbox] in
+                    inbox.yield(.outputChanged)
+                }
+            }
         }
     }
 

@@ -23,10 +23,12 @@ extension Relay {
         var planned = planned
         // Who joins again is recorded in a file of its own.
         if source != nil { planned.settings.singleFilePerLayer = false }
-        let zero = source == nil ? program.streamTime(of: .zero) : nil
+        // The program's own stream, or one that begins with the source's current group of pictures.
+        let group = source.flatMap { sources[$0]?.timeline.currentGOP.first?.dts }
+        let zero = source == nil ? program.streamTime(of: .zero).map { -$0 } : group
         let settings = RecorderSettings(
             room: plan.room.name, task: plan.task.name, source: source, recording: planned,
-            wallClockAtZero: zero.map { Date().timeIntervalSince1970 - (now + $0).inSeconds })
+            wallClockAtZero: zero.map { Date().timeIntervalSince1970 - (now - $0).inSeconds })
         let consumer = RecordingSlot.Consumer(
             worker: configuration.worker, subcommand: "recorder", settings: settings,
             preamble: source == nil ? recordingPreamble : [], label: "recorder.\(recordingCount)"
@@ -86,8 +88,8 @@ extension Relay {
     }
 
     /// The program's own tags.
-    func sendToRecorders(_ tags: [FLVTag]) {
-        for slot in recordings.values where slot.key.source == nil { slot.consumer.send(tags) }
+    func sendToRecorders(_ tags: [OutputTag]) {
+        for slot in recordings.values where slot.key.source == nil { slot.consumer.send(shared: tags) }
     }
 
     func sendToRecorders(_ configuration: CodecConfiguration, of source: SourceID) {
@@ -103,7 +105,7 @@ extension Relay {
         let change = RecordingManifest.Switch(
             at: time.inSeconds, wallClock: record.wallClock, from: record.from, to: record.to, source: record.source,
             cause: record.cause, panes: record.to == .bypass ? nil : sceneOnAir)
-        sendToRecorders(cue(change, at: UInt32(truncatingIfNeeded: time.roundedMilliseconds)))
+        sendToRecorders(cue(change, at: UInt32(truncatingIfNeeded: time.roundedMilliseconds)).map(OutputTag.init))
     }
 
     private func cue(_ change: RecordingManifest.Switch, at timestamp: UInt32) -> [FLVTag] {

@@ -137,6 +137,7 @@ public actor Relay {
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .hlsChanged: reportStatus()
         case .recorder(let key, let event): recorderEvent(event, of: key)
+        case .outputChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
         }

@@ -121,7 +121,8 @@ struct OpenAPIRequest: Sendable {
         guard let task = programs[operation] else { return }
         let relay = try #require(bench.relays.running.first { $0.task == task })
         try await eventually { relay.viewerCount == 1 ? true : nil }
-        relay.endProgram()
+        let app = task.app == .standard ? "" : "?app=\(task.app)"
+        #expect(try await bench.call(.delete, "/v1/tasks/\(task.name)\(app)").status == 200)
     }
 }
 

@@ -45,13 +45,16 @@ struct PlaybackAccessTests {
         try access.check(path: "/live/a%20b.flv", authKey: encoded, now: 9)
     }
 
-    @Test(arguments: [
-        (nil, PlaybackAccess.Refusal.missing), ("", .missing), ("1-0-0", .malformed), ("x-0-0-" + nothing, .malformed),
-        ("1-0-0-" + nothing.dropLast(), .malformed), ("1-0-0-0-" + nothing, .malformed), ("1--0-" + nothing, .malformed),
-        ("+1-0-0-" + nothing, .malformed), ("1234567890123-0-0-" + nothing, .malformed),
-        ("1-" + String(repeating: "a", count: 129) + "-0-" + nothing, .malformed), ("1-0-0-" + nothing, .wrong),
-        ("1-0-0-zz" + nothing.dropFirst(2), .malformed),
-    ] as [(String?, PlaybackAccess.Refusal)])
+    @Test(
+        arguments: [
+            (nil, PlaybackAccess.Refusal.missing), ("", .missing), ("1-0-0", .malformed),
+            ("x-0-0-" + nothing, .malformed),
+            ("1-0-0-" + nothing.dropLast(), .malformed), ("1-0-0-0-" + nothing, .malformed),
+            ("1--0-" + nothing, .malformed),
+            ("+1-0-0-" + nothing, .malformed), ("1234567890123-0-0-" + nothing, .malformed),
+            ("1-" + String(repeating: "a", count: 129) + "-0-" + nothing, .malformed), ("1-0-0-" + nothing, .wrong),
+            ("1-0-0-zz" + nothing.dropFirst(2), .malformed),
+        ] as [(String?, PlaybackAccess.Refusal)])
     func whatIsNotSignedIsRefused(_ value: String?, _ refusal: PlaybackAccess.Refusal) {
         #expect(throws: refusal) { try access.check(path: "/live/demo.flv", authKey: value, now: 0) }
     }
