@@ -61,6 +61,7 @@ extension Relay {
         if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
             let shared = tags.map(OutputTag.init)
             for output in outputs.values { output.send(shared: shared) }
+            hls?.send(shared: shared)
             sendToRecorders(shared)
             hls?.send(shared: shared)
         }
