@@ -63,7 +63,6 @@ extension Relay {
             for output in outputs.values { output.send(shared: shared) }
             hls?.send(shared: shared)
             sendToRecorders(shared)
-            hls?.send(shared: shared)
         }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
