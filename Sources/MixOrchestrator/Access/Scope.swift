@@ -32,7 +32,7 @@ enum RouteAccess: Hashable, Sendable {
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
             "OPTIONS /live/{app}/{room}.flv")
-        for path in ["/live/{room}", "/live/{app}/{room}"] {
+        for path in ["/live/{app}", "/live/{app}/{room}"] {
             add(
                 .open, "GET \(path)/index.m3u8", "OPTIONS \(path)/index.m3u8", "GET \(path)/hls/{session}/{file}",
                 "OPTIONS \(path)/hls/{session}/{file}", "GET \(path)/vod/{session}.zip")

@@ -25,14 +25,18 @@ struct HLSController: Sendable {
     private static let playlistValidity = 86_400
     private static let segmentValidity = 7_200
 
+    /// A router wants one name for what stands at one place: the first name is the app's, or alone the room's.
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
-        for path in ["live/{room}", "live/{app}/{room}"] {
-            router.get("\(path)/index.m3u8", use: master)
-            router.get("\(path)/hls/{session}/{file}", use: file)
-            router.get("\(path)/vod/{session}.zip", use: archive)
-            router.on("\(path)/index.m3u8", method: .options, use: preflight)
-            router.on("\(path)/hls/{session}/{file}", method: .options, use: preflight)
-        }
+        router.get("live/{app}/index.m3u8", use: master)
+        router.get("live/{app}/hls/{session}/{file}", use: file)
+        router.get("live/{app}/vod/{session}.zip", use: archive)
+        router.on("live/{app}/index.m3u8", method: .options, use: preflight)
+        router.on("live/{app}/hls/{session}/{file}", method: .options, use: preflight)
+        router.get("live/{app}/{room}/index.m3u8", use: master)
+        router.get("live/{app}/{room}/hls/{session}/{file}", use: file)
+        router.get("live/{app}/{room}/vod/{session}.zip", use: archive)
+        router.on("live/{app}/{room}/index.m3u8", method: .options, use: preflight)
+        router.on("live/{app}/{room}/hls/{session}/{file}", method: .options, use: preflight)
     }
 
     @Sendable private func master(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -222,8 +226,9 @@ struct HLSController: Sendable {
     }
 
     private static func room(_ context: OrchestratorContext) throws -> RoomID {
-        let app = context.parameters.get("app") == nil ? AppID.standard : AppID(try context.identifier("app"))
-        return RoomID(app: app, name: try context.identifier("room"))
+        let first = try context.identifier("app")
+        guard context.parameters.get("room") != nil else { return RoomID(app: .standard, name: first) }
+        return RoomID(app: AppID(first), name: try context.identifier("room"))
     }
 
     private static func noFile(_ name: String) -> OrchestratorError {
