@@ -52,7 +52,7 @@ import Testing
                 let body = #"{"metadata":"stage","enableVOD":true,"renditions":[{"height":360,"videoBitrate":400000}]}"#
                 let asked = try await bench.call(.put, "/v1/rooms/demo/hls", body)
                 #expect(asked.status == 200, "\(asked.text)")
-                #expect(try asked.value("running") == "false")
+                #expect(try !asked.isTrue("running"))
                 let plan = try await bench.plan { $0.hls != nil }
                 #expect(plan.outputs.isEmpty && plan.hls?.directory == "\(directory)/hls/default/demo")
                 #expect(plan.hls?.settings.renditions == [HLSRendition(height: 360, videoBitrate: 400_000)])

@@ -20,7 +20,7 @@ import Testing
                 #expect(try !started.isTrue("settings.singleFilePerLayer"))
                 let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")
                 let planned = try #require(relay.plan?.recordings?.first)
-                #expect(planned.directory == directory + "/data/recordings/demo")
+                #expect(planned.directory == directory + "/recordings/demo")
                 #expect(planned.keepFreeBytes == RecordingPlace.defaultKeepFreeBytes)
                 #expect(relay.plan?.outputs.isEmpty == true)
 
@@ -102,7 +102,7 @@ import Testing
 
     @Test func filesAreListedFetchedAndRemoved() async throws {
         try await withDirectory { directory in
-            let place = directory + "/data/recordings/demo"
+            let place = directory + "/recordings/demo"
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             let content = Data((0..<1000).map { UInt8($0 & 0xFF) })
             for (name, state) in [
@@ -115,7 +115,7 @@ import Testing
                 try content.write(to: URL(filePath: "\(place)/\(name).mp4"))
                 try JSONEncoder().encode(manifest).write(to: URL(filePath: "\(place)/\(name).json"))
             }
-            try Data("secret".utf8).write(to: URL(filePath: directory + "/data/recordings/secret.mp4"))
+            try Data("secret".utf8).write(to: URL(filePath: directory + "/recordings/secret.mp4"))
             try await withOrchestrator(directory: directory) { bench in
                 let list = try await bench.call(.get, "/v1/rooms/demo/recordings")
                 #expect(try list.value("recordings.0.file") == "20260102T000000Z-b.mp4", "newest first")

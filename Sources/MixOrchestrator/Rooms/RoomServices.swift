@@ -53,7 +53,7 @@ struct RoomServices: Sendable {
 
     /// Whether the room's program goes anywhere.
     func hasDestination(_ room: Room) -> Bool {
-        !outputs(of: room).isEmpty || room.settings.recording != nil
+        !outputs(of: room).isEmpty || room.settings.recording != nil || room.settings.hls != nil
     }
 
     private func configuredOutputs(of room: Room) -> [PlannedOutput] {
