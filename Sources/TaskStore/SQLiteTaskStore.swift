@@ -225,14 +225,11 @@ extension SQLiteTaskStore {
         try JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
-    /// Being cancelled changes nothing: whoever decides by what is stored must not be told that it cannot be read.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
         do {
-            return try await withCheckedThrowingContinuation { continuation in
-                pool.asyncRead { db in continuation.resume(with: Result { try body(db.get()) }) }
-            }
+            return try await pool.read(body)
         } catch {
             throw StoreError(error, path: path)
         }

@@ -165,7 +165,7 @@ actor LayoutDirectory: Service {
         guard isRoom else { throw .layoutsOverloaded }
         defer { waiting.withLock { $0 -= 1 } }
         let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
-            let yielded = inbox.yield(message(.waiting(continuation)))
+            let yielded = inbox.yield(message(Reply(continuation)))
             guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
         }
         return try result.get()

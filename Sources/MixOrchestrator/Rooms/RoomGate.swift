@@ -1,15 +1,11 @@
 import Synchronization
 
-/// Lets requests into a room and closes it for good when its owner is dropped. Thread-safe.
+/// Lets requests into a room's mailbox and closes it for good when its owner is dropped. Thread-safe.
 ///
 /// The last request and the closing cannot miss each other: a request that was let in is answered by this owner, one
-/// that was not goes to the next. And one at a time works in the room: the owner's loop, or a request that found nobody
-/// there.
+/// that was not goes to the next.
 final class RoomGate: Sendable {
     enum Admission {
-        /// Nobody else is there: the request does its work itself, then calls `endWork`.
-        case alone
-        /// It has to wait in the mailbox.
         case admitted
         /// Too many requests wait.
         case full
@@ -27,9 +23,6 @@ final class RoomGate: Sendable {
         /// The registry has been told so, and has not answered.
         var isOffered = false
         var isClosed = false
-        var isWorking = true
-        /// The owner's loop, while a request is at work that it waits for.
-        var waiting: CheckedContinuation<Void, Never>?
     }
     private let state = Mutex(State())
     private let limit: Int
@@ -37,61 +30,33 @@ final class RoomGate: Sendable {
     /// - Parameter limit: Requests that may be inside at once.
     init(limit: Int) { self.limit = limit }
 
-    /// Every `.alone` and `.admitted` is followed by one `leave`.
+    /// Every `.admitted` is followed by one `leave`.
     func enter() -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
             guard state.inside < limit else { return .full }
             state.inside += 1
-            guard state.inside == 1, !state.isWorking else { return .admitted }
-            state.isWorking = true
-            state.isDispensable = false
-            return .alone
+            return .admitted
         }
     }
 
     func leave() { state.withLock { $0.inside -= 1 } }
 
-    /// The owner's loop has a message, or none any more, and waits for a request that is at work. It alone calls this;
-    /// until its first `endWork` it counts as being at work.
-    func beginWork() async {
-        guard !begins(nil) else { return }
-        await withCheckedContinuation { continuation in
-            if begins(continuation) { continuation.resume() }
-        }
-    }
+    /// The owner takes a message.
+    func beginWork() { state.withLock { $0.isDispensable = false } }
 
-    /// - Parameter waiting: Who waits if somebody else is at work.
-    /// - Returns: Whether the work begins now.
-    private func begins(_ waiting: CheckedContinuation<Void, Never>?) -> Bool {
-        state.withLock { state in
-            state.isDispensable = false
-            guard state.isWorking else {
-                state.isWorking = true
-                return true
-            }
-            state.waiting = waiting
-            return false
-        }
-    }
-
-    /// What was begun is done.
+    /// The owner waits for the next message.
     ///
     /// - Parameter isGone: Nothing of the room is stored.
     /// - Returns: Whether it should be offered to the registry now.
     func endWork(isDispensable: Bool, isGone: Bool) -> Bool {
-        let (isOffered, next) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-            state.isGone = isGone
-            // Whoever waits goes on at once.
-            if let next = state.waiting.take() { return (false, next) }
-            state.isWorking = false
+        state.withLock { state in
             state.isDispensable = isDispensable
-            guard isDispensable, !state.isOffered else { return (false, nil) }
+            state.isGone = isGone
+            guard isDispensable, !state.isOffered else { return false }
             state.isOffered = true
-            return (true, nil)
+            return true
         }
-        next?.resume()
-        return isOffered
     }
 
     /// Nothing of the room was stored when the owner last came to rest.

@@ -1,5 +1,4 @@
 import MixModel
-import Synchronization
 
 /// What an event did, as the answer counts it.
 enum EventOutcome: String, Hashable, Sendable {
@@ -82,26 +81,14 @@ enum RoomMessage: Sendable {
 }
 
 /// Where the answer to a message goes; answered exactly once.
-enum Reply<Answer: Sendable>: Sendable {
-    /// Somebody waits for it.
-    case waiting(CheckedContinuation<Result<Answer, OrchestratorError>, Never>)
-    /// Whoever asked does the work, and looks here when it is done.
-    case kept(KeptAnswer<Answer>)
+struct Reply<Answer: Sendable>: Sendable {
+    private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
+
+    init(_ continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>) {
+        self.continuation = continuation
+    }
 
     func answer(_ result: Result<Answer, OrchestratorError>) {
-        switch self {
-        case .waiting(let continuation): continuation.resume(returning: result)
-        case .kept(let answer): answer.keep(result)
-        }
+        continuation.resume(returning: result)
     }
-}
-
-/// An answer until it is looked at.
-final class KeptAnswer<Answer: Sendable>: Sendable {
-    private let result = Mutex<Result<Answer, OrchestratorError>?>(nil)
-
-    func keep(_ result: Result<Answer, OrchestratorError>) { self.result.withLock { $0 = result } }
-
-    /// `nil` before it is there.
-    var value: Result<Answer, OrchestratorError>? { result.withLock { $0 } }
 }

@@ -6,9 +6,8 @@ import TaskStore
 
 /// Owns one room and its tasks: takes one change after another, stores it, then has its actions performed.
 ///
-/// Changes wait in a bounded mailbox and are taken by `run`, so that a decision and its storing are never interleaved with
-/// another one of the same room. A request that finds nobody there does without the mailbox: it saves two changes of
-/// task. Reads see the last stored state.
+/// Changes wait in a bounded mailbox and are taken by `run` alone, so that a decision and its storing are never
+/// interleaved with another one of the same room. Reads see the last stored state.
 actor RoomOwner {
     nonisolated let id: RoomID
     var room: Versioned<Room>
@@ -89,15 +88,12 @@ actor RoomOwner {
             startTaskOwners(&group)
             rest()
             for await message in mailbox {
-                await gate.beginWork()
+                gate.beginWork()
                 await handle(message)
                 await forgetFinishedTasks()
                 startTaskOwners(&group)
                 rest()
             }
-            // Who is at work comes to an end; nobody begins any more.
-            await gate.beginWork()
-            startTaskOwners(&group)
             group.cancelAll()
         }
     }
@@ -124,24 +120,11 @@ actor RoomOwner {
         newTaskOwners = []
     }
 
-    /// Does what a request that is alone here asks for; only `run` can start owners of tasks.
-    private func work(_ message: RoomMessage) async {
-        await handle(message)
-        await forgetFinishedTasks()
-        if !newTaskOwners.isEmpty { inbox.yield(.tidy) }
-        rest()
-    }
-
-    /// Has a request done and waits for its answer. Being cancelled changes nothing.
+    /// Sends a request through the mailbox and waits for its answer.
     nonisolated func ask<Answer: Sendable>(
         _ message: (Reply<Answer>) -> RoomMessage
     ) async throws(OrchestratorError) -> Answer {
         switch gate.enter() {
-        case .alone:
-            defer { gate.leave() }
-            let answer = KeptAnswer<Answer>()
-            await work(message(.kept(answer)))
-            return try (answer.value ?? .failure(.stopping)).get()
         case .admitted: break
         case .full: throw .overloaded
         case .closed:
@@ -150,7 +133,7 @@ actor RoomOwner {
         }
         defer { gate.leave() }
         let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
-            let yielded = inbox.yield(message(.waiting(continuation)))
+            let yielded = inbox.yield(message(Reply(continuation)))
             guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
         }
         return try result.get()
