@@ -8,40 +8,6 @@ import Testing
 
 /// HLS over HTTP: settings, state, and files as a packager leaves them.
 @Suite(.timeLimit(.minutes(5))) struct HLSRouteTests {
-    private static let segment = [UInt8]((0..<1880).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-
-    /// A session of three segments, as a packager writes it.
-    private static func makeSession(
-        _ directory: String, room: String = "demo", name: String = "1700000000000", isEnded: Bool = false
-    ) throws {
-        let path = "\(directory)/hls/default/\(room)/\(name)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        func write(_ text: String, _ file: String) throws {
-            try text.write(toFile: "\(path)/\(file)", atomically: true, encoding: .utf8)
-        }
-        let master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=100000\nvideo%.m3u8\n"
-        var media = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n"
-        var lines = ""
-        var checksum = CRC32()
-        checksum.update(segment)
-        for number in 0..<3 {
-            media += "#EXTINF:4.0,\nvideo-\(number).ts\n"
-            try Data(segment).write(to: URL(fileURLWithPath: "\(path)/video-\(number).ts"))
-            lines += """
-                {"variant":"video","entry":{"number":\(number),"uri":"video-\(number).ts","isGap":false,\
-                "bytes":1880,"checksum":\(checksum.value)}}\n
-                """
-        }
-        try write(master.replacing("%", with: ""), "index.m3u8")
-        try write(media, "video.m3u8")
-        try write(lines, "segments.jsonl")
-        if isEnded {
-            try write(master.replacing("%", with: "-vod"), "vod.m3u8")
-            try write(media + "#EXT-X-ENDLIST\n", "video-vod.m3u8")
-        }
-        try write(#"{"isEnded":\#(isEnded),"settings":{"enableVOD":true}}"#, "session.json")
-    }
-
     @Test func itComesAndGoesWithoutTouchingTheOutputs() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, settings: ["rooms.outputs": []]) { bench in
@@ -103,7 +69,7 @@ import Testing
 
     @Test func viewersGetPlaylistsAndSegments() async throws {
         try await withDirectory { directory in
-            try Self.makeSession(directory)
+            try KeptFiles.makeSession(directory)
             try await withOrchestrator(directory: directory) { bench in
                 let master = try await bench.call(.get, "/live/demo/index.m3u8")
                 #expect(master.status == 200, "\(master.text)")
@@ -119,7 +85,7 @@ import Testing
                 #expect(again.status == 304)
 
                 try await bench.client.execute(uri: "\(base)/video-1.ts", method: .get) { response in
-                    #expect(Array(response.body.readableBytesView) == Self.segment)
+                    #expect(Array(response.body.readableBytesView) == KeptFiles.segment)
                     #expect(response.headers[.contentType] == "video/mp2t")
                     #expect(response.headers[.cacheControl]?.contains("immutable") == true)
                 }
@@ -128,7 +94,7 @@ import Testing
                 ) { response in
                     #expect(response.status == .partialContent)
                     #expect(response.headers[.contentRange] == "bytes 100-199/1880")
-                    #expect(Array(response.body.readableBytesView) == Array(Self.segment[100..<200]))
+                    #expect(Array(response.body.readableBytesView) == Array(KeptFiles.segment[100..<200]))
                 }
                 let beyond = try await bench.call(.get, "\(base)/video-1.ts", headers: [.range: "bytes=1880-"])
                 #expect(beyond.status == 416 && beyond.headers[.contentRange] == "bytes */1880")
@@ -151,7 +117,7 @@ import Testing
     /// As a player: it knows the address that it was given, and what playlists say.
     @Test func aKeyOpensEverythingThatThePlaylistNames() async throws {
         try await withDirectory { directory in
-            try Self.makeSession(directory)
+            try KeptFiles.makeSession(directory)
             let key = "0123456789abcdef"
             try await withOrchestrator(directory: directory, settings: ["playback.key": [key]]) { bench in
                 #expect(try await bench.call(.get, "/live/demo/index.m3u8").status == 403)
@@ -174,7 +140,7 @@ import Testing
 
     @Test func whatWasKeptIsOneFileThatCanBeUnpacked() async throws {
         try await withDirectory { directory in
-            try Self.makeSession(directory, isEnded: true)
+            try KeptFiles.makeSession(directory, isEnded: true)
             try await withOrchestrator(directory: directory) { bench in
                 let uri = "/live/demo/vod/1700000000000.zip"
                 let whole = try await bench.client.execute(uri: uri, method: .get) { response in
@@ -232,8 +198,8 @@ import Testing
     @Test func whatIsOverIsTakenAwayInTime() throws {
         let directory = NSTemporaryDirectory() + "hls-retention-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try Self.makeSession(directory, name: "1700000000000", isEnded: true)
-        try Self.makeSession(directory, name: "1700000000001")
+        try KeptFiles.makeSession(directory, name: "1700000000000", isEnded: true)
+        try KeptFiles.makeSession(directory, name: "1700000000001")
         let files = HLSFiles(directory: "\(directory)/hls")
         let room = RoomID("demo")
         func sweep(after seconds: Double, kept: Double?) {

@@ -103,18 +103,8 @@ import Testing
     @Test func filesAreListedFetchedAndRemoved() async throws {
         try await withDirectory { directory in
             let place = directory + "/recordings/demo"
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-            let content = Data((0..<1000).map { UInt8($0 & 0xFF) })
-            for (name, state) in [
-                ("20260101T000000Z-a", RecordingManifest.State.complete), ("20260102T000000Z-b", .recording),
-            ] {
-                var manifest = RecordingManifest(
-                    room: "demo", task: "auto-demo", recording: "a", source: nil, file: name + ".mp4", part: 1,
-                    startedAt: 1_767_225_600, hasVideo: true, hasAudio: true)
-                manifest.state = state
-                try content.write(to: URL(filePath: "\(place)/\(name).mp4"))
-                try JSONEncoder().encode(manifest).write(to: URL(filePath: "\(place)/\(name).json"))
-            }
+            try KeptFiles.makeRecording(directory, "20260101T000000Z-a")
+            try KeptFiles.makeRecording(directory, "20260102T000000Z-b", state: .recording)
             try Data("secret".utf8).write(to: URL(filePath: directory + "/recordings/secret.mp4"))
             try await withOrchestrator(directory: directory) { bench in
                 let list = try await bench.call(.get, "/v1/rooms/demo/recordings")
@@ -166,8 +156,4 @@ import Testing
             #expect(!FileName.isRecording(name))
         }
     }
-}
-
-extension Answer {
-    fileprivate func isTrue(_ path: String) throws -> Bool { ["1", "true"].contains(try value(path)) }
 }

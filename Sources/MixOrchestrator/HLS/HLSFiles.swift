@@ -30,19 +30,7 @@ struct HLSFiles: Sendable {
     static let master = "index.m3u8"
 
     func directory(of room: RoomID) -> String {
-        "\(directory)/\(Self.encoded(room.app.rawValue))/\(Self.encoded(room.name))"
-    }
-
-    /// Unequal names stay unequal, and none is a way out of the directory.
-    private static func encoded(_ name: String) -> String {
-        name.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                String(UnicodeScalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }.joined()
+        "\(directory)/\(FileName.safe(room.app.rawValue))/\(FileName.safe(room.name))"
     }
 
     /// `nil` where no packager would have made such a name.
