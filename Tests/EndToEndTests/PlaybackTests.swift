@@ -59,8 +59,13 @@ import Testing
             try await waitUntil("the player has ended", within: 20) { !player.isRunning }
             #expect(player.exitStatus == 0)
             #expect(player.messages() == "", "\(player.messages())")
-            let size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int
-            #expect(size ?? 0 > 100_000)
+            // Three seconds of it, with a margin for when they began.
+            let probe = try ManagedProcess(
+                "ffprobe", "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", file],
+                in: stage.directory)
+            try await waitUntil("the file is looked at", within: 20) { !probe.isRunning }
+            let seconds = Double(probe.messages().trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+            #expect(seconds > 2, "\(probe.messages())")
         }
     }
 }

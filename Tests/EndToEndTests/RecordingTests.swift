@@ -53,7 +53,9 @@ import Testing
             for file in all {
                 let judged = try await shelf.judge(file)
                 #expect(judged.decodeErrors.isEmpty, "\(file.file): \(judged.decodeErrors)")
-                #expect(judged.losses == 0, "\(file.file): \(judged.losses) pictures out of step")
+                // What somebody publishes is laid on the program's clock, which knows the way there a moment later.
+                let steps = judged.steps.filter { file.source == nil || $0.at > 1 || abs($0.step - 0.05) > 0.01 }
+                #expect(steps.isEmpty, "\(file.file): pictures out of step: \(steps)")
                 #expect(judged.pictures > 20)
                 print("\(file.source ?? "program") part \(file.part): \(judged.pictures) pictures, \(file.duration) s")
             }
@@ -107,8 +109,8 @@ private struct RecordingClient {
     }
     struct Judgement {
         var pictures = 0
-        /// Pictures that are not one interval after the one before.
-        var losses = 0
+        /// In seconds; pictures that are not one interval after the one before, and how far after it they are.
+        var steps: [(at: Double, step: Double)] = []
         var decodeErrors = ""
     }
 
@@ -174,7 +176,7 @@ private struct RecordingClient {
         // It may have been stopped between a picture and those that are shown before it.
         result.pictures = times.count
         // The publishers make 20 pictures a second, and so does the mix.
-        result.losses = zip(times, times.dropFirst()).count { abs($1 - $0 - 0.05) > 0.003 }
+        result.steps = zip(times, times.dropFirst()).map { ($1, $1 - $0) }.filter { abs($0.1 - 0.05) > 0.003 }
         return result
     }
 
