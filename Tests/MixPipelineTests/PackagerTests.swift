@@ -24,7 +24,10 @@ import Testing
 
         var status: HLSStatus? { told.withLock { $0.last } }
         /// Of the session that was told last; one that was closed is told no more.
-        var session: String { "\(directory)/room/\(told.withLock { $0.last { $0.session != nil } }?.session ?? "none")" }
+        var session: String {
+            let name = told.withLock { $0.compactMap(\.session).last }
+            return "\(directory)/room/\(name ?? "none")"
+        }
 
         func text(_ name: String) throws -> String { try String(contentsOfFile: "\(session)/\(name)", encoding: .utf8) }
         var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: session)) ?? [] }

@@ -84,7 +84,7 @@ import Testing
         #expect(
             sent.filter { $0.kind == .command }.map { AMF0.decodeAll($0.body)[0].text }
                 == ["connect", "releaseStream", "FCPublish", "createStream"])
-        // What the server has read it shall say often: docs/adr/0023.
+        // What the server has read it shall say often: docs/adr/0022.
         #expect(sent.filter { $0.kind == .windowSize }.map(\.body) == [[0, 0, 0x80, 0]])
         _ = client.read(peer.command([.string("_error"), .number(2), .null, .null])[...])
         _ = client.read(peer.command([.string("_result"), .number(4), .null, .number(1)])[...])
