@@ -31,6 +31,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var hls: PlannedHLS?
     /// What is made of the program on disk; `nil` = nothing.
     public var recordings: [PlannedRecording]?
+    /// True when the program is one stream whatever happens: no mixer has to be ready for company.
+    public var isOfOne: Bool?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -47,7 +49,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
         encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil,
-        hls: PlannedHLS? = nil
+        hls: PlannedHLS? = nil, isOfOne: Bool? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -67,6 +69,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.sei = sei
         self.hls = hls
         self.recordings = recordings
+        self.isOfOne = isOfOne
     }
 }
 

@@ -68,6 +68,8 @@ public enum ProgramPlanner {
         public var sei: SEISettings?
         public var hls: PlannedHLS?
         public var recordings: [PlannedRecording]?
+        /// It is one stream whatever happens.
+        public var isOfOne = false
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
@@ -115,6 +117,7 @@ public enum ProgramPlanner {
             case .fixed(let composition): fixed(composition, for: room, context: context, lastHost: lastHost)
             }
         program.tracks = settings?.tracks ?? .all
+        if case .single = settings?.composition { program.isOfOne = true }
         program.encoding = settings?.encoding
         program.sei = settings?.sei
         program.hls = hls(of: room, in: context)

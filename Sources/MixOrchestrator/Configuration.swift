@@ -33,6 +33,8 @@ struct OrchestratorConfiguration: Sendable {
     var roomCanvas: Canvas
     /// Seconds that a relay goes on without an orchestrator, 1…86400.
     var orphanTimeout: Int
+    /// Whether a mixer's process waits beside each bypass that others may join.
+    var keepsMixersReady: Bool
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
@@ -89,6 +91,7 @@ struct OrchestratorConfiguration: Sendable {
                 background: try values.colour("rooms.canvas.background") ?? fallback.background
             ).withinLimits
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
+        keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

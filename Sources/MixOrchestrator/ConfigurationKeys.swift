@@ -18,7 +18,7 @@ enum ConfigurationKeys {
         "hls.directory": .scalar, "hls.retentionHours": .scalar,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
-        "relay.keep": .scalar, "log.level": .scalar, "log.format": .scalar,
+        "relay.keep": .scalar, "relay.readyMixer": .scalar, "log.level": .scalar, "log.format": .scalar,
         "playback.key": .scalar, "playback.keyFile": .scalar, "playback.secondaryKey": .scalar,
         "playback.secondaryKeyFile": .scalar, "playback.validity": .scalar, "playback.cors": .list,
         "playback.latencyCapMs": .scalar, "playback.maxViewers": .scalar, "playback.maxViewersPerProgram": .scalar,

@@ -71,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store = try Self.openStore(configuration.data, metrics)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+            keepsMixersReady: configuration.keepsMixersReady,
             logLevel: configuration.logLevel.rawValue)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(

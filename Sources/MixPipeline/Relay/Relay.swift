@@ -17,12 +17,17 @@ public actor Relay {
         public var orphanTimeout: Double
         /// The `mixworker` binary, for mixers.
         public var worker: URL
+        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to spare.
+        public var keepsMixerReady: Bool
 
-        public init(task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL) {
+        public init(
+            task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true
+        ) {
             self.task = task
             self.socketPath = socketPath
             self.orphanTimeout = orphanTimeout
             self.worker = worker
+            self.keepsMixerReady = keepsMixerReady
         }
     }
 
@@ -63,6 +68,7 @@ public actor Relay {
     var spareMixer: MixerSlot?
     /// Until then there is a spare, although nothing is mixed.
     var spareUntil = MediaTime.zero
+    var memory = MachineMemory()
     var mixerGeneration = 0
     var mixerFailures = 0
     var mixerRetryAt = MediaTime.zero
