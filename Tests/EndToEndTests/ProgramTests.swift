@@ -24,22 +24,28 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// The messages of SEI units of these types in a recording, and those of user data with our UUID, with their times in ms.
+    /// The texts of our own user data in a recording, with their times in ms.
     private static func messages(_ recorder: ProbeRecorder) async throws -> [(time: Int64, text: String)] {
         let trace = try await recorder.recording().trace()
         var found: [(time: Int64, text: String)] = []
         for entry in trace.video {
             for unit in NALUnits(entry.frame.payload) where unit.first == 6 {
-                // Nothing of ours is long or holds two zeros in a row.
-                let bytes = Array(unit)
-                guard bytes.count > 20, bytes[1] == 5 else { continue }
-                var (size, position) = (0, 2)
-                while position < bytes.count, bytes[position] == 255 { (size, position) = (size + 255, position + 1) }
-                size += Int(bytes[position])
-                let payload = bytes[(position + 1)...].prefix(size)
-                guard Array(payload.prefix(16)) == SEIMessage.uuid else { continue }
-                found.append(
-                    (entry.frame.pts.roundedMilliseconds, String(decoding: payload.dropFirst(16), as: UTF8.self)))
+                // Nothing of ours holds two zeros in a row, so there are no emulation prevention bytes.
+                var bytes = Array(unit).dropFirst()
+                // ITU-T H.264, 7.3.2.3.1: messages one after another; 0x80 ends them.
+                while bytes.count > 2 {
+                    let type = bytes.removeFirst()
+                    var size = 0
+                    while let byte = bytes.popFirst() {
+                        size += Int(byte)
+                        if byte < 255 { break }
+                    }
+                    let payload = bytes.prefix(size)
+                    bytes = bytes.dropFirst(size)
+                    guard type == 5, Array(payload.prefix(16)) == SEIMessage.uuid else { continue }
+                    found.append(
+                        (entry.frame.pts.roundedMilliseconds, String(decoding: payload.dropFirst(16), as: UTF8.self)))
+                }
             }
         }
         return found

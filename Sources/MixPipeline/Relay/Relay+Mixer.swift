@@ -54,7 +54,7 @@ extension Relay {
         if isCalm, configuration.keepsMixerReady, !(plan.isOfOne ?? false), memory.isPlentiful(now: now) {
             spareUntil = now + Relay.spareTime
         }
-        keepSpare(isWanted: decision.mixer == .warm || now < spareUntil, now: now)
+        keepSpare(isWanted: decision.mixer == .warm || (mixer == nil && now < spareUntil), now: now)
         ticker.setPace(isCalm ? .calm : .quick)
     }
 
