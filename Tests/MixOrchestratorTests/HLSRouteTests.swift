@@ -53,7 +53,6 @@ import Testing
     @Test(arguments: [
         (#"{"segmentSeconds":0}"#, "segmentSeconds"), (#"{"renditions":[{}]}"#, "renditions[0].height"),
         (#"{"renditions":[{"height":361}]}"#, "renditions[0].height"), (#"{"renditon":[]}"#, "renditon"),
-        (#"{"renditions":[{"height":360},{"height":360}]}"#, "renditions[1].height"),
     ]) func whatCannotBeMadeIsRefused(body: String, field: String) async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

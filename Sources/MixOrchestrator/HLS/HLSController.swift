@@ -31,12 +31,12 @@ struct HLSController: Sendable {
         router.get("live/{app}/hls/{session}/{file}", use: file)
         router.get("live/{app}/vod/{session}.zip", use: archive)
         router.on("live/{app}/index.m3u8", method: .options, use: preflight)
-        router.on("live/{app}/hls/{session}/{file}", method: .options, use: preflight)
+        router.on("live/{app}/hls/{session}/{file}", method: .options, use: filePreflight)
         router.get("live/{app}/{room}/index.m3u8", use: master)
         router.get("live/{app}/{room}/hls/{session}/{file}", use: file)
         router.get("live/{app}/{room}/vod/{session}.zip", use: archive)
         router.on("live/{app}/{room}/index.m3u8", method: .options, use: preflight)
-        router.on("live/{app}/{room}/hls/{session}/{file}", method: .options, use: preflight)
+        router.on("live/{app}/{room}/hls/{session}/{file}", method: .options, use: filePreflight)
     }
 
     @Sendable private func master(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -223,6 +223,12 @@ struct HLSController: Sendable {
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         _ = try Self.room(context)
         return Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
+    }
+
+    @Sendable private func filePreflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let (session, file) = (try context.identifier("session"), try context.identifier("file"))
+        guard HLSFiles.isSession(session), HLSFiles.kind(of: file) != nil else { throw Self.noFile(file) }
+        return try await preflight(request, context)
     }
 
     private static func room(_ context: OrchestratorContext) throws -> RoomID {

@@ -30,11 +30,7 @@ enum HLSSettingsReader {
         }
         for (value, path) in renditions {
             let rendition = try rendition(try FieldReader(value, path: path))
-            guard !settings.renditions.contains(where: { $0.height == rendition.height }) else {
-                throw InputError(
-                    .invalidField, field: "\(path).height", found: "\(rendition.height)",
-                    expected: "a height that no other rendition has")
-            }
+            settings.renditions.removeAll { $0.height == rendition.height }
             settings.renditions.append(rendition)
         }
         return settings
