@@ -4,7 +4,9 @@
 #   scripts/bench.sh                    everything
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
-#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory
+#   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
+#   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback
+#   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench
@@ -24,14 +26,22 @@ service() {
     "$scratch/release/ServiceBenchmarks" "$scratch/release/mixorchestrator" "$@"
 }
 
+outputs() {
+    MIX_ONLY=media build mixworker
+    scripts/bench-outputs.py "$scratch/release/mixworker" "$@"
+}
+
 case ${1:-all} in
 all)
     pure
     service
+    outputs
     ;;
 pure) pure ;;
 fuzz) pure "$@" ;;
 service) service "${@:2}" ;;
+playback) service playback ;;
+outputs) outputs "${@:2}" ;;
 *)
     sed -n 's/^#   //p' "$0" >&2
     exit 2

@@ -86,7 +86,7 @@ final class RelayStandIns: Sendable {
             case .drain:
                 context.close(promise: nil)
                 return
-            case .viewFLV:
+            case .viewFLV, .retryOutput:
                 return
             }
             report(on: context.channel)

@@ -102,8 +102,10 @@ final class Server {
     }
 
     /// Processor time so far in seconds, of all threads.
-    func processorTime() -> Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
+    func processorTime() -> Double { Self.processorTime(of: process.processIdentifier) }
+
+    static func processorTime(of process: Int32) -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
         else { return 0 }
         let fields = text[end...].split(separator: " ")

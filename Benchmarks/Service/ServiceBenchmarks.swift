@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory]`.
+/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory|playback]`.
 ///
 /// Starts the service on a free loopback port with a data directory of its own and ends it. Everything is bounded in
 /// count; nothing is asserted.
@@ -19,13 +19,14 @@ enum ServiceBenchmarks {
     private static func run(_ arguments: ArraySlice<String>) async throws {
         guard let binary = arguments.first, access(binary, X_OK) == 0 else {
             throw BenchmarkError(
-                "usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory]…")
+                "usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory|playback]…")
         }
         let chosen = Set(arguments.dropFirst())
-        let unknown = chosen.subtracting(["calls", "events", "memory", "plans", "restart"])
+        let unknown = chosen.subtracting(["calls", "events", "memory", "plans", "playback", "restart"])
         guard unknown.isEmpty else {
             throw BenchmarkError(
-                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events calls plans restart memory")
+                "unknown: \(unknown.sorted().joined(separator: ", ")); known: events calls plans restart memory playback"
+            )
         }
         func isWanted(_ name: String) -> Bool { chosen.isEmpty || chosen.contains(name) }
         print("load generator and service share \(ProcessInfo.processInfo.activeProcessorCount) cores\n")
@@ -33,6 +34,7 @@ enum ServiceBenchmarks {
         if isWanted("calls") { try await CallBenchmark.run(binary, count: 100_000) }
         if isWanted("plans") { try await PlanBenchmark.run(binary, rooms: 1000, seconds: 20) }
         if isWanted("restart") { try await RestartBenchmark.run(binary, rooms: 10_000, relays: 100) }
+        if isWanted("playback") { try await PlaybackBenchmark.run(binary, viewers: 2000, seconds: 20) }
         if isWanted("memory") { try await MemoryBenchmark.run(binary, events: 1_000_000, rooms: 100_000) }
     }
 

@@ -27,6 +27,12 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     public var encoding: EncodingSettings?
     public var sei: SEISettings?
+    /// Offered as HLS; `nil` = not.
+    public var hls: PlannedHLS?
+    /// What is made of the program on disk; `nil` = nothing.
+    public var recordings: [PlannedRecording]?
+    /// True when the program is one stream whatever happens: no mixer has to be ready for company.
+    public var isOfOne: Bool?
 
     /// What the program shall be made of.
     public enum Mode: Hashable, Codable, Sendable {
@@ -42,7 +48,8 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil,
+        hls: PlannedHLS? = nil, isOfOne: Bool? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -60,6 +67,9 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.tracks = tracks
         self.encoding = encoding
         self.sei = sei
+        self.hls = hls
+        self.recordings = recordings
+        self.isOfOne = isOfOne
     }
 }
 
@@ -91,10 +101,13 @@ public struct PlannedOutput: Hashable, Codable, Sendable {
     public var id: OutputID
     /// Where to push it. May hold a stream key: never logged.
     public var url: String
+    /// How long it is tried again after a failure; `nil` = for ever.
+    public var retry: OutputRetry?
 
-    public init(id: OutputID, url: String) {
+    public init(id: OutputID, url: String, retry: OutputRetry? = nil) {
         self.id = id
         self.url = url
+        self.retry = retry
     }
 }
 

@@ -23,13 +23,17 @@ public struct PlanningContext: Hashable, Sendable {
     public var others: [RoomID: [RoomStream]]
     /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
     public var images: [String: String]
+    /// Where HLS of the room goes, absolute; `nil` = there is none.
+    public var hlsDirectory: String?
+    /// Where recordings go; `nil` = nothing is recorded.
+    public var recordingPlace: RecordingPlace?
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:]
+        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil, hlsDirectory: String? = nil
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -42,6 +46,8 @@ public struct PlanningContext: Hashable, Sendable {
         self.load = load
         self.others = others
         self.images = images
+        self.hlsDirectory = hlsDirectory
+        self.recordingPlace = recordingPlace
     }
 }
 
@@ -60,6 +66,10 @@ public enum ProgramPlanner {
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
+        public var hls: PlannedHLS?
+        public var recordings: [PlannedRecording]?
+        /// It is one stream whatever happens.
+        public var isOfOne = false
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
@@ -79,6 +89,23 @@ public enum ProgramPlanner {
         room.settings.outputs ?? context.defaultOutputs
     }
 
+    /// What is made of the room's program on disk; `nil` = nothing.
+    public static func recordings(of room: Room, in context: PlanningContext) -> [PlannedRecording]? {
+        guard let settings = room.settings.recording, let place = context.recordingPlace else { return nil }
+        return [place.plan(settings, of: room.id)]
+    }
+
+    public static func hls(of room: Room, in context: PlanningContext) -> PlannedHLS? {
+        guard let settings = room.settings.hls, let directory = context.hlsDirectory else { return nil }
+        return PlannedHLS(directory: directory, settings: settings)
+    }
+
+    /// Whether the room's program goes anywhere: without that there is no task.
+    public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
+        !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
+            || hls(of: room, in: context) != nil
+    }
+
     /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
     ///   while they are there, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
@@ -90,8 +117,11 @@ public enum ProgramPlanner {
             case .fixed(let composition): fixed(composition, for: room, context: context, lastHost: lastHost)
             }
         program.tracks = settings?.tracks ?? .all
+        if case .single = settings?.composition { program.isOfOne = true }
         program.encoding = settings?.encoding
         program.sei = settings?.sei
+        program.hls = hls(of: room, in: context)
+        program.recordings = recordings(of: room, in: context)
         return program
     }
 

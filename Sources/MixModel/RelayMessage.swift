@@ -10,6 +10,8 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     /// First and only line of a viewer's connection: the relay answers with raw FLV bytes (header, metadata,
     /// sequence headers, then from the last keyframe) until the program ends.
     case viewFLV
+    /// Tries a destination at once that waits for its next attempt, or was given up.
+    case retryOutput(OutputID)
 
     public static let version = 1
 }
@@ -45,11 +47,15 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var mixerError: String?
     /// `nil` from relays of an earlier release.
     public var load: RelayLoad?
+    /// `nil` where none is planned.
+    public var hls: HLSStatus?
+    /// `nil` where nothing is recorded.
+    public var recordings: [RecordingStatus]?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil
+        load: RelayLoad? = nil, recordings: [RecordingStatus]? = nil, hls: HLSStatus? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -62,6 +68,8 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.programTime = programTime
         self.mixerError = mixerError
         self.load = load
+        self.hls = hls
+        self.recordings = recordings
     }
 }
 
@@ -100,35 +108,6 @@ public struct SourceStatus: Hashable, Codable, Sendable {
         self.isAbsent = isAbsent
         self.pictureSize = pictureSize
         self.frameRate = frameRate
-    }
-}
-
-/// How a relay gets on with one output.
-public struct OutputStatus: Hashable, Codable, Sendable {
-    public enum State: String, Hashable, Codable, Sendable {
-        case connecting, live, recovering, failed
-    }
-    public var id: OutputID
-    public var state: State
-    /// Seconds since 1970.
-    public var connectedSince: Double?
-    /// Connections made after the first one.
-    public var reconnects: Int
-    /// FLV bytes handed to the connection.
-    public var bytesSent: Int64
-    /// Redacted.
-    public var lastError: String?
-
-    public init(
-        id: OutputID, state: State, connectedSince: Double? = nil, reconnects: Int = 0, bytesSent: Int64 = 0,
-        lastError: String? = nil
-    ) {
-        self.id = id
-        self.state = state
-        self.connectedSince = connectedSince
-        self.reconnects = reconnects
-        self.bytesSent = bytesSent
-        self.lastError = lastError
     }
 }
 

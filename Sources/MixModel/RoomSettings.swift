@@ -13,10 +13,15 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var policy: RoomPolicy
     /// `nil` = by the people on air and the layout, encoded as the service does.
     @Boxed public var program: ProgramSettings?
+    /// `nil` = nothing is recorded.
+    @Boxed public var recording: RecordingSettings?
+    /// `nil` = no HLS.
+    @Boxed public var hls: HLSSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
-        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil
+        policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
+        hls: HLSSettings? = nil
     ) {
         self.host = host
         self.layout = layout
@@ -24,6 +29,8 @@ public struct RoomSettings: Hashable, Codable, Sendable {
         self.canvas = canvas
         self.policy = policy
         self.program = program
+        self.hls = hls
+        self.recording = recording
     }
 }
 

@@ -4,6 +4,8 @@ public enum TaskAction: Hashable, Sendable {
     case launchRelay
     /// Hand the plan to the relay, now or as soon as it is connected.
     case apply(ProgramPlan)
+    /// Have the relay try a destination at once that waits or was given up.
+    case retryOutput(OutputID)
     /// End the program and the relay's process.
     case drainRelay
     /// Call `TaskMachine.deadlinePassed` with this token at that time (ns of CLOCK_MONOTONIC).

@@ -8,7 +8,7 @@ extension TaskMachine {
     }
 
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
-        room.isOpen && context.hasStreams(for: room) && !ProgramPlanner.outputs(of: room, in: context).isEmpty
+        room.isOpen && context.hasStreams(for: room) && ProgramPlanner.hasDestination(room, in: context)
     }
 
     mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
@@ -70,7 +70,8 @@ extension TaskMachine {
                 scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
                 outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
                 cause: summary, causes: chain, degradation: degradation,
-                tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei)
+                tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei,
+                recordings: program.recordings, hls: program.hls, isOfOne: program.isOfOne ? true : nil)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
@@ -134,6 +135,7 @@ extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
+            || plan.recordings != recordings || plan.hls != hls || (plan.isOfOne ?? false) != isOfOne
     }
 }
 

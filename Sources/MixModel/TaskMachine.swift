@@ -130,7 +130,7 @@ extension TaskMachine {
             return []
         case .starting, .running, .recovering:
             if !room.isOpen { return end(.roomClosed, cause) }
-            if ProgramPlanner.outputs(of: room, in: context).isEmpty { return end(.noOutputs, cause) }
+            if !ProgramPlanner.hasDestination(room, in: context) { return end(.noOutputs, cause) }
             if urgency == .debounced, let quietUntil, now < quietUntil { return hold(cause, until: quietUntil) }
             return replan(room, context, cause, now)
         }

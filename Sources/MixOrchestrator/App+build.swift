@@ -31,7 +31,11 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book)
+        hlsDirectory: configuration.hlsDirectory, recordingPlace: configuration.recordings,
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book,
+        viewers: ViewerLedger(
+            limits: .init(
+                all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)))
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
@@ -81,16 +85,30 @@ func buildOrchestrator(
         layouts: layouts)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
+    FeedController(registry: registry, feeds: services.feeds, numbers: services.numbers).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings)
         .addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
+    RecordingController(registry: registry, shelf: RecordingShelf(place: configuration.recordings)).addRoutes(
+        to: router)
     TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
     LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
     SubscriptionController(registry: subscriptions, engine: deliveries).addRoutes(to: router)
     DeliveryController(registry: subscriptions).addRoutes(to: router)
-    LiveController(registry: registry, sockets: sockets).addRoutes(to: router)
+    let playback = Playback(
+        PlaybackServices(
+            sockets: sockets, viewers: services.viewers, metrics: metrics, logger: logger,
+            latencyCap: configuration.playback.latencyCap,
+            isWanted: { [registry] task in await (try? await registry.reader(of: task))?.wantsProgram(task) ?? false }))
+    LiveController(registry: registry, playback: playback, settings: configuration.playback).addRoutes(to: router)
+    let hls = HLSFiles(directory: configuration.hlsDirectory)
+    HLSController(
+        registry: registry, files: hls, access: configuration.playback.access, origins: configuration.playback.origins,
+        cache: SegmentCache()
+    ).addRoutes(to: router)
+    HLSSettingsController(registry: registry).addRoutes(to: router)
     ApsaraVideoController(
         authenticator: WireAuthenticator(configuration.apps.accessKeys),
         tasks: WireTasks(
@@ -120,7 +138,11 @@ func buildOrchestrator(
         services: [
             // Ends after the rooms: what they tell while they end can still be delivered.
             store, deliveries, registry, readiness, directory,
-            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger),
+            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger), playback,
+            HLSRetention(
+                files: hls,
+                kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
+                logger: logger),
         ],
         logger: logger)
 }

@@ -9,6 +9,11 @@ import MixModel
 struct OrchestratorConfiguration: Sendable {
     var listen: ListenAddress
     var http: HTTPSettings
+    var playback: PlaybackSettings
+    /// Directory of segments and playlists, absolute.
+    var hlsDirectory: String
+    /// Hours that kept HLS stays after its end; 0 = for ever.
+    var hlsRetentionHours: Int
     /// Tenants beside the standard one, and everybody's tokens.
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
@@ -28,10 +33,14 @@ struct OrchestratorConfiguration: Sendable {
     var roomCanvas: Canvas
     /// Seconds that a relay goes on without an orchestrator, 1…86400.
     var orphanTimeout: Int
+    /// Whether a mixer's process waits beside each bypass that others may join.
+    var keepsMixersReady: Bool
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
     var logFormat: LogFormat
+    /// Where recordings go.
+    var recordings: RecordingPlace
     /// What programs may use of the machine.
     var load: LoadSettings
 
@@ -58,8 +67,11 @@ struct OrchestratorConfiguration: Sendable {
             overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen",
             hasTokens: !apps.tokens.isEmpty)
         http = try HTTPSettings(values)
+        playback = try PlaybackSettings(values, file: file)
         data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
         layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
+        hlsDirectory = values.text("hls.directory").map(Self.absolute) ?? data + "/hls"
+        hlsRetentionHours = try values.integer("hls.retentionHours", in: 0...87_600) ?? 168
         worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
         if let store = values.text("store.url"), store != "sqlite:" {
             throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
@@ -79,9 +91,14 @@ struct OrchestratorConfiguration: Sendable {
                 background: try values.colour("rooms.canvas.background") ?? fallback.background
             ).withinLimits
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
+        keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text
+        recordings = RecordingPlace(
+            directory: values.text("recording.directory").map(Self.absolute) ?? data + "/recordings",
+            keepFreeBytes: try values.integer("recording.keepFreeBytes", in: 0...1 << 50).map(Int64.init)
+                ?? RecordingPlace.defaultKeepFreeBytes)
         load = LoadSettings(
             cores: try values.number("admission.cores", in: 0...4096),
             utilisation: try values.number("admission.utilisation", in: 0.1...1) ?? LoadSettings().utilisation,

@@ -15,16 +15,17 @@ enum ConfigurationKeys {
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
         "rooms.outputs": .list,
+        "hls.directory": .scalar, "hls.retentionHours": .scalar,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
-        "relay.keep": .scalar, "log.level": .scalar, "log.format": .scalar,
+        "relay.keep": .scalar, "relay.readyMixer": .scalar, "log.level": .scalar, "log.format": .scalar,
+        "playback.key": .scalar, "playback.keyFile": .scalar, "playback.secondaryKey": .scalar,
+        "playback.secondaryKeyFile": .scalar, "playback.validity": .scalar, "playback.cors": .list,
+        "playback.latencyCapMs": .scalar, "playback.maxViewers": .scalar, "playback.maxViewersPerProgram": .scalar,
+        "recording.directory": .scalar, "recording.keepFreeBytes": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]
-
-    /// Keys of the public configuration that this version cannot serve: refused unless they are empty, because leaving
-    /// out access control silently would be worse.
-    static let notYet: Set<String> = ["playback"]
 
     /// Environment over file.
     ///
@@ -70,12 +71,6 @@ enum ConfigurationKeys {
             guard let key = keyNode.string else { throw StartupError("\(place): a key has to be a word") }
             let full = (path + [key]).joined(separator: ".")
             guard seen.insert(key).inserted else { throw StartupError("\(place): \(full) is there twice") }
-            if path.isEmpty, notYet.contains(key) {
-                guard isEmpty(value) else {
-                    throw StartupError("\(place): \(key) is not supported by this version yet: leave it out")
-                }
-                continue
-            }
             if full == "apps" {
                 try AppKeys.read(value, name: name, into: &values)
                 continue
@@ -125,7 +120,7 @@ enum ConfigurationKeys {
     }
 
     private static func unknown(_ key: String, _ place: String) -> StartupError {
-        let words = Set(known.keys).union(notYet).union(["apps"]).union(
+        let words = Set(known.keys).union(["apps"]).union(
             known.keys.compactMap { $0.split(separator: ".").first.map(String.init) })
         let suggestion = Suggestion.nearest(to: key, among: words).map { " Did you mean \($0)?" } ?? ""
         let all = (known.keys + ["apps"]).sorted().joined(separator: ", ")

@@ -24,6 +24,7 @@ public enum RequiredElements {
         Required(name: "jpegdec", purpose: "showing JPEG images"),
         Required(name: "webpdec", purpose: "showing WebP images"),
         Required(name: "videoconvert", purpose: "showing images"),
+        Required(name: "videoconvertscale", purpose: "HLS renditions"),
         Required(name: "videoflip", purpose: "showing images that are stored turned"),
         Required(name: "pngenc", purpose: "writing previews as PNG"),
     ]

@@ -9,6 +9,9 @@ struct MixWorker: AsyncParsableCommand {
         subcommands: [
             RelayCommandLine.self,
             MixerCommandLine.self,
+            PackagerCommand.self,
+            RenditionCommand.self,
+            RecorderCommand.self,
             ProbeCommand.self,
             PublishCommand.self,
             PictureCommand.self,

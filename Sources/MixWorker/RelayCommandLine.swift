@@ -25,6 +25,11 @@ struct RelayCommandLine: AsyncParsableCommand {
     @Option(help: "Seconds without an orchestrator after which the program ends.")
     var orphanTimeout: Double = 300
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Keep a mixer's process waiting (15 MB) while one is on air whom others may join, memory permitting.")
+    var readyMixer = true
+
     @Option(help: "trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
 
@@ -45,7 +50,8 @@ struct RelayCommandLine: AsyncParsableCommand {
         logger[metadataKey: "task"] = "\(task)"
         let relay = Relay(
             Relay.Configuration(
-                task: TaskID(task), socketPath: socket, orphanTimeout: orphanTimeout, worker: ownExecutable),
+                task: TaskID(task), socketPath: socket, orphanTimeout: orphanTimeout, worker: ownExecutable,
+                keepsMixerReady: readyMixer),
             logger: logger)
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
         terminate.setEventHandler { relay.terminate() }

@@ -38,7 +38,8 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         samplesPerFrame = isShort ? 960 : 1024
     }
 
-    private static let rates = [
+    /// By `samplingFrequencyIndex`, in Hz (§1.6.3.4).
+    static let rates = [
         96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
     ]
 }

@@ -80,6 +80,9 @@ public struct FLVProgram: Sendable {
         }
     }
 
+    /// Where a program time is in the stream; `nil` before the first frame.
+    public func streamTime(of time: MediaTime) -> MediaTime? { origin.map { time - $0 } }
+
     private mutating func metadataIfChanged() -> [FLVTag] {
         let metadata = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
         guard let origin, metadata != written else { return [] }

@@ -5,6 +5,7 @@ public struct NALUnits: Sequence, Sendable {
         public static let idrSlice: UInt8 = 5
         public static let supplementalInformation: UInt8 = 6
         public static let sequenceParameterSet: UInt8 = 7
+        public static let accessUnitDelimiter: UInt8 = 9
         /// Slices and partitions of coded pictures.
         public static let slices: ClosedRange<UInt8> = 1...5
     }

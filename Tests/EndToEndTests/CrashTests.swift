@@ -147,7 +147,7 @@ import Testing
             let changing: Set = [
                 "revision", "appliedRevision", "relayProcess", "programTime", "switches", "at", "lastError", "error",
                 "onAir", "passthrough", "changedAt", "bytesSent", "connectedSince", "scene", "state", "rtmp", "hls",
-                "recording", "reconnects", "version",
+                "recording", "reconnects", "version", "lastErrorCode", "droppedFrames",
                 "versions", "events",
             ]
             return object.filter { !changing.contains($0.key) }.mapValues(timeless)

@@ -24,22 +24,28 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// The messages of SEI units of these types in a recording, and those of user data with our UUID, with their times in ms.
+    /// The texts of our own user data in a recording, with their times in ms.
     private static func messages(_ recorder: ProbeRecorder) async throws -> [(time: Int64, text: String)] {
         let trace = try await recorder.recording().trace()
         var found: [(time: Int64, text: String)] = []
         for entry in trace.video {
             for unit in NALUnits(entry.frame.payload) where unit.first == 6 {
-                // Nothing of ours is long or holds two zeros in a row.
-                let bytes = Array(unit)
-                guard bytes.count > 20, bytes[1] == 5 else { continue }
-                var (size, position) = (0, 2)
-                while position < bytes.count, bytes[position] == 255 { (size, position) = (size + 255, position + 1) }
-                size += Int(bytes[position])
-                let payload = bytes[(position + 1)...].prefix(size)
-                guard Array(payload.prefix(16)) == SEIMessage.uuid else { continue }
-                found.append(
-                    (entry.frame.pts.roundedMilliseconds, String(decoding: payload.dropFirst(16), as: UTF8.self)))
+                // Nothing of ours holds two zeros in a row, so there are no emulation prevention bytes.
+                var bytes = Array(unit).dropFirst()
+                // ITU-T H.264, 7.3.2.3.1: messages one after another; 0x80 ends them.
+                while bytes.count > 2 {
+                    let type = bytes.removeFirst()
+                    var size = 0
+                    while let byte = bytes.popFirst() {
+                        size += Int(byte)
+                        if byte < 255 { break }
+                    }
+                    let payload = bytes.prefix(size)
+                    bytes = bytes.dropFirst(size)
+                    guard type == 5, Array(payload.prefix(16)) == SEIMessage.uuid else { continue }
+                    found.append(
+                        (entry.frame.pts.roundedMilliseconds, String(decoding: payload.dropFirst(16), as: UTF8.self)))
+                }
             }
         }
         return found
@@ -54,7 +60,9 @@ import Testing
             try await stage.open(host: "alice")
             try await Self.patch(stage, Self.single)
             try await Self.patch(
-                stage, #"{"program": {"sei": {"layoutVolume": {"intervalMs": 1000, "followIdr": true}}}}"#)
+                stage,
+                #"{"program": {"sei": {"layoutVolume": {"intervalMs": 1000, "followIdr": true}, "wallClock": {"intervalMs": 0}}}}"#
+            )
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(3))
             try await stage.join("bob")
@@ -88,6 +96,15 @@ import Testing
             let gaps = zip(layouts, layouts.dropFirst()).map { $1.time - $0.time }
             #expect(gaps.allSatisfy { $0 <= 1100 }, "\(gaps)")
             #expect(messages.contains { $0.text == "{\"goal\":1}" })
+            // The time of day goes with the frames, also across switches, where they wait or come in a burst.
+            let clock = messages.compactMap { message in
+                message.text.wholeMatch(of: #/\{"ts":(\d+)\}/#).flatMap { Int64($0.1) }.map { ($0, message.time) }
+            }
+            #expect(clock.count >= 6, "\(messages)")
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            #expect(clock.allSatisfy { (now - 600_000...now).contains($0.0) })
+            let steps = zip(clock, clock.dropFirst()).map { ($1.0 - $0.0) - ($1.1 - $0.1) }
+            #expect(steps.allSatisfy { abs($0) <= 3 }, "\(steps)")
         }
     }
 

@@ -35,6 +35,10 @@ import Testing
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             #expect(stage.relays.count == 1)
+            // The slate: the source will not come.
+            try await waitUntil("the program is on air", within: 60) {
+                try await stage.settled("auto-a")["onAir"] is String
+            }
 
             let port = stage.client.port
             let idle = try RawClient(port: port)

@@ -50,10 +50,9 @@ import Testing
             print("guest's keyframe to mix at the viewer in ms: \(waits)")
             #expect(latencies.count == 10 && waits.count == 10)
             // Whoever can be decoded at once is on air within 300 ms of the event, everybody else within 250 ms of the
-            // first keyframe. One hiccup in ten is the machine's: it carries two encoders, a media server and this viewer,
-            // too.
+            // first keyframe.
             let late = zip(latencies, waits).filter { $0 > 300 && $1 > 250 }
-            #expect(late.count <= 1 && late.allSatisfy { $0.0 <= 500 }, "\(latencies) \(waits)")
+            #expect(late.isEmpty, "\(latencies) \(waits)")
         }
     }
 
@@ -70,11 +69,12 @@ import Testing
                 try await stage.waitForOnAir("bypass")
             }
             let task = try await stage.waitForOnAir("bypass")
-            let latencies = task.switches.filter { $0.to == "mix" }.map(\.latencyMs).sorted()
+            // The service tells the newest first.
+            let latencies = task.switches.reversed().filter { $0.to == "mix" }.map(\.latencyMs)
             print("event to mix on air in ms: \(latencies)")
             #expect(latencies.count == 5)
             // The pull begins with the event, so connecting to the media server is in it.
-            #expect(latencies.count { $0 > 300 } <= 1 && latencies.allSatisfy { $0 <= 500 }, "\(latencies)")
+            #expect(latencies.allSatisfy { $0 <= 300 }, "\(latencies)")
         }
     }
 

@@ -38,14 +38,20 @@ import Testing
             store: { url: "sqlite:" }
             apps: []
             callbacks: { allow: ["https://app.example"] }
-            playback: { key: null }
+            playback:
+              key: 0123456789abcdef
+              cors: ["https://player.example"]
+              validity: 1800
+              latencyCapMs: 3000
+              maxViewers: 20
+              maxViewersPerProgram: 10
             sources: { allow: ["rtmp://media.example:1935"], urlTemplate: "rtmp://media.example:1935/{room}/{user}" }
             outputs: { allow: ["rtmp://*.example"] }
             rooms:
               outputs: ["rtmp://a.example/{room}", "backup=rtmp://b.example/{room}", {id: third, url: "rtmp://c.example/x"}]
               layout: grid
               canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
-            relay: { orphanTimeout: 7, keep: true }
+            relay: { orphanTimeout: 7, keep: true, readyMixer: false }
             log: { level: debug }
             """)
         #expect(configuration.listen.port == 9)
@@ -54,10 +60,13 @@ import Testing
         #expect(configuration.roomOutputs.map(\.id) == ["main", "backup", "third"])
         #expect(configuration.roomOutputs[1].url == "rtmp://b.example/{room}")
         #expect(configuration.roomLayout == "grid")
+        let playback = configuration.playback
+        #expect(playback.latencyCap == 3000 && playback.maxViewers == 20 && playback.maxViewersPerProgram == 10)
+        #expect(playback.origins == .only(["https://player.example"]) && !playback.access.isOpen)
         #expect(
             configuration.roomCanvas
                 == Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3)))
-        #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays)
+        #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
         #expect(configuration.logLevel == .debug)
     }
 
@@ -83,7 +92,11 @@ import Testing
         ("http: 7", "http: expected keys below it"), ("data: [a]", "data: expected one value"),
         ("sources: { allow: { a: b } }", "sources.allow: expected a list"), ("- a", "expected keys"),
         ("a: [", "is not YAML"),
-        ("playback: { key: x }", "playback is not supported"), ("relay: { orphanTimeout: 0 }", "1…86400"),
+        ("playback: { secondaryKey: 0123456789abcdef }", "expected playback.key beside it"),
+        ("playback: { keyFile: /nowhere }", "playback.keyFile: found \"/nowhere\""),
+        ("playback: { key: 0123456789abcdef, keyFile: /x }", "either playback.key or playback.keyFile"),
+        ("playback: { cors: [player.example] }", "playback.cors"),
+        ("playback: { key: x }", "playback.key: found 1 bytes"), ("relay: { orphanTimeout: 0 }", "1…86400"),
         ("relay: { orphanTimeout: soon }", "found \"soon\""), ("relay: { keep: perhaps }", "true or false"),
         ("rooms: { canvas: { background: red } }", "#1A2B3C"), ("log: { level: loud }", "one of trace"),
         ("store: { url: \"postgresql://x\" }", "expected \"sqlite:\""),

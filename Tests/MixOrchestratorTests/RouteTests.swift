@@ -280,30 +280,6 @@ func HTTPFieldsOf(_ name: String, _ value: String) -> HTTPFields {
             }
         }
     }
-
-    @Test func viewersGetTheProgramUntilItEnds() async throws {
-        try await withDirectory { directory in
-            try await withOrchestrator(.ahc(.http), directory: directory) { bench in
-                try await bench.publish("alice")
-                let relay = try await eventually { () -> ScriptedRelay? in
-                    let isThere = try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass"
-                    return isThere ? bench.relays.started.first : nil
-                }
-                async let viewing = bench.call(.get, "/live/demo.flv")
-                try await eventually { relay.viewerCount == 1 ? true : nil }
-                relay.sendToViewers("one")
-                // Others are served meanwhile.
-                #expect(try await bench.call(.get, "/v1/tasks/auto-demo").status == 200)
-                relay.sendToViewers("two")
-                relay.endProgram()
-                let answer = try await viewing
-                #expect(answer.status == 200)
-                #expect(answer.headers[.contentType] == "video/x-flv")
-                #expect(answer.headers[.accessControlAllowOrigin] == "*")
-                #expect(answer.text == "FLV\u{1}onetwo")
-            }
-        }
-    }
 }
 
 /// A store that can be made to refuse every change, as with a full disk.

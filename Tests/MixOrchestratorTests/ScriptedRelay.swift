@@ -46,6 +46,9 @@ final class ScriptedRelay: RelayProcessHandle {
         var plans: [(plan: ProgramPlan, at: Int64)] = []
         var exit: String?
         var absent: Set<SourceID> = []
+        var opening = ScriptedProgram.opening()
+        var recordings: [RecordingStatus]?
+        var outputs: [OutputID: OutputStatus] = [:]
     }
     private let state = Mutex(State())
 
@@ -63,6 +66,18 @@ final class ScriptedRelay: RelayProcessHandle {
 
     /// Whom it reports not to come; told with the next status, within a second.
     func setAbsent(_ sources: Set<SourceID>) { state.withLock { $0.absent = sources } }
+
+    /// What it tells of recordings from now on.
+    func setRecordings(_ recordings: [RecordingStatus]) {
+        state.withLock { $0.recordings = recordings }
+        report(.status(status))
+    }
+
+    /// What it reports of an output in place of that it is live; until an attempt is asked for.
+    func setOutput(_ status: OutputStatus) {
+        state.withLock { $0.outputs[status.id] = status }
+        report(.status(self.status))
+    }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
     func signal(_ number: Int32) { end("was ended by signal \(number)") }
@@ -86,18 +101,22 @@ final class ScriptedRelay: RelayProcessHandle {
             }
     }
 
+    /// What viewers get first.
+    func setOpening(_ bytes: [UInt8]) { state.withLock { $0.opening = bytes } }
+
     /// Sends a report on every control connection.
     func report(_ report: RelayReport) {
         for channel in state.withLock({ $0.connections }) { Self.send(report, on: channel) }
     }
 
-    func sendToViewers(_ bytes: String) {
+    func sendToViewers(_ bytes: [UInt8]) {
         for channel in state.withLock({ $0.viewers }) {
-            channel.writeAndFlush(ByteBuffer(string: bytes), promise: nil)
+            channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
         }
     }
 
-    func endProgram() {
+    /// The connections break; the relay goes on.
+    func dropViewers() {
         for channel in state.withLock({ $0.viewers }) { channel.close(promise: nil) }
     }
 
@@ -129,12 +148,18 @@ final class ScriptedRelay: RelayProcessHandle {
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }
+        case .retryOutput(let output):
+            state.withLock { $0.outputs[output] = nil }
+            Self.send(.status(status), on: channel)
         case .drain:
             unlink(socket)
             end("exited with status 0")
         case .viewFLV:
-            state.withLock { $0.viewers.append(channel) }
-            channel.writeAndFlush(ByteBuffer(string: "FLV\u{1}"), promise: nil)
+            let opening = state.withLock { state in
+                state.viewers.append(channel)
+                return state.opening
+            }
+            channel.writeAndFlush(ByteBuffer(bytes: opening), promise: nil)
         }
     }
 
@@ -147,7 +172,7 @@ final class ScriptedRelay: RelayProcessHandle {
 
     private var status: RelayStatus {
         let plan = plan
-        let absent = state.withLock { $0.absent }
+        let (absent, outputs) = state.withLock { ($0.absent, $0.outputs) }
         let onAir: OnAir? =
             switch plan?.mode {
             case nil: nil
@@ -164,8 +189,8 @@ final class ScriptedRelay: RelayProcessHandle {
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
             outputs: plan?.outputs.map {
-                OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
-            } ?? [], programTime: .seconds(1))
+                outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+            } ?? [], programTime: .seconds(1), recordings: state.withLock { $0.recordings })
     }
 
     private func end(_ exit: String) {

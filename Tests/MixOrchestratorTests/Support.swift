@@ -72,6 +72,8 @@ struct Answer: Sendable {
         }
         return value.map { "\($0)" }
     }
+
+    func isTrue(_ path: String) throws -> Bool { ["1", "true"].contains(try value(path)) }
 }
 
 struct TimedOut: Error {}

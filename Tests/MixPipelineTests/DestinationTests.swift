@@ -88,7 +88,7 @@ import Testing
                         switch event {
                         case .connected: nil
                         case .received(let bytes, _): "received \(Array(bytes))"
-                        case .ended(let reason): "ended \(reason ?? "")"
+                        case .ended(let fault): "ended \(fault?.words ?? "")"
                         }
                     guard let words else { return }
                     keeper?.close()

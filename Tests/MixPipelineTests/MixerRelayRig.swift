@@ -84,7 +84,8 @@ final class RelayRig: Sendable {
     func url(_ name: String) -> String { "http://127.0.0.1:\(server.port)/\(name)" }
 
     func apply(
-        _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil
+        _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil,
+        outputs: [PlannedOutput] = [], sei: SEISettings? = nil
     ) throws {
         let revision = shared.state.withLock { state in
             state.revision += 1
@@ -94,9 +95,12 @@ final class RelayRig: Sendable {
             .apply(
                 ProgramPlan(
                     revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
-                    outputs: [], causedAt: MonotonicClock.now, cause: "test",
-                    degradation: level.map { Degradation(level: $0, reason: "test") })), on: control)
+                    outputs: outputs, causedAt: MonotonicClock.now, cause: "test",
+                    degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei)), on: control)
     }
+
+    /// Asks for an attempt now.
+    func retry(_ output: OutputID) throws { try send(.retryOutput(output), on: control) }
 
     /// Suspends until the program is of this kind, 15 s at most.
     func waitFor(_ kind: OnAir) async throws {

@@ -41,11 +41,30 @@ import Testing
         let tags = Script(gops: 2).tags
         for tag in tags { queue.append(tag) }
         _ = queue.take(100)
+        queue.confirm()
         queue.restart()
         let taken = queue.take(.max)
         try #require(taken.count > 3)
         #expect(taken.prefix(3).allSatisfy { !$0.isFrame })
         #expect(taken.count == 23 && taken[3].isIDR && taken[3].timestamp == 1_000)
+    }
+
+    /// An attempt that failed was given the beginning of the program: the next one gets it again.
+    @Test func whatAFailedAttemptWasGivenIsNotLost() throws {
+        var queue = OutputQueue()
+        let tags = Script(gops: 2).tags
+        for tag in tags.prefix(tags.count - 3) { queue.append(tag) }
+        #expect(queue.take(.max).count == tags.count - 3)
+        for tag in tags.suffix(3) { queue.append(tag) }
+        _ = queue.take(tags[tags.count - 3].bytes.count)
+        queue.restart()
+        let again = queue.take(.max)
+        #expect(again.prefix(3).allSatisfy { !$0.isFrame } && again[3].isIDR && again[3].timestamp == 1_000)
+        #expect(Array(again[3...]) == tags.suffix(again.count - 3))
+        // Once it arrives it is not repeated.
+        queue.confirm()
+        queue.restart()
+        #expect(queue.isEmpty)
     }
 
     @Test func aProgramThatLostItsPicturesGoesOnWithItsSound() {
@@ -56,6 +75,7 @@ import Testing
             OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: time, body: [0xAF, 1, 2]))
         }
         for time in stride(from: 1_000 as UInt32, to: 9_000, by: 20) { queue.append(sound(time)) }
+        queue.confirm()
         queue.restart()
         queue.append(sound(9_000))
         let taken = queue.take(.max)
@@ -69,6 +89,7 @@ import Testing
         let second = tags.lastIndex(where: \.isIDR) ?? 0
         for tag in tags[..<second] { queue.append(tag) }
         _ = queue.take(.max)
+        queue.confirm()
         queue.restart()
         for tag in tags[(second - 5)...] { queue.append(tag) }
         #expect(queue.take(.max).drop { !$0.isFrame }.first == tags[second])
@@ -87,6 +108,7 @@ import Testing
         var queue = OutputQueue()
         let tags = Script(gops: 2).tags.filter { $0.role != .sequenceHeader(.video) && !$0.isVideoFrame }
         for tag in tags { queue.append(tag) }
+        queue.confirm()
         queue.restart()
         queue.append(tags[5])
         #expect(queue.take(.max).last == tags[5])
@@ -104,6 +126,7 @@ import Testing
             queue.append(tag)
             if Int.random(in: 0..<4, using: &random) == 0 { out += queue.take(Int.random(in: 1...600, using: &random)) }
             if Int.random(in: 0..<150, using: &random) == 0 {
+                if Bool.random(using: &random) { queue.confirm() }
                 queue.restart()
                 connectionStarts.insert(out.count)
             }

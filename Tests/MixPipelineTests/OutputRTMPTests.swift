@@ -12,12 +12,14 @@ extension RTMPOutput {
         _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
         limits: OutputQueue.Limits = OutputQueue.Limits()
     ) {
-        self.init(PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits) { url, limits, name in
-            switch kind {
-            case .socket: try RTMPSocketConnection(url: url, limits: limits)
-            case .element: try RTMPConnection(url: url, limits: limits, name: name)
-            }
-        }
+        self.init(
+            PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits,
+            connect: { url, limits, name in
+                switch kind {
+                case .socket: try RTMPSocketConnection(url: url, limits: limits)
+                case .element: try RTMPConnection(url: url, limits: limits, name: name)
+                }
+            })
     }
 }
 
@@ -61,6 +63,7 @@ extension RTMPOutput {
         async let playing: Void = output.play(tags)
         #expect(try await outputEventually { output.status.state == .recovering })
         #expect(output.status.lastError?.contains("refused") == true)
+        #expect(output.status.lastErrorCode == .connectionRefused)
         #expect(output.status.lastError?.contains("late-key") == false)
         let again = try await OutputMediaServer.start(in: server.directory, ports: ports)
         #expect(try await outputEventually { output.status.state == .live })
@@ -123,7 +126,7 @@ extension RTMPOutput {
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .recovering })
         #expect(output.status.bytesSent == 0)
-        #expect(output.status.lastError == "no answer from the server")
+        #expect(output.status.lastErrorCode == .timeout)
         let start = ContinuousClock.now
         await output.close()
         #expect(ContinuousClock.now - start < .seconds(4.5))
@@ -176,6 +179,7 @@ extension RTMPOutput {
         let output = RTMPOutput(PlannedOutput(id: "o", url: "nonsense"), preamble: [])
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .failed })
+        #expect(output.status.lastErrorCode == .badURL)
         #expect(output.status.lastError?.contains("expected rtmp://host[:port]/application/stream") == true)
         await output.close()
     }
@@ -209,6 +213,7 @@ extension RTMPOutput {
         second.send(tags)
         #expect(try await outputEventually { second.status.state == .recovering })
         #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")
+        #expect(second.status.lastErrorCode == .publishRefused)
         #expect(second.status.lastError?.contains("name-taken") == false)
         #expect(first.status.reconnects == 0)
         await second.close()

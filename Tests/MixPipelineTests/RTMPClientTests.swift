@@ -82,7 +82,10 @@ import Testing
         var reader = RTMPChunkReader()
         let sent = try reader.read(client.takeOutput()[(1537 + 1536)...])
         #expect(
-            sent.map { AMF0.decodeAll($0.body)[0].text } == ["connect", "releaseStream", "FCPublish", "createStream"])
+            sent.filter { $0.kind == .command }.map { AMF0.decodeAll($0.body)[0].text }
+                == ["connect", "releaseStream", "FCPublish", "createStream"])
+        // What the server has read it shall say often: docs/adr/0022.
+        #expect(sent.filter { $0.kind == .windowSize }.map(\.body) == [[0, 0, 0x80, 0]])
         _ = client.read(peer.command([.string("_error"), .number(2), .null, .null])[...])
         _ = client.read(peer.command([.string("_result"), .number(4), .null, .number(1)])[...])
         let publish = try reader.read(client.takeOutput()[...])
@@ -91,6 +94,7 @@ import Testing
                 [.string("publish"), .number(0), .null, .string("name?key=k"), .string("live")]
             ])
         #expect(client.read(peer.status("NetStream.Publish.Start")[...]) == [.began])
+        #expect(client.read(peer.message(.acknowledgement, RTMPPeer.number(70_000, 4), on: 2)[...]) == [.acknowledged])
     }
 
     /// The same conversation gives the same events and the same answers, however it is cut.
@@ -205,7 +209,7 @@ import Testing
                 + peer.command([.string("_result"), .number(4), .null, .number(1)]))[...])
         let events = client.read(peer.status(code, level: level, description: "no\u{7} such\nstream")[...])
         #expect(
-            events == [.ended(.refused("play a stream of application app", answer: "\(code): no suchstream"))])
+            events == [.ended(.refused(.stream, "play a stream of application app", answer: "\(code): no suchstream"))])
         #expect(client.read(peer.status("NetStream.Play.Start")[...]).isEmpty)
     }
 
@@ -236,7 +240,10 @@ import Testing
         #expect(
             client.read((Self.serverPackets + answer)[...])
                 == [
-                    .ended(.refused("connect to application app", answer: "NetConnection.Connect.Rejected: no licence"))
+                    .ended(
+                        .refused(
+                            .application, "connect to application app",
+                            answer: "NetConnection.Connect.Rejected: no licence"))
                 ])
     }
 
@@ -281,7 +288,10 @@ import Testing
             (Self.serverPackets + peer.command([.string("_result"), .number(1), .null, Self.success])
                 + peer.command([.string("_result"), .number(4), .null, .number(1)]))[...])
         let events = client.read(peer.status("NetStream.Publish.BadName", level: "error")[...])
-        #expect(events == [.ended(.refused("take a stream into application app", answer: "NetStream.Publish.BadName"))])
+        #expect(
+            events == [
+                .ended(.refused(.stream, "take a stream into application app", answer: "NetStream.Publish.BadName"))
+            ])
     }
 
     @Test func aServerOfAnotherKindIsNamed() throws {

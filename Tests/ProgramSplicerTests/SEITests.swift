@@ -138,7 +138,16 @@ import Testing
         #expect(carriers(SEISettings(layoutVolume: .init(intervalMs: 1000)), frames: 301, step: 0.03).count == 10)
         let all = SEISettings(layoutVolume: .init(), passThrough: .init(content: "x"), custom: "y")
         #expect(carriers(all)[0] == 3)
+        #expect(carriers(SEISettings(wallClock: .init(intervalMs: nil))).keys.sorted() == [0, 40, 80, 120])
         #expect(carriers(SEISettings()).isEmpty && SEISchedule().isEmpty)
+    }
+
+    @Test func theTimeOfDayIsThatOfTheFrame() {
+        var schedule = SEISchedule()
+        schedule.settings = SEISettings(wallClock: .init())
+        let messages = schedule.messages(at: .seconds(1), isIDR: true, wallClock: { 1_700_000_000_123 }) { Self.layout }
+        #expect(messages == [SEIMessage(text: "{\"ts\":1700000000123}", type: 5)])
+        #expect(!schedule.isEmpty)
     }
 
     @Test func aNewTextGoesWithTheNextFrameAndTheRestKeepsItsRhythm() {

@@ -5,6 +5,8 @@ public struct SEISettings: Hashable, Codable, Sendable {
     public var payloadType: Int
     /// Who is where in the picture and how loud, as JSON.
     public var layoutVolume: Timing?
+    /// The time of day at which the frame was shown to the program, as JSON `{"ts": ms since 1970}`.
+    public var wallClock: Timing?
     /// A text of the app server's, as JSON `{key: content}`.
     public var passThrough: PassThrough?
     /// A text of the app server's, sent as it is, from now on with each IDR frame and each second; at most `longestText`
@@ -50,11 +52,12 @@ public struct SEISettings: Hashable, Codable, Sendable {
 
     public init(
         payloadType: Int = SEISettings.userDataUnregistered, layoutVolume: Timing? = nil,
-        passThrough: PassThrough? = nil, custom: String? = nil
+        passThrough: PassThrough? = nil, custom: String? = nil, wallClock: Timing? = nil
     ) {
         self.payloadType = payloadType
         self.layoutVolume = layoutVolume
         self.passThrough = passThrough
         self.custom = custom
+        self.wallClock = wallClock
     }
 }

@@ -4,6 +4,8 @@ public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
     case roomOpened = "room.opened"
     /// The last participant has gone, or the room was closed.
     case roomClosed = "room.closed"
+    /// What the room sends out: streaming, recording and HLS, as apps show them.
+    case roomServicesChanged = "room.servicesChanged"
     case participantJoined = "participant.joined"
     case participantLeft = "participant.left"
     case participantRoleChanged = "participant.roleChanged"
@@ -44,6 +46,7 @@ public struct Occurrence: Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case roomOpened
         case roomClosed
+        case roomServicesChanged(ServiceStates)
         case participantJoined(Person)
         case participantLeft(Person)
         case participantRoleChanged(Person, from: Role?)
@@ -88,6 +91,7 @@ public struct Occurrence: Hashable, Sendable {
         switch kind {
         case .roomOpened: .roomOpened
         case .roomClosed: .roomClosed
+        case .roomServicesChanged: .roomServicesChanged
         case .participantJoined: .participantJoined
         case .participantLeft: .participantLeft
         case .participantRoleChanged: .participantRoleChanged

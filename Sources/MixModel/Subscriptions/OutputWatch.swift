@@ -13,13 +13,19 @@ public struct OutputChange: Hashable, Sendable {
     public var reconnects: Int
     /// Redacted; `nil` while all is well.
     public var error: String?
+    /// What the error is about, for programs.
+    public var errorCode: OutputErrorCode?
 
-    public init(output: OutputID, state: State, from: State?, reconnects: Int = 0, error: String? = nil) {
+    public init(
+        output: OutputID, state: State, from: State?, reconnects: Int = 0, error: String? = nil,
+        errorCode: OutputErrorCode? = nil
+    ) {
         self.output = output
         self.state = state
         self.from = from
         self.reconnects = reconnects
         self.error = error
+        self.errorCode = errorCode
     }
 }
 
@@ -89,7 +95,8 @@ public struct OutputWatch: Hashable, Sendable {
         changes.append(
             OutputChange(
                 output: output.id, state: state, from: known[output.id]?.state, reconnects: output.reconnects,
-                error: state == .live ? nil : output.lastError))
+                error: state == .live ? nil : output.lastError,
+                errorCode: state == .live ? nil : output.lastErrorCode))
         known[output.id] = Known(state: state, reconnects: output.reconnects, told: told + [now])
     }
 }

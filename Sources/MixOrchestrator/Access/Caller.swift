@@ -21,7 +21,8 @@ struct OrchestratorContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Set by `AccessMiddleware`.
     var caller = Caller.anonymous()
-    private let channel: any Channel
+    /// The request's connection.
+    let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -4,7 +4,7 @@ import NIOCore
 /// What one client may take of the service, as configured.
 struct HTTPSettings: Hashable, Sendable {
     /// More wait until one ends, viewers' included.
-    var maxConnections = 4096
+    var maxConnections = 16_384
     /// In seconds: for a connection on which nothing is asked, and for the head of a request to come.
     var idleTimeout = 60
     /// In seconds, from the head of a request to the end of its body.

@@ -32,12 +32,24 @@ enum RouteAccess: Hashable, Sendable {
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
             "OPTIONS /live/{app}/{room}.flv")
+        for path in ["/live/{app}", "/live/{app}/{room}"] {
+            add(
+                .open, "GET \(path)/index.m3u8", "OPTIONS \(path)/index.m3u8", "GET \(path)/hls/{session}/{file}",
+                "OPTIONS \(path)/hls/{session}/{file}", "GET \(path)/vod/{session}.zip")
+        }
         add(
             .scope(.events), "POST /v1/events", "POST /v1/rooms/{room}/events", "PUT /v1/rooms/{room}/streams")
         add(
-            .scope(.tasks), "PUT /v1/rooms/{room}", "DELETE /v1/rooms/{room}", "POST /v1/tasks",
+            .scope(.tasks), "PUT /v1/rooms/{room}", "DELETE /v1/rooms/{room}", "PUT /v1/rooms/{room}/hls",
+            "DELETE /v1/rooms/{room}/hls", "POST /v1/tasks",
             "PATCH /v1/tasks/{task}",
             "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
+        add(
+            .scope(.tasks), "PUT /v1/rooms/{room}/recording", "DELETE /v1/rooms/{room}/recording",
+            "DELETE /v1/rooms/{room}/recordings/{file}")
+        add(
+            .scope(.read), "GET /v1/rooms/{room}/recording", "GET /v1/rooms/{room}/recordings",
+            "GET /v1/rooms/{room}/recordings/{file}")
         add(
             .scope(.tasks), "POST /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
             "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
@@ -47,7 +59,8 @@ enum RouteAccess: Hashable, Sendable {
             .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
             "POST /v1/layouts/{name}/rollback")
         add(
-            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/tasks",
+            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
+            "GET /v1/tasks",
             "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
             "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
             "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan", "GET /v1/subscriptions",

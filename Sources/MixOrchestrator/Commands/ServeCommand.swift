@@ -52,14 +52,17 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func serve() async throws {
-        let configuration = try OrchestratorConfiguration(
+        var configuration = try OrchestratorConfiguration(
             ConfigurationKeys.reader(file: config), file: config,
             overrides: .init(
                 listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays, logFormat: logFormat))
         ServiceLogHandler.bootstrap(format: configuration.logFormat, level: configuration.logLevel)
         var logger = Logger(label: "mixorchestrator")
         logger.logLevel = configuration.logLevel
-        for warning in configuration.apps.warnings { logger.warning("\(warning)") }
+        let lowered = configuration.playback.fit(
+            connections: configuration.http.maxConnections, descriptors: DescriptorLimit.raise())
+        let warnings = configuration.apps.warnings + configuration.playback.warnings + lowered
+        for warning in warnings { logger.warning("\(warning)") }
         // Before anything is restored: a second service must not touch the first one's relays.
         try await Self.checkPort(configuration.listen)
         let lock = try DataDirectory(configuration.data)
@@ -68,6 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store = try Self.openStore(configuration.data, metrics)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+            keepsMixersReady: configuration.keepsMixersReady,
             logLevel: configuration.logLevel.rawValue)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(

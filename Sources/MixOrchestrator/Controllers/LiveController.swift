@@ -1,93 +1,118 @@
 import EventSubscription
+import Foundation
 import HTTPTypes
 import Hummingbird
 import MixModel
 import NIOCore
+import ServiceLifecycle
 
-/// `GET /live/{room}.flv`: the program as HTTP-FLV, handed through from the relay. Of a room with several tasks it is the
-/// automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the standard one
-/// are at `/live/{app}/{room}.flv`.
+/// `GET /live/{room}.flv`: the program as HTTP-FLV, from the last keyframe until it ends. Of a room with several tasks it
+/// is the automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the
+/// standard one are at `/live/{app}/{room}.flv`.
 struct LiveController: Sendable {
     let registry: RoomRegistry
-    let sockets: RelaySockets
+    let playback: Playback
+    let settings: PlaybackSettings
+
+    /// How long a viewer waits for a program that is just starting: a relay begins with a slate after five seconds. Then
+    /// 404: players and CDNs try again.
+    static let patience = TimeAmount.seconds(10)
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
-        router.get("live/{room}.flv", use: flv)
+        router.get("live/{room}.flv", use: get)
         router.head("live/{room}.flv", use: head)
-        router.get("live/{app}/{room}.flv", use: flvOfApp)
-        router.head("live/{app}/{room}.flv", use: headOfApp)
         router.on("live/{room}.flv", method: .options, use: preflight)
-        router.on("live/{app}/{room}.flv", method: .options, use: preflightOfApp)
+        router.get("live/{app}/{room}.flv", use: get)
+        router.head("live/{app}/{room}.flv", use: head)
+        router.on("live/{app}/{room}.flv", method: .options, use: preflight)
     }
 
-    @Sendable private func flv(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        try await flv(try Self.room(.standard, context), request)
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await answer(request, context) { room in try await flv(room, request, context) }
     }
 
-    @Sendable private func flvOfApp(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        try await flv(try Self.room(AppID(try context.identifier("app")), context), request)
+    /// Whether there is a program, without taking part in it.
+    @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await answer(request, context) { room in
+            _ = try await programs(of: room, request)
+            return Response(status: .ok)
+        }
     }
 
-    private static func room(_ app: AppID, _ context: OrchestratorContext) throws -> RoomID {
-        RoomID(app: app, name: try context.identifier("room"))
+    /// Checks who asks. Pages that may play may also read why they cannot.
+    private func answer(
+        _ request: Request, _ context: OrchestratorContext,
+        with handler: (RoomID) async throws -> Response
+    ) async throws -> Response {
+        let headers = settings.origins.headers(origin: request.headers[.origin])
+        do {
+            let room = try Self.room(context)
+            do throws(PlaybackAccess.Refusal) {
+                try settings.access.check(
+                    path: request.uri.path,
+                    authKey: request.uri.queryParameters[PlaybackAccess.parameter[...]].map(String.init),
+                    now: Int(Date.now.timeIntervalSince1970))
+            } catch {
+                throw OrchestratorError(error)
+            }
+            var response = try await handler(room)
+            response.headers.append(contentsOf: headers)
+            response.headers[.contentType] = "video/x-flv"
+            response.headers[.cacheControl] = "no-store"
+            return response
+        } catch var error as OrchestratorError {
+            error.headers.append(contentsOf: headers)
+            throw error
+        } catch let error as InputError {
+            var error = OrchestratorError(error)
+            error.headers.append(contentsOf: headers)
+            throw error
+        }
     }
 
-    private func flv(_ room: RoomID, _ request: Request) async throws -> Response {
+    private static func room(_ context: OrchestratorContext) throws -> RoomID {
+        let app = context.parameters.get("app") == nil ? AppID.standard : AppID(try context.identifier("app"))
+        return RoomID(app: app, name: try context.identifier("room"))
+    }
+
+    private func flv(_ room: RoomID, _ request: Request, _ context: OrchestratorContext) async throws -> Response {
         for task in try await programs(of: room, request) {
+            let place = try playback.enter(task)
+            let feed = playback.feed(of: task)
             // One that is just ending may be on the list, and gone.
-            guard let connection = try? await RelayConnection.open(path: sockets.path(of: task)) else { continue }
+            guard await feed.begins(within: Self.patience) else {
+                if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
+                continue
+            }
+            let channel = context.channel
             return Response(
-                status: .ok, headers: Self.headers,
+                status: .ok,
                 body: ResponseBody { writer in
-                    // A viewer who leaves makes `write` throw; a shutdown of the service ends the connection.
-                    try await connection.viewFLV { try await writer.write($0) }
+                    defer { _ = place }
+                    try await feed.play(to: channel)
                     try await writer.finish(nil)
                 })
         }
         throw Self.notOnAir(room)
     }
 
-    /// Whether there is a program, without taking part in it.
-    @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        _ = try await programs(of: try Self.room(.standard, context), request)
-        return Response(status: .ok, headers: Self.headers)
-    }
-
-    @Sendable private func headOfApp(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        _ = try await programs(of: try Self.room(AppID(try context.identifier("app")), context), request)
-        return Response(status: .ok, headers: Self.headers)
-    }
-
-    /// The task that is asked for, or those of the room that are on air: its own first.
+    /// The task that is asked for, or those of the room that are on air, or on their way: its own first.
     ///
     /// - Throws: When there is none.
     private func programs(of room: RoomID, _ request: Request) async throws -> [TaskID] {
         let asked = try request.queryText("task").map { name in
             TaskID(app: room.app, name: try EventParser.identifier(name, field: "task"))
         }
-        let onAir = try await registry.reader(room)?.tasksOnAir ?? []
-        guard !onAir.isEmpty else { throw Self.notOnAir(room) }
-        guard let asked else { return onAir }
-        guard onAir.contains(asked) else { throw Self.notOnAir(room, asked) }
+        let tasks = try await registry.reader(room)?.tasksToWatch ?? []
+        guard !tasks.isEmpty else { throw Self.notOnAir(room) }
+        guard let asked else { return tasks }
+        guard tasks.contains(asked) else { throw Self.notOnAir(room, asked) }
         return [asked]
     }
 
-    private static var headers: HTTPFields {
-        [.contentType: "video/x-flv", .accessControlAllowOrigin: "*", .cacheControl: "no-store"]
-    }
-
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        _ = try context.identifier("room")
-        return Response(
-            status: .noContent,
-            headers: [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET, HEAD, OPTIONS"])
-    }
-
-    @Sendable private func preflightOfApp(
-        _ request: Request, _ context: OrchestratorContext
-    ) async throws -> Response {
-        _ = try context.identifier("app")
-        return try await preflight(request, context)
+        _ = try Self.room(context)
+        return Response(status: .noContent, headers: settings.origins.preflight(origin: request.headers[.origin]))
     }
 
     private static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {

@@ -42,7 +42,9 @@ struct MetricsController: Sendable {
         metrics.set(.programs, relays.programs)
         metrics.set(.outputs, relays.outputs)
         metrics.set(.sources, relays.sources)
+        metrics.set(.recordings, relays.recordings)
 
+        metrics.set(.viewers, Double(registry.services.viewers.total))
         let load = registry.services.load.figures
         metrics.set(.coresAvailable, load.availableCores.map { [([], $0)] } ?? [])
         metrics.set(.coresCommitted, load.committedCores)
@@ -53,6 +55,7 @@ struct MetricsController: Sendable {
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
 
+        metrics.set(.feedListeners, Double(registry.services.feeds.listenerCount))
         let kinds = subscriptions.book.counts
         metrics.set(
             .subscriptions,

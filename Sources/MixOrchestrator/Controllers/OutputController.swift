@@ -13,7 +13,8 @@ struct OutputController: Sendable {
         router.delete("v1/tasks/{task}/outputs/{output}", use: delete)
     }
 
-    /// The same output again is answered with 200 and changes nothing.
+    /// The same output again is answered with 200. It changes nothing but that an attempt is made now if it waits for one
+    /// or was given up; `retry` may be another one.
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()
@@ -25,7 +26,10 @@ struct OutputController: Sendable {
         ) { current, outputs throws(OrchestratorError) in
             if let known = outputs.first(where: { $0.id == output.id }) {
                 guard known.url == output.url else { throw Self.idTaken(output.id, id) }
-                return current
+                guard known.retry != output.retry else { return current }
+                var changed = current
+                changed.outputs = outputs.map { $0.id == output.id ? output : $0 }
+                return changed
             }
             if let same = outputs.first(where: { RoomSettingsReader.isSame($0, output) }) {
                 throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id), app: id.app)
@@ -35,10 +39,12 @@ struct OutputController: Sendable {
             changed.outputs = outputs + [output]
             return changed
         }
+        let isKnown = view.outputs.contains { $0.id == output.id }
         let outcome = try await owner.configure(change, at: receivedAt)
+        if isKnown { await owner.retry(output.id, of: id) }
         let shown = await owner.taskView(id)?.view.outputs.first { $0.id == output.id }
         var response = jsonResponse(
-            shown ?? TaskView.Output(output, nil), status: outcome.isUnchanged ? .ok : .created)
+            shown ?? TaskView.Output(output, nil), status: outcome.isUnchanged || isKnown ? .ok : .created)
         response.headers[.eTag] = outcome.tag.text
         return response
     }

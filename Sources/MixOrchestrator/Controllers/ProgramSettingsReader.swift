@@ -237,6 +237,14 @@ struct ProgramSettingsReader: Sendable {
                 return timing
             }
         }
+        if reader.has("wallClock") {
+            messages.wallClock = try reader.object("wallClock").map { fields throws(InputError) in
+                var reader = fields
+                let timing = try timing(&reader, patching: messages.wallClock ?? SEISettings.Timing())
+                try reader.finish()
+                return timing
+            }
+        }
         if reader.has("passThrough") {
             messages.passThrough = try reader.object("passThrough").map { fields throws(InputError) in
                 try passThrough(fields, patching: messages.passThrough)

@@ -47,6 +47,7 @@ struct ProgramView: Encodable {
         }
         var payloadType: Int
         var layoutVolume: Timing?
+        var wallClock: Timing?
         var passThrough: PassThrough?
         var custom: String?
     }
@@ -62,6 +63,7 @@ struct ProgramView: Encodable {
             Messages(
                 payloadType: sei.payloadType,
                 layoutVolume: sei.layoutVolume.map { .init(intervalMs: $0.intervalMs ?? 0, followIdr: $0.followsIDR) },
+                wallClock: sei.wallClock.map { .init(intervalMs: $0.intervalMs ?? 0, followIdr: $0.followsIDR) },
                 passThrough: sei.passThrough.map {
                     .init(
                         key: $0.key, content: $0.content, intervalMs: $0.timing.intervalMs ?? 0,

@@ -41,8 +41,15 @@ struct RoomController: Sendable {
         let room = try context.roomID()
         let precondition = try SettingsPrecondition(request.headers)
         let settings = try settings.settings(try await request.json(), room: room)
-        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { _, _ in settings }
-        let outcome = try await registry.owner(room).configure(change, at: receivedAt)
+        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in
+            var settings = settings
+            settings.recording = settings.recording?.following(current.recording)
+            return settings
+        }
+        let owner = try await registry.owner(room)
+        let outcome = try await owner.configure(change, at: receivedAt)
+        // Whoever sends the settings again wants them to hold.
+        await owner.retryFailedOutputs(of: .automatic(for: room))
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }
 

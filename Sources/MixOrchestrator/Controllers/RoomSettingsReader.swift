@@ -68,6 +68,13 @@ struct RoomSettingsReader: Sendable {
                     .settings(fields, patching: settings.program ?? ProgramSettings())
             }
         }
+        if reader.has("recording") {
+            settings.recording = try RecordingSettingsReader.settings(
+                reader.value("recording"), path: reader.path(of: "recording"))
+        }
+        if reader.has("hls") {
+            settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))
+        }
         return settings
     }
 
@@ -109,12 +116,13 @@ struct RoomSettingsReader: Sendable {
         OutputLedger.destination(left.url) == OutputLedger.destination(right.url)
     }
 
-    /// One output: `{"id","url"}`.
+    /// One output: `{"id","url","retry"}`.
     func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PlannedOutput {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
             reader.requiredString("id", expected: "a name for the output"), field: reader.path(of: "id"))
         let text = try reader.requiredString("url", expected: "where to push, as rtmp://host/app/key")
+        let retry = try reader.object("retry").map { fields throws(InputError) in try policy(ofRetries: fields) }
         try reader.finish()
         // What answers show in place of a secret must not come back as one.
         guard !text.contains("***") else {
@@ -126,7 +134,16 @@ struct RoomSettingsReader: Sendable {
             EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
             schemes: OrchestratorConfiguration.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
-        return PlannedOutput(id: OutputID(id), url: url.text)
+        return PlannedOutput(id: OutputID(id), url: url.text, retry: retry)
+    }
+
+    private func policy(ofRetries fields: FieldReader) throws(InputError) -> OutputRetry {
+        var reader = fields
+        let retry = OutputRetry(
+            maxAttempts: try reader.integer("maxAttempts", in: OutputRetry.attempts),
+            maxSeconds: try reader.integer("maxSeconds", in: OutputRetry.seconds))
+        try reader.finish()
+        return retry
     }
 
     private func canvas(_ fields: FieldReader, patching base: Canvas) throws(InputError) -> Canvas {

@@ -12,24 +12,16 @@ extension RoomView {
         canvas = room.settings.canvas ?? services.defaultCanvas
         policy = room.settings.policy
         program = room.settings.program.map(ProgramView.init)
-        outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) }
+        outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
         let statuses = tasks.compactMap(\.status)
         participants = room.participants.map { Person($0, statuses) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)
-        rtmp = Running(
-            running: views.contains { $0.outputs.contains { $0.state == .live } },
-            error: views.lazy.compactMap(Self.failure).first)
-        recording = Running(running: false)
-        hls = Running(running: false)
-    }
-
-    /// The destination's own trouble first, otherwise the task's.
-    private static func failure(of task: TaskView) -> Running.Failure? {
-        if let output = task.outputs.first(where: { $0.lastError != nil && $0.state != .live }) {
-            return Running.Failure(code: "output-\(output.state.rawValue)", message: output.lastError ?? "")
-        }
-        return task.lastError.map { Running.Failure(code: "task-\(task.state.rawValue)", message: $0) }
+        viewers = views.reduce(0) { $0 + $1.viewers }
+        let states = ServiceStates(tasks)
+        rtmp = ServiceView(states.rtmp)
+        recording = ServiceView(states.recording)
+        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
     }
 }
 

@@ -39,6 +39,13 @@ struct TaskController: Sendable {
         try await answer(try context.taskID())
     }
 
+    private static func refuseRecording(_ settings: RoomSettings) throws(InputError) {
+        guard settings.recording != nil else { return }
+        throw InputError(
+            .invalidField, field: "recording", found: "a recording of a task of its own",
+            expected: "it to be asked for with the room: PUT /v1/rooms/{room}/recording")
+    }
+
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let key = try request.idempotencyKey()
@@ -50,6 +57,8 @@ struct TaskController: Sendable {
         let id = TaskID(app: context.app, name: try Self.name(&reader, key: key))
         let settings = try settings.settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
+        try Self.refuseHLS(settings)
+        try Self.refuseRecording(settings)
         guard settings.outputs?.isEmpty == false else {
             throw InputError(
                 settings.outputs == nil ? .missingField : .invalidField, field: "outputs",
@@ -61,6 +70,13 @@ struct TaskController: Sendable {
         var response = try await answer(id, status: creation == .made ? .created : .ok)
         response.headers[.location] = "/v1/tasks/\(id.name)"
         return response
+    }
+
+    private static func refuseHLS(_ settings: RoomSettings) throws(InputError) {
+        guard settings.hls != nil else { return }
+        throw InputError(
+            .invalidField, field: "hls", found: "HLS for a task of its own",
+            expected: "it to be asked for with the room, whose address it has: PUT /v1/rooms/{room}/hls")
     }
 
     /// The id that is asked for; otherwise one that the same `Idempotency-Key` gives again, or a new one.
@@ -95,12 +111,15 @@ struct TaskController: Sendable {
             summary: "task settings changed by API"
         ) { [settings] current, _ throws(OrchestratorError) in
             do throws(InputError) {
-                return try settings.settings(patching: current, with: document, room: room)
+                let changed = try settings.settings(patching: current, with: document, room: room)
+                if view.kind == .explicit { try Self.refuseHLS(changed) }
+                return changed
             } catch {
                 throw OrchestratorError(error)
             }
         }
         _ = try await owner.configure(change, at: receivedAt)
+        await owner.retryFailedOutputs(of: id)
         return try await answer(id)
     }
 

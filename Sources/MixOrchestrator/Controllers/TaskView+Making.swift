@@ -25,13 +25,15 @@ extension TaskView {
         outputs = (plan?.outputs ?? []).map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
         if case .waiting = machine.phase {
-            waitingFor = machine.awaitsCapacity ? .capacity : settings.outputs.isEmpty ? .output : .stream
+            waitingFor =
+                machine.awaitsCapacity ? .capacity : services.hasDestination(machine.seen(room)) ? .stream : .output
         }
         revision = machine.revision
         appliedRevision = status?.revision
         relayProcess = status?.processID
         programTime = status?.programTime.inSeconds
         degradation = plan.flatMap(Thrift.init)
+        viewers = services.viewers.viewers(of: machine.id)
     }
 
     private static func passthrough(
@@ -100,7 +102,8 @@ extension TaskView.Output {
             id: output.id, url: StreamURL.redacted(output.url), state: actual?.state ?? .connecting,
             connectedSince: actual?.connectedSince.map { Date(timeIntervalSince1970: $0) },
             reconnects: actual?.reconnects ?? 0, bytesSent: actual?.bytesSent ?? 0,
-            lastError: actual?.lastError.map(Redaction.text))
+            lastError: actual?.lastError.map(Redaction.text), lastErrorCode: actual?.lastErrorCode,
+            droppedFrames: actual?.droppedFrames, retry: output.retry)
     }
 }
 
@@ -109,7 +112,9 @@ extension TaskView.Settings {
         self.init(
             host: room.settings.host, layout: services.layoutName(of: room),
             canvas: room.settings.canvas ?? services.defaultCanvas, policy: room.settings.policy,
-            outputs: services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url)) },
+            outputs: services.outputs(of: room).map {
+                Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry)
+            },
             program: room.settings.program.map(ProgramView.init))
     }
 }

@@ -20,6 +20,12 @@ struct TaskView: Encodable {
         var reconnects: Int
         var bytesSent: Int64
         var lastError: String?
+        /// What `lastError` is about, for programs.
+        var lastErrorCode: OutputErrorCode?
+        /// Frames that it did not get because it was too slow or away; absent until the relay tells.
+        var droppedFrames: Int?
+        /// Absent where it is tried for ever.
+        var retry: OutputRetry?
     }
     struct Source: Encodable {
         var id: SourceID
@@ -45,6 +51,7 @@ struct TaskView: Encodable {
         struct Output: Encodable {
             var id: OutputID
             var url: String
+            var retry: OutputRetry?
         }
         var host: UserID?
         var layout: String
@@ -106,6 +113,8 @@ struct TaskView: Encodable {
     var degradation: Thrift?
     /// In seconds.
     var programTime: Double?
+    /// Who play it over HTTP-FLV now.
+    var viewers: Int
 }
 
 /// A room as the API shows it. URLs are redacted.
@@ -127,24 +136,10 @@ struct RoomView: Encodable {
         var joinOrder: Int
         var streams: [Stream]
     }
-    struct Running: Encodable {
-        struct Failure: Encodable {
-            var code: String
-            var message: String
-        }
-        var running: Bool
-        var error: Failure?
-
-        enum CodingKeys: CodingKey { case running, error }
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(running, forKey: .running)
-            try container.encode(error, forKey: .error)
-        }
-    }
     struct Output: Encodable {
         var id: OutputID
         var url: String
+        var retry: OutputRetry?
     }
 
     var id: String
@@ -161,7 +156,9 @@ struct RoomView: Encodable {
     var task: TaskView?
     /// The ids of all of its tasks.
     var tasks: [String]
-    var rtmp: Running
-    var recording: Running
-    var hls: Running
+    /// Of all of its tasks.
+    var viewers: Int
+    var rtmp: ServiceView
+    var recording: ServiceView
+    var hls: HLSView
 }

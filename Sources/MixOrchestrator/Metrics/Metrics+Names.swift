@@ -8,10 +8,14 @@ extension Metrics {
         case layoutReloads = "layout_reloads_total"
         case outputBytes = "output_sent_bytes_total"
         case outputReconnects = "output_reconnects_total"
+        case recordingFailures = "recording_failures_total"
         case relayLosses = "relay_losses_total"
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
         case switches = "switches_total"
+        case viewerBytes = "viewer_sent_bytes_total"
+        case viewerSkips = "viewer_skips_total"
+        case viewersRefused = "viewers_refused_total"
         case webhookAttempts = "webhook_attempts_total"
         case webhookMessages = "webhook_messages_total"
         case wireCalls = "wire_calls_total"
@@ -24,10 +28,14 @@ extension Metrics {
             case .layoutReloads: "Layouts that were saved, by what came of it."
             case .outputBytes: "Bytes of FLV handed to connections of outputs."
             case .outputReconnects: "Connections of outputs made after their first one."
+            case .recordingFailures: "Recordings that ended, or lost their recorder, against their will, by why."
             case .relayLosses: "Relays that ended although they were wanted."
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
             case .switches: "Changes of what is on air, by what was and what is."
+            case .viewerBytes: "Bytes of programs handed to connections of viewers."
+            case .viewerSkips: "How often viewers who were too far behind went on with the newest keyframe."
+            case .viewersRefused: "Viewers for whom there was no place."
             case .webhookAttempts: "Attempts to deliver messages to subscribers, by what came of it."
             case .webhookMessages: "Messages to subscribers that are done with: delivered, or given up."
             case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
@@ -40,11 +48,15 @@ extension Metrics {
             case .httpRequests: ["method", "route", "status"]
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
+            case .recordingFailures: ["code"]
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
             case .wireCalls: ["action", "code"]
-            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures: []
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+                .viewerSkips,
+                .viewersRefused:
+                []
             }
         }
     }
@@ -109,6 +121,7 @@ extension Metrics {
         case processThreads = "process_threads"
         case programs = "programs_on_air"
         case ready = "ready"
+        case recordings = "recordings"
         case relays = "relays_connected"
         case rooms = "rooms"
         case sources = "sources"
@@ -116,7 +129,9 @@ extension Metrics {
         case taskCost = "task_cost_cores"
         case tasks = "tasks"
         case subscriptions
+        case feedListeners = "feed_listeners"
         case tasksWaiting = "tasks_waiting"
+        case viewers
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
 
@@ -140,6 +155,7 @@ extension Metrics {
             case .processThreads: "Threads of this process."
             case .programs: "Programs by what viewers get."
             case .ready: "1 while the service can take events and changes, as /readyz tells."
+            case .recordings: "Streams that are recorded, by state."
             case .relays: "Relays that are connected."
             case .rooms: "Rooms that are known."
             case .sources: "Streams that are pulled, by state."
@@ -147,7 +163,9 @@ extension Metrics {
             case .taskCost: "Cores that the relays and mixers of all tasks use now."
             case .tasks: "Tasks by state."
             case .subscriptions: "Subscriptions by kind."
+            case .feedListeners: "Who follows rooms (GET /v1/rooms/{room}/feed)."
             case .tasksWaiting: "Tasks that wait for cores."
+            case .viewers: "Viewers who play programs over HTTP-FLV."
             case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."
             case .webhooksWaiting: "Messages to subscribers that wait to be delivered."
             }
@@ -165,7 +183,7 @@ extension Metrics {
             switch self {
             case .buildInfo: ["version"]
             case .degradedTasks: ["level"]
-            case .outputs, .sources, .tasks: ["state"]
+            case .outputs, .recordings, .sources, .tasks: ["state"]
             case .programs, .subscriptions: ["kind"]
             default: []
             }

@@ -47,6 +47,11 @@ final class RoomMeter: Sendable {
             metrics.count(.outputBytes, by: max(output.bytesSent - (last?.bytesSent ?? 0), 0))
             metrics.count(.outputReconnects, by: Int64(max(output.reconnects - (last?.reconnects ?? 0), 0)))
         }
+        for recording in new.recordings ?? [] {
+            let last = old.recordings?.first { $0.id == recording.id && $0.source == recording.source }
+            let isNews = recording.error != last?.error || recording.restarts > last?.restarts ?? 0
+            if isNews, let error = recording.error { metrics.count(.recordingFailures, error.code) }
+        }
     }
 }
 
@@ -56,6 +61,7 @@ struct RelayFigures {
     var failingMixers = 0
     var programs: [String: Int] = ["bypass": 0, "mix": 0, "slate": 0]
     var outputs: [String: Int] = ["connecting": 0, "live": 0, "recovering": 0, "failed": 0]
+    var recordings: [String: Int] = ["starting": 0, "recording": 0, "recovering": 0, "ended": 0, "failed": 0]
     var sources: [String: Int] = ["connecting": 0, "live": 0, "stalled": 0, "recovering": 0, "failed": 0]
 
     mutating func add(_ status: RelayStatus) {
@@ -63,6 +69,7 @@ struct RelayFigures {
         if status.mixerError != nil { failingMixers += 1 }
         if let onAir = status.onAir { programs[onAir.rawValue, default: 0] += 1 }
         for output in status.outputs { outputs[output.state.rawValue, default: 0] += 1 }
+        for recording in status.recordings ?? [] { recordings[recording.state.rawValue, default: 0] += 1 }
         for source in status.sources { sources[source.state.rawValue, default: 0] += 1 }
     }
 }

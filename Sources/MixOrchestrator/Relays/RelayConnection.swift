@@ -45,6 +45,23 @@ struct RelayConnection: Sendable {
         }.get()
     }
 
+    /// The process at the other end; 0 when the system does not tell.
+    var peerProcess: Int32 {
+        get async {
+            guard let provider = socket.channel as? any SocketOptionProvider else { return 0 }
+            let answer: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
+                level: .socket, name: .init(rawValue: SO_PEERCRED))
+            return (try? await answer.get().process) ?? 0
+        }
+    }
+
+    /// `struct ucred` (unix(7)).
+    private struct PeerCredentials {
+        var process: Int32
+        var user: UInt32
+        var group: UInt32
+    }
+
     /// Nothing was asked.
     func close() async { try? await socket.channel.close() }
 

@@ -31,6 +31,8 @@ struct RelayStarter: RelayStarting {
     var worker: String
     /// Seconds that a relay goes on without an orchestrator.
     var orphanTimeout: Int
+    /// Whether a mixer's process waits beside a bypass that others may join.
+    var keepsMixersReady = true
     var logLevel: String
     /// A log longer than this is begun anew, in bytes.
     static let longestLog = 10 << 20
@@ -42,7 +44,7 @@ struct RelayStarter: RelayStarting {
         }
         let arguments = [
             worker, "relay", "--task", task.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)",
-            "--log-level", logLevel,
+            "--log-level", logLevel, keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer",
         ]
         let environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }.map { "\($0.key)=\($0.value)" }

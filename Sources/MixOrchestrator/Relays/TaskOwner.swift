@@ -83,6 +83,8 @@ actor TaskOwner {
                     group.addTask { await self.runSession(number, commands, mayStart: true) }
                 case .apply(let plan):
                     session?.commands.yield(.apply(plan))
+                case .retryOutput(let output):
+                    session?.commands.yield(.retryOutput(output))
                 case .drainRelay:
                     if session == nil {
                         // After a restart: only a relay that is still there has to be drained.

@@ -41,6 +41,15 @@ struct OwnedTask: Sendable {
 
     var id: TaskID { machine.document.id }
 
+    /// It is on air, or on its way there.
+    var wantsProgram: Bool {
+        guard machine.document.plan != nil, !awaitsDrain else { return false }
+        return switch machine.document.phase {
+        case .starting, .running, .recovering: true
+        case .waiting, .held, .ending, .finished: false
+        }
+    }
+
     /// How long, and how many, explicit tasks can still be asked for when they have ended for good.
     static let finishedLifetime: Double = 3600
     static let mostFinished = 16

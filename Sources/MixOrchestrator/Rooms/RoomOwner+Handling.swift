@@ -90,7 +90,7 @@ extension RoomOwner {
     func roomChanged(_ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, now: Int64) {
         draft.changeTasks { task, room in
             // Nothing can become of it: most events of rooms without a program end here.
-            if task.isAtRest, services.outputs(of: task.seen(room)).isEmpty { return [] }
+            if task.isAtRest, !services.hasDestination(task.seen(room)) { return [] }
             return task.roomChanged(
                 room, context: context(for: task, in: room), cause: cause, urgency: urgency, now: now)
         }

@@ -9,8 +9,8 @@ extension RoomOwner {
 
     /// For everything that is different in the draft, together with what could not be stored before.
     func messages(for draft: RoomDraft) -> [OutboxMessage] {
-        let book = services.subscriptions
-        guard !book.isEmpty, book.tells(of: id.app) else {
+        untold = []
+        guard isHeard else {
             for index in tasks.indices where !tasks[index].outputChanges.isEmpty { tasks[index].outputChanges = [] }
             return unstoredMessages
         }
@@ -25,8 +25,10 @@ extension RoomOwner {
             kinds += task.switches.map { .taskSwitched(task.machine.id, $0) }
         }
         for index in tasks.indices { kinds += takeOutputChanges(at: index) }
-        return unstoredMessages
-            + book.messages(for: ofRoom + kinds.map { Occurrence(room: id, at: now, kind: $0) })
+        kinds += takeServiceChange()
+        let occurrences = ofRoom + kinds.map { Occurrence(room: id, at: now, kind: $0) }
+        untold = occurrences
+        return unstoredMessages + services.subscriptions.messages(for: occurrences)
     }
 
     private func stateChange(of machine: TaskMachine, at index: Int) -> [Occurrence.Kind] {
@@ -45,16 +47,21 @@ extension RoomOwner {
         tasks[index].outputChanges += tasks[index].outputWatch.take(status.outputs, now: now)
     }
 
-    /// Whether somebody is to be told of the task's outputs.
+    /// Whether somebody is to be told of the task's outputs, or of what the room sends out.
     func hasNews(of task: TaskID) -> Bool {
-        guard let index = tasks.firstIndex(where: { $0.id == task }), !tasks[index].outputChanges.isEmpty else {
-            return false
-        }
-        guard services.subscriptions.tells(of: id.app) else {
+        guard let index = tasks.firstIndex(where: { $0.id == task }) else { return false }
+        guard isHeard else {
             tasks[index].outputChanges = []
             return false
         }
-        return true
+        return !tasks[index].outputChanges.isEmpty || hasServiceNews
+    }
+
+    /// Listeners of the room's feed are told of what is done, stored or not.
+    func tellListeners() {
+        guard !untold.isEmpty else { return }
+        services.feeds.publish(untold, of: id, numbers: services.numbers)
+        untold = []
     }
 
     private func takeOutputChanges(at index: Int) -> [Occurrence.Kind] {

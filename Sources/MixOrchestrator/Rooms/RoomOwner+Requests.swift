@@ -60,8 +60,18 @@ extension RoomOwner {
     /// What the relay of a task told last.
     func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
 
-    /// The tasks that viewers of the room can get: the automatic one first, then in the order in which they were made.
-    var tasksOnAir: [TaskID] { tasks.filter { $0.status != nil && $0.machine.document.plan != nil }.map(\.id) }
+    /// The tasks that viewers of the room can get: those on air or, when there are none, those that are on their way. The
+    /// automatic one first, then in the order in which they were made.
+    var tasksToWatch: [TaskID] {
+        let onAir = tasks.filter { $0.status != nil && $0.machine.document.plan != nil }
+        return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)
+    }
+
+    /// Whether a task is on air, or on its way there.
+    func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
+
+    /// Whether HLS of the room is being made, or about to be.
+    var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.hls != nil } }
 
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 

@@ -182,6 +182,8 @@ extension RoomOwner {
     }
 
     private func perform(_ draft: RoomDraft) {
+        tellListeners()
+        if draft.deletesRoom { services.feeds.end(id) }
         holdOutputs()
         for task in draft.tasks { perform(task.actions, of: task.machine.id) }
     }

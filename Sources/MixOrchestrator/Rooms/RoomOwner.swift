@@ -20,6 +20,10 @@ actor RoomOwner {
     var doubt: Set<TaskID>?
     /// Messages that could not be stored; the next change that can be carries them.
     var unstoredMessages: [OutboxMessage] = []
+    /// What apps were told of the room's services.
+    var serviceWatch = ServiceWatch()
+    /// What listeners of the room's feed are told once the change that it tells of is done.
+    var untold: [Occurrence] = []
     /// Owners of tasks that `run` has to run.
     var newTaskOwners: [TaskOwner] = []
 

@@ -19,9 +19,16 @@ struct RoomServices: Sendable {
     /// Which addresses relays may connect to.
     var sourceReach: Reach?
     var outputReach: Reach?
+    /// Absolute; `nil` = no HLS.
+    var hlsDirectory: String?
+    /// Where recordings go; `nil` = nothing is recorded.
+    var recordingPlace: RecordingPlace?
     var load = LoadLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
+    var viewers = ViewerLedger()
+    /// Who follows single rooms.
+    let feeds = RoomFeeds()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()
@@ -36,11 +43,18 @@ struct RoomServices: Sendable {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
-            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:])
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
+            recordingPlace: recordingPlace,
+            hlsDirectory: hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
     func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+
+    /// Whether the room's program goes anywhere.
+    func hasDestination(_ room: Room) -> Bool {
+        !outputs(of: room).isEmpty || room.settings.recording != nil || room.settings.hls != nil
+    }
 
     private func configuredOutputs(of room: Room) -> [PlannedOutput] {
         defaultOutputs.map { output in

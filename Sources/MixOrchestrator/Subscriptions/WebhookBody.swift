@@ -64,6 +64,10 @@ struct WebhookEvent: Encodable {
         var url: String?
         var reconnects: Int?
         var error: String?
+        var errorCode: OutputErrorCode?
+        var rtmp: ServiceView?
+        var recording: ServiceView?
+        var hls: ServiceView?
         var from: OnAir?
         var to: OnAir?
         var cause: String?
@@ -89,6 +93,10 @@ extension WebhookEvent.Content {
     init(_ kind: Occurrence.Kind) {
         switch kind {
         case .roomOpened, .roomClosed: break
+        case .roomServicesChanged(let states):
+            rtmp = ServiceView(states.rtmp)
+            recording = ServiceView(states.recording)
+            hls = ServiceView(states.hls)
         case .participantJoined(let person), .participantLeft(let person): take(person)
         case .participantRoleChanged(let person, let from):
             take(person)
@@ -119,6 +127,7 @@ extension WebhookEvent.Content {
             self.url = StreamURL.redacted(url)
             reconnects = change.reconnects
             error = change.error.map(Redaction.text)
+            errorCode = change.errorCode
         case .layoutFailed(let task, let layout, let message):
             self.task = task.name
             self.layout = layout

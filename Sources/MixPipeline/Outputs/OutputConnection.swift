@@ -17,8 +17,15 @@ protocol OutputConnection: Sendable {
     /// Bytes of media that the destination has taken.
     var taken: Int64 { get }
 
+    /// Whether the server has agreed to take the stream; where nobody can tell, whether it has taken anything.
+    var hasBegun: Bool { get }
+
+    /// Since when, in ns of CLOCK_MONOTONIC, a server that used to confirm what it reads has stopped to, although its
+    /// machine takes the bytes; `nil` = all is well, or nobody can tell.
+    var silentSince: Int64? { get }
+
     /// What went wrong, in the words of the server or the system, or `nil`.
-    var failure: String? { get }
+    var fault: OutputFault? { get }
 
     /// Lets go without waiting; the rest happens in the background.
     func abandon()

@@ -25,6 +25,8 @@ struct OutputQueue: Sendable {
     private var waitsForIDR = false
     /// The headers in force have to be given out before the next frame.
     private var owesHeaders = false
+    /// Given out since the last restart, but for repeated headers, as long as nobody has said that it arrives.
+    private var unconfirmed: [OutputTag]? = []
     /// Frames that were never given out.
     private(set) var droppedFrames = 0
 
@@ -75,6 +77,9 @@ struct OutputQueue: Sendable {
         var size = 0
         while head < tags.count, taken.isEmpty || size < budget {
             let tag = removeFirst()
+            // Nobody begins with anything older.
+            if tag.isIDR { unconfirmed?.removeAll(keepingCapacity: true) }
+            unconfirmed?.append(tag)
             if tag.isFrame {
                 if owesHeaders {
                     taken += headers(at: tag.timestamp)
@@ -90,10 +95,21 @@ struct OutputQueue: Sendable {
         return taken
     }
 
-    /// For a new connection after another: what waits begins with the newest group of pictures, headers first.
+    /// What is given out arrives: it is not wanted again.
+    mutating func confirm() { unconfirmed = nil }
+
+    /// For a new connection after another: what waits begins with the newest group of pictures, headers first. What went
+    /// into a connection that never began belongs to what waits.
     mutating func restart() {
+        if let unconfirmed, !unconfirmed.isEmpty {
+            tags = unconfirmed + tags[head...]
+            head = 0
+            bytes += unconfirmed.reduce(0) { $0 + $1.bytes.count }
+        }
+        unconfirmed = []
         owesHeaders = true
         keepFromNewestIDR()
+        if isTooLong { shorten() }
     }
 
     private var isTooLong: Bool {

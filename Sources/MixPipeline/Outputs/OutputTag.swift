@@ -1,12 +1,14 @@
 import ProgramSplicer
+import Synchronization
 
-/// An FLV tag as it goes to destinations: encoded once, shared by all of them.
+/// An FLV tag as it goes to destinations: encoded once, as a tag and as an RTMP message, and shared by all of them.
 public struct OutputTag: Hashable, Sendable {
     public let role: FLVTag.Role
     /// In ms, as in the bytes.
     public let timestamp: UInt32
     /// Tag header, body and back pointer.
     public let bytes: [UInt8]
+    private let message = SharedMessage()
 
     public init(_ tag: FLVTag) {
         role = tag.role
@@ -18,6 +20,31 @@ public struct OutputTag: Hashable, Sendable {
         self.role = role
         self.timestamp = timestamp
         self.bytes = bytes
+    }
+
+    public static func == (one: OutputTag, other: OutputTag) -> Bool {
+        one.role == other.role && one.timestamp == other.timestamp && one.bytes == other.bytes
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(role)
+        hasher.combine(timestamp)
+    }
+
+    /// The tag as RTMP carries it to most servers, made by the first who asks.
+    func message(_ make: () -> [UInt8]) -> [UInt8] { message.bytes(make) }
+
+    private final class SharedMessage: Sendable {
+        private let encoded = Mutex<[UInt8]?>(nil)
+
+        func bytes(_ make: () -> [UInt8]) -> [UInt8] {
+            encoded.withLock { encoded in
+                if let encoded { return encoded }
+                let made = make()
+                encoded = made
+                return made
+            }
+        }
     }
 
     var isIDR: Bool { role == .frame(.video, isIDR: true) }

@@ -1,4 +1,5 @@
 import GStreamerKit
+import MixModel
 import Synchronization
 
 /// Publishes over RTMPS, and over RTMP to servers that want a user name, through `rtmp2sink`.
@@ -12,7 +13,7 @@ final class RTMPConnection: OutputConnection {
         var sent: Int64 = 0
         var ends: [Int64] = []
         /// Set when the source refuses: the pipeline is over.
-        var refusal: String?
+        var refusal: OutputFault?
     }
 
     private let pipeline: Pipeline
@@ -20,7 +21,10 @@ final class RTMPConnection: OutputConnection {
     private let ledger = Mutex(Ledger())
     private let destination: Destination?
 
-    init(url: String, limits: Destination.Limits? = nil, name: String) throws(GStreamerError) {
+    /// - Parameter trustsAnyone: Takes any certificate, for tests.
+    init(
+        url: String, limits: Destination.Limits? = nil, name: String, trustsAnyone: Bool = false
+    ) throws(GStreamerError) {
         destination = Destination(url: url, limits: limits)
         // `async=false`: without it the sink would wait for a first buffer to change its state.
         // `chunk-size`: each of the default's pieces of 128 bytes costs a buffer, a quarter of the sink's work.
@@ -29,6 +33,7 @@ final class RTMPConnection: OutputConnection {
                 + "! rtmp2sink name=sink async-connect=true async=false sync=false timeout=5 chunk-size=4096",
             name: name)
         try pipeline.element("sink").set("location", to: url)
+        if trustsAnyone { try pipeline.element("sink").set("tls-validation-flags", to: "0") }
         source = try pipeline.appSource("in")
     }
 
@@ -38,7 +43,7 @@ final class RTMPConnection: OutputConnection {
             // The element looks the host up again; docs/adr/0015 says what that leaves open.
             if let destination, destination.limits != nil { _ = try await destination.check(within: .seconds(5)) }
         } catch {
-            return ledger.withLock { $0.refusal = error.description }
+            return ledger.withLock { $0.refusal = OutputFault(error.fault) }
         }
         try? await pipeline.play()
     }
@@ -50,7 +55,7 @@ final class RTMPConnection: OutputConnection {
                 ledger.pushed += Int64(tag.bytes.count)
                 ledger.ends.append(ledger.pushed)
             } else if ledger.refusal == nil {
-                ledger.refusal = "the connection is closed"
+                ledger.refusal = OutputFault(.connectionLost, "the connection is closed")
             }
         }
     }
@@ -71,7 +76,13 @@ final class RTMPConnection: OutputConnection {
         }
     }
 
-    var failure: String? { pipeline.firstError?.message ?? ledger.withLock { $0.refusal } }
+    /// The element does not tell when the server has agreed.
+    var hasBegun: Bool { taken > 0 }
+    var silentSince: Int64? { nil }
+
+    var fault: OutputFault? {
+        pipeline.firstError.map { OutputFault($0) } ?? ledger.withLock { $0.refusal }
+    }
 
     func abandon() { pipeline.tearDownInBackground() }
 
@@ -79,5 +90,32 @@ final class RTMPConnection: OutputConnection {
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(2))
         await pipeline.tearDown(within: .seconds(2))
+    }
+}
+
+extension OutputFault {
+    /// `rtmp2sink` has one domain for nearly everything: its words tell faults apart.
+    fileprivate init(_ failure: BusFailure) {
+        let words = failure.message.lowercased()
+        func says(_ parts: String...) -> Bool { parts.contains { words.contains($0) } }
+        let code: OutputErrorCode =
+            if says("publish denied", "already exists", "'publish' cmd failed", "unhandled publish result") {
+                .publishRefused
+            } else if says("not authorized", "authentication", "'connect' cmd failed") {
+                .applicationRefused
+            } else if says("certificate", "tls", "handshake failed") {
+                .tlsFailed
+            } else if says("resolv", "name or service", "temporary failure in name") {
+                .unresolvable
+            } else if says("connection refused") {
+                .connectionRefused
+            } else if says("unreachable", "no route") {
+                .unreachable
+            } else if says("timed out", "timeout") {
+                .timeout
+            } else {
+                .connectionLost
+            }
+        self.init(code, failure.message)
     }
 }

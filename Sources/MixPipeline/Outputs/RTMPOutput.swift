@@ -20,12 +20,26 @@ public final class RTMPOutput: Sendable {
         var bytesBefore: Int64 = 0
         var runner: Task<Void, Never>?
         var isClosing = false
+        var isAskedToRetry = false
+        /// Ends the wait for the next look.
+        var wake: AsyncStream<Void>.Continuation?
 
         var isLive: Bool {
             if case .live = machine.state { true } else { false }
         }
 
         var isCalm: Bool { isLive && queue.isEmpty }
+
+        /// What others see of the destination's life.
+        var outside: OutputStatus.State {
+            switch machine.state {
+            case .idle: .connecting
+            case .connecting: machine.lastFault == nil ? .connecting : .recovering
+            case .live: .live
+            case .waiting: .recovering
+            case .failed, .stopped: .failed
+            }
+        }
     }
 
     /// Bytes that may wait inside the connection, beyond which they wait in the queue, where they can be dropped.
@@ -39,58 +53,72 @@ public final class RTMPOutput: Sendable {
             _ url: String, _ limits: Destination.Limits?, _ name: String
         ) throws -> any OutputConnection
 
-    private let url: String
+    let url: String
     private let placeLimits: Destination.Limits?
     private let makeConnection: Connect
     private let redaction: URLRedaction
+    private let onChange: @Sendable () -> Void
     private let state: Mutex<State>
 
     /// Begins to connect at once.
     /// - Parameters:
     ///   - reach: Where its connections may go; `nil` = anywhere.
     ///   - preamble: Headers of the program so far, and perhaps its current group of pictures.
-    public convenience init(_ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag]) {
-        self.init(planned, reach: reach, preamble: preamble, policy: OutputMachine.Policy())
+    ///   - onChange: Called when `status.state` is another one, from any thread; must return at once.
+    public convenience init(
+        _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], onChange: @escaping @Sendable () -> Void = {}
+    ) {
+        self.init(planned, reach: reach, preamble: preamble, policy: OutputMachine.Policy(), onChange: onChange)
     }
 
     init(
         _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], policy: OutputMachine.Policy,
-        limits: OutputQueue.Limits = OutputQueue.Limits(), connect: @escaping Connect = RTMPOutput.makeConnection
+        limits: OutputQueue.Limits = OutputQueue.Limits(), onChange: @escaping @Sendable () -> Void = {},
+        connect: @escaping Connect = RTMPOutput.makeConnection
     ) {
         id = planned.id
         url = planned.url
         placeLimits = reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
         makeConnection = connect
         redaction = URLRedaction(planned.url)
+        self.onChange = onChange
         let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
-        state = Mutex(State(machine: OutputMachine(policy: policy), queue: queue))
+        state = Mutex(State(machine: OutputMachine(policy: policy, retry: planned.retry), queue: queue))
         state.withLock { $0.runner = Task { await self.run() } }
     }
 
     /// Queues tags of the program, in order. Never waits.
-    public func send(_ tags: [FLVTag]) {
+    public func send(_ tags: [FLVTag]) { send(shared: tags.map(OutputTag.init)) }
+
+    /// The same for tags that are shared with other destinations.
+    public func send(shared tags: [OutputTag]) {
         state.withLock { state in
             guard !state.isClosing else { return }
-            for tag in tags { state.queue.append(OutputTag(tag)) }
+            for tag in tags { state.queue.append(tag) }
             Self.pump(&state)
+        }
+    }
+
+    /// When it is given up, from now on.
+    public func setRetry(_ retry: OutputRetry?) { state.withLock { $0.machine.retry = retry } }
+
+    /// Tries at once where it waits for the next attempt or was given up.
+    public func retryNow() {
+        state.withLock { state in
+            guard !state.isClosing else { return }
+            state.isAskedToRetry = true
+            state.wake?.finish()
         }
     }
 
     /// Bytes count as sent when the connection has taken them.
     public var status: OutputStatus {
         state.withLock { state in
-            let outputState: OutputStatus.State =
-                switch state.machine.state {
-                case .idle: .connecting
-                case .connecting: state.machine.lastError == nil ? .connecting : .recovering
-                case .live: .live
-                case .waiting: .recovering
-                case .failed, .stopped: .failed
-                }
-            return OutputStatus(
-                id: id, state: outputState, connectedSince: state.connectedSince,
+            OutputStatus(
+                id: id, state: state.outside, connectedSince: state.connectedSince,
                 reconnects: state.machine.reconnects, bytesSent: state.bytesBefore + (state.connection?.taken ?? 0),
-                lastError: state.machine.lastError)
+                lastError: state.machine.lastFault?.words, lastErrorCode: state.machine.lastFault?.code,
+                droppedFrames: state.queue.droppedFrames)
         }
     }
 
@@ -119,27 +147,63 @@ public final class RTMPOutput: Sendable {
     private func run() async {
         await perform(state.withLock { $0.machine.start(at: MonotonicClock.now) })
         while !Task.isCancelled {
-            // Cancelled by `stop()`: then the loop ends.
-            try? await Task.sleep(for: state.withLock { $0.isCalm } ? Self.interval.calm : Self.interval.close)
-            let actions = state.withLock { state in
-                Self.pump(&state)
-                let seen = observation(of: state)
-                let wasLive = state.isLive
-                let actions = state.machine.observe(
-                    seen, at: MonotonicClock.now, jitter: Double.random(in: 0...1))
-                if state.isLive != wasLive { state.connectedSince = state.isLive ? wallClock() : nil }
-                return actions
+            await pause()
+            if Task.isCancelled { break }
+            let (actions, isNew) = state.withLock { state in
+                let before = state.outside
+                return (look(&state), state.outside != before)
             }
             await perform(actions)
+            if isNew { onChange() }
         }
         await finish()
+    }
+
+    /// Until the next look is due, or somebody does not want to wait.
+    private func pause() async {
+        let (waker, wake) = AsyncStream.makeStream(of: Void.self)
+        let (interval, isIdle) = state.withLock { state -> (Duration, Bool) in
+            if state.isAskedToRetry { return (.zero, false) }
+            state.wake = wake
+            if let deadline = state.machine.deadline {
+                return (.nanoseconds(max(0, deadline - MonotonicClock.now)), true)
+            }
+            if state.machine.state == .failed { return (.seconds(3600), true) }
+            return (state.isCalm ? Self.interval.calm : Self.interval.close, false)
+        }
+        // Cancelled by `stop()`: then the loop ends.
+        guard isIdle else {
+            try? await Task.sleep(for: interval)
+            return
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: interval) }
+            group.addTask { for await _ in waker {} }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func look(_ state: inout State) -> [OutputMachine.Action] {
+        Self.pump(&state)
+        let now = MonotonicClock.now
+        let wasLive = state.isLive
+        var actions = state.machine.observe(observation(of: state), at: now, jitter: Double.random(in: 0...1))
+        if state.isAskedToRetry {
+            state.isAskedToRetry = false
+            actions += state.machine.retryNow(at: now)
+        }
+        if state.isLive != wasLive { state.connectedSince = state.isLive ? wallClock() : nil }
+        if state.isLive { state.queue.confirm() }
+        return actions
     }
 
     private func observation(of state: borrowing State) -> OutputMachine.Observation {
         guard let connection = state.connection else { return OutputMachine.Observation() }
         return OutputMachine.Observation(
-            taken: connection.taken, isWaiting: connection.isWaiting,
-            failure: connection.failure.map { redaction.clean($0) })
+            hasBegun: connection.hasBegun, taken: connection.taken, isWaiting: connection.isWaiting,
+            silentSince: connection.silentSince,
+            fault: connection.fault.map { OutputFault($0.code, redaction.clean($0.words)) })
     }
 
     private func perform(_ actions: [OutputMachine.Action]) async {
@@ -167,7 +231,8 @@ public final class RTMPOutput: Sendable {
                 Self.pump(&state)
             }
         } catch {
-            state.withLock { $0.machine.fail(redaction.clean("\(error)")) }
+            let code: OutputErrorCode = error is RTMPError ? .badURL : .protocolError
+            state.withLock { $0.machine.fail(OutputFault(code, redaction.clean("\(error)"))) }
         }
     }
 

@@ -13,7 +13,16 @@ final class RTMPSocketConnection: OutputConnection {
             var uplink: RTMPUplink?
             /// Bytes that the destination had taken when the connection ended.
             var takenAtEnd: Int64?
-            var failure: String?
+            var reading = ReadingWatch()
+            var fault: OutputFault?
+
+            /// What the destination's machine has acknowledged.
+            mutating func taken() -> Int64 {
+                guard let uplink else { return 0 }
+                let taken = max(takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
+                takenAtEnd = taken
+                return taken
+            }
         }
         let state = Mutex(State())
 
@@ -21,12 +30,13 @@ final class RTMPSocketConnection: OutputConnection {
             state.withLock { state in
                 switch event {
                 case .began(let uplink):
-                    for tag in state.early { uplink.send(tag.bytes) }
+                    for tag in state.early { uplink.send(tag) }
                     state.early = []
                     state.uplink = uplink
                 case .media: break
-                case .ended(let reason):
-                    state.failure = reason
+                case .acknowledged: state.reading.confirmed(state.taken(), at: MonotonicClock.now)
+                case .ended(let fault):
+                    state.fault = OutputFault(fault)
                     state.early = []
                 }
             }
@@ -51,8 +61,8 @@ final class RTMPSocketConnection: OutputConnection {
 
     func push(_ tag: OutputTag) {
         shared.state.withLock { state in
-            guard state.failure == nil else { return }
-            if let uplink = state.uplink { uplink.send(tag.bytes) } else { state.early.append(tag) }
+            guard state.fault == nil else { return }
+            if let uplink = state.uplink { uplink.send(tag) } else { state.early.append(tag) }
         }
     }
 
@@ -71,16 +81,18 @@ final class RTMPSocketConnection: OutputConnection {
 
     /// What the destination's machine has acknowledged: a server that is cut off takes nothing, however large the
     /// buffers are here.
-    var taken: Int64 {
+    var taken: Int64 { shared.state.withLock { $0.taken() } }
+
+    var hasBegun: Bool { shared.state.withLock { $0.uplink != nil } }
+
+    var silentSince: Int64? {
         shared.state.withLock { state in
-            guard let uplink = state.uplink else { return 0 }
-            let taken = max(state.takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
-            state.takenAtEnd = taken
-            return taken
+            let taken = state.taken()
+            return state.reading.silentSince(taken, now: MonotonicClock.now)
         }
     }
 
-    var failure: String? { shared.state.withLock { $0.failure } }
+    var fault: OutputFault? { shared.state.withLock { $0.fault } }
 
     func abandon() { session.stop() }
 

@@ -13,7 +13,12 @@ struct Destination: Sendable {
 
     /// Why there is nothing to connect to; holds nothing of the URL but its host.
     struct Unreachable: Error, Hashable, CustomStringConvertible {
-        let description: String
+        /// `.notAllowed` or `.unresolvable`.
+        let fault: ConnectionFault
+
+        var description: String { fault.words }
+
+        init(_ kind: ConnectionFault.Kind, _ words: String) { fault = ConnectionFault(kind, words) }
     }
 
     /// Asks for all addresses of a host, blocking.
@@ -49,7 +54,7 @@ struct Destination: Sendable {
         do {
             found = try resolve(target.host, UInt16(target.port), false)
         } catch {
-            throw Unreachable(description: "cannot resolve \(target.host): \(error.reason)")
+            throw Unreachable(.unresolvable, "cannot resolve \(target.host): \(error.reason)")
         }
         return try allowed(found)
     }
@@ -64,7 +69,7 @@ struct Destination: Sendable {
             return isGood
         }
         if good.isEmpty, let refused {
-            throw Unreachable(description: Reach.refusal(target, at: refused, setting: limits.setting))
+            throw Unreachable(.notAllowed, Reach.refusal(target, at: refused, setting: limits.setting))
         }
         return good
     }
@@ -81,7 +86,7 @@ struct Destination: Sendable {
                 once.end(Result { () throws(Unreachable) in try addresses() })
             }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
-                once.end(.failure(Unreachable(description: "cannot resolve \(target.host): timed out")))
+                once.end(.failure(Unreachable(.unresolvable, "cannot resolve \(target.host): timed out")))
             }
         }
         return try result.get().first?.internet

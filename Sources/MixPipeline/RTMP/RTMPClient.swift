@@ -20,6 +20,8 @@ struct RTMPClient: Sendable {
         case began
         /// An audio, video or script message of the stream that is played.
         case media(RTMPMessage)
+        /// The server says that it has read so much of what it was sent.
+        case acknowledged
         /// The last event.
         case ended(RTMPError)
     }
@@ -28,6 +30,8 @@ struct RTMPClient: Sendable {
     static let longestCommand = 1 << 16
     /// Of what a client publishes: a frame of 4 KiB is one piece.
     static let publishedChunkSize = 4096
+    /// How often a server is asked to say what it has read of a published stream, in bytes.
+    static let publishedWindow: UInt32 = 1 << 15
     /// The length of the player's buffer, in ms, that some servers fill first.
     static let bufferLength: UInt32 = 100
 
@@ -122,6 +126,7 @@ struct RTMPClient: Sendable {
             guard message.body.first == 0 else { break }
             try take(command: Array(message.body.dropFirst()), into: &events)
         case .userControl: try take(control: message.body)
+        case .acknowledgement: if purpose == .publish { events.append(.acknowledged) }
         case .windowSize:
             guard message.body.count >= 4 else { throw .malformed("a window of \(message.body.count) bytes") }
             // Half of it: the server stops when a whole window is not acknowledged.
@@ -129,7 +134,8 @@ struct RTMPClient: Sendable {
         case .peerBandwidth:
             guard message.body.count >= 4 else { throw .malformed("a bandwidth of \(message.body.count) bytes") }
             let window = message.body[0..<4].bigEndian
-            guard window != toldWindow else { break }
+            // A publisher sends a window that it has chosen itself.
+            guard window != toldWindow, purpose == .play else { break }
             toldWindow = window
             control(.windowSize, window)
         default: break
@@ -175,11 +181,11 @@ struct RTMPClient: Sendable {
         let information = values.dropFirst().last { $0["code"] != nil }
         switch (name, values.dropFirst().first) {
         case ("_result", .number(Self.connectTransaction)?) where step == .connect:
-            if let information, information.isError { throw refused("connect to", information) }
+            if let information, information.isError { throw refused(.application, "connect to", information) }
             step = .createStream
             sendCreateStream()
         case ("_error", .number(Self.connectTransaction)?) where step == .connect:
-            throw refused("connect to", information)
+            throw refused(.application, "connect to", information)
         case ("_result", .number(Self.createTransaction)?) where step == .createStream:
             guard case .number(let number)? = values.dropFirst(2).last, let stream = UInt32(exactly: number), stream > 0
             else { throw .malformed("it gave no stream number") }
@@ -187,7 +193,7 @@ struct RTMPClient: Sendable {
             step = .start
             sendStart()
         case ("_error", .number(Self.createTransaction)?) where step == .createStream:
-            throw refused("create a stream in", information)
+            throw refused(.stream, "create a stream in", information)
         case ("onStatus", _): try take(status: information, into: &events)
         case ("close", _): throw .closed
         default: break
@@ -196,7 +202,9 @@ struct RTMPClient: Sendable {
 
     private mutating func take(status: AMF0?, into events: inout [Event]) throws(RTMPError) {
         guard let status, let code = status["code"]?.text else { return }
-        if status.isError { throw refused(purpose == .play ? "play a stream of" : "take a stream into", status) }
+        if status.isError {
+            throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status)
+        }
         switch (purpose, code) {
         case (.play, "NetStream.Play.Start"), (.play, "NetStream.Play.Reset"), (.play, "NetStream.Play.PublishNotify"),
             (.publish, "NetStream.Publish.Start"):
@@ -205,7 +213,7 @@ struct RTMPClient: Sendable {
             events.append(.began)
         case (.play, "NetStream.Play.StreamNotFound"), (.play, "NetStream.Play.Failed"),
             (.publish, "NetStream.Publish.BadName"), (.publish, "NetStream.Publish.Denied"):
-            throw refused(purpose == .play ? "play a stream of" : "take a stream into", status)
+            throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status)
         case (.play, "NetStream.Play.UnpublishNotify"), (.play, "NetStream.Play.Stop"),
             (.play, "NetStream.Play.Complete"):
             throw .unpublished
@@ -214,13 +222,13 @@ struct RTMPClient: Sendable {
         }
     }
 
-    private func refused(_ wish: String, _ information: AMF0?) -> RTMPError {
+    private func refused(_ gate: RTMPError.Gate, _ wish: String, _ information: AMF0?) -> RTMPError {
         let words = [information?["code"]?.text, information?["description"]?.text].compactMap { $0 }
         let answer = words.filter { !$0.isEmpty }.joined(separator: ": ")
         // Foreign text in an operator's line: short, and without control characters.
         let clean = String(answer.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
         return .refused(
-            "\(wish) application \(address.application)", answer: clean.isEmpty ? "without a reason" : clean)
+            gate, "\(wish) application \(address.application)", answer: clean.isEmpty ? "without a reason" : clean)
     }
 
     // MARK: - What the client sends
@@ -247,6 +255,7 @@ struct RTMPClient: Sendable {
         if purpose == .publish {
             control(.setChunkSize, UInt32(Self.publishedChunkSize))
             writer.chunkSize = Self.publishedChunkSize
+            control(.windowSize, Self.publishedWindow)
             // Not in the specification; servers that free a name of a lost connection want them.
             command("releaseStream", 2, [.null, .string(address.stream)])
             command("FCPublish", 3, [.null, .string(address.stream)])

@@ -8,8 +8,10 @@ final class RTMPSession: @unchecked Sendable {
         case began(RTMPUplink)
         /// The audio, video and script messages that one read completed, and its time, in ns of CLOCK_MONOTONIC.
         case media([RTMPMessage], arrivedAt: Int64)
-        /// The last event; the reason may hold parts of the URL.
-        case ended(reason: String)
+        /// The server says that it has read on.
+        case acknowledged
+        /// The last event.
+        case ended(ConnectionFault)
     }
 
     /// Whole seconds.
@@ -126,7 +128,7 @@ final class RTMPSession: @unchecked Sendable {
             expect(within: timeouts.step)
             connection?.send(client.takeOutput())
         case .received(let bytes, let arrival): read(bytes, arrival)
-        case .ended(let reason): end(with: reason ?? wordsForClosing)
+        case .ended(let fault): end(with: fault ?? faultOfClosing)
         }
     }
 
@@ -137,9 +139,10 @@ final class RTMPSession: @unchecked Sendable {
             switch event {
             case .began: begin()
             case .media(let message): messages.append(message)
+            case .acknowledged: onEvent(.acknowledged)
             case .ended(let error):
                 take(messages, arrival)
-                return end(with: error.description)
+                return end(with: ConnectionFault(error))
             }
         }
         take(messages, arrival)
@@ -148,7 +151,7 @@ final class RTMPSession: @unchecked Sendable {
         if !answers.isEmpty {
             connection.send(answers)
             guard client.purpose == .publish || connection.waiting <= Self.longestOutbox else {
-                return end(with: "the server does not read our answers")
+                return end(with: ConnectionFault(.lost, "the server does not read our answers"))
             }
         }
         guard client.step != before else { return }
@@ -184,27 +187,35 @@ final class RTMPSession: @unchecked Sendable {
         guard !isOver else { return }
         if farewell != nil { return awaitFarewell() }
         if client.step < .running, !hasFrames {
-            end(with: "timed out: no answer to \(client.step.words) within \(timeouts.step) s")
+            let words = "timed out: no answer to \(client.step.words) within \(timeouts.step) s"
+            end(with: ConnectionFault(.timedOut, words))
         } else {
-            end(with: hasFrames ? "nothing came for \(timeouts.idle) s" : FLVElementPull.endOfStream)
+            let words = hasFrames ? "nothing came for \(timeouts.idle) s" : FLVElementPull.endOfStream
+            end(with: ConnectionFault(.lost, words))
         }
     }
 
-    private var wordsForClosing: String {
-        if client.step < .running {
-            return client.step == .connect
-                ? "the server closed the connection: is there an application \(client.address.application)?"
-                : "the server closed the connection at \(client.step.words)"
+    /// nginx-rtmp and others refuse by closing: what was asked last tells what they refuse.
+    private var faultOfClosing: ConnectionFault {
+        let words = "the server closed the connection"
+        return switch (client.step, client.purpose) {
+        case (.connect, _):
+            ConnectionFault(
+                .applicationRefused, "\(words): is there an application \(client.address.application)?")
+        case (.start, .publish):
+            ConnectionFault(.streamRefused, "\(words) instead of taking the stream: is the stream key right?")
+        case (.running, .play): ConnectionFault(.lost, FLVElementPull.endOfStream)
+        case (.running, .publish): ConnectionFault(.lost, words)
+        default: ConnectionFault(.lost, "\(words) at \(client.step.words)")
         }
-        return client.purpose == .play ? FLVElementPull.endOfStream : "\(RTMPError.closed)"
     }
 
-    private func end(with reason: String) {
+    private func end(with fault: ConnectionFault) {
         guard !isOver else { return }
         let isFarewell = farewell != nil
         finish()
         // Whoever says farewell has no use for the end.
-        if !isFarewell { onEvent(.ended(reason: reason)) }
+        if !isFarewell { onEvent(.ended(fault)) }
     }
 
     private func finish() {

@@ -14,6 +14,17 @@ struct RTMPUplink: Sendable {
     /// - Parameter tag: An FLV tag with its header and back pointer. What is none is left out.
     func send(_ tag: [UInt8]) { connection.send(encode(tag)) }
 
+    /// The same; what other destinations have encoded alike is used again.
+    func send(_ tag: OutputTag) {
+        guard stream == Self.usualStream, writer.chunkSize == RTMPClient.publishedChunkSize else {
+            return send(tag.bytes)
+        }
+        connection.send(tag.message { encode(tag.bytes) })
+    }
+
+    /// The number that nearly every server gives to the first stream of a connection.
+    private static let usualStream: UInt32 = 1
+
     /// The tag as the chunks of one message.
     func encode(_ tag: [UInt8]) -> [UInt8] {
         guard tag.count >= 15 else { return [] }

@@ -60,3 +60,12 @@ struct SocketAddress: Sendable {
         return addresses
     }
 }
+
+extension SocketAddress: Equatable {
+    static func == (one: SocketAddress, other: SocketAddress) -> Bool {
+        one.length == other.length
+            && one.withPointer { left, length in
+                other.withPointer { right, _ in memcmp(left, right, Int(length)) == 0 }
+            }
+    }
+}

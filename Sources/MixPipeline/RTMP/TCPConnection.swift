@@ -12,7 +12,7 @@ final class TCPConnection: @unchecked Sendable {
         /// The bytes are good for the time of the call; the time is in ns of CLOCK_MONOTONIC.
         case received(ArraySlice<UInt8>, arrivedAt: Int64)
         /// The last event, not after `close()`. `nil`: the server closed.
-        case ended(reason: String?)
+        case ended(ConnectionFault?)
     }
 
     private static let tcp = Int32(IPPROTO_TCP)
@@ -23,7 +23,7 @@ final class TCPConnection: @unchecked Sendable {
     private let timeout: Int64
     private let onEvent: (Event) -> Void
     private var watch: SocketLoop.Watch?
-    private var addresses: ArraySlice<SocketAddress> = []
+    private var dialler: TCPDialler?
     private var isResolving = false
     private var isConnected = false
     private var isOver = false
@@ -62,11 +62,19 @@ final class TCPConnection: @unchecked Sendable {
         }
     }
 
-    /// Tries these addresses of the host one after another.
+    /// Tries these addresses of the host; see `TCPDialler`.
     func open(trying addresses: [SocketAddress]) {
-        self.addresses = addresses[...]
         if watch == nil { _ = makeWatch() }
-        tryNextAddress(after: "no address")
+        watch?.deadline = .max
+        let dialler = TCPDialler(loop: loop, timeout: timeout) { [weak self, loop] result in
+            // Not from within `open()`: whoever calls it does not know the connection yet.
+            loop.perform { [weak self] in
+                if let self { return self.dialled(result) }
+                if case .success(let descriptor) = result { Foundation.close(descriptor) }
+            }
+        }
+        self.dialler = dialler
+        dialler.dial(addresses)
     }
 
     private func makeWatch() -> SocketLoop.Watch {
@@ -80,6 +88,8 @@ final class TCPConnection: @unchecked Sendable {
     /// Lets go of the socket. What was not sent is lost. Idempotent.
     func close() {
         isOver = true
+        dialler?.stop()
+        dialler = nil
         if let watch { loop.remove(watch) }
         watch = nil
         drop()
@@ -122,49 +132,45 @@ final class TCPConnection: @unchecked Sendable {
     /// Not from within `open()`: whoever calls it does not know the connection yet.
     private func refuse(_ error: Destination.Unreachable) {
         _ = makeWatch()
-        loop.perform { [weak self] in self?.end(error.description) }
+        loop.perform { [weak self] in self?.end(error.fault) }
     }
 
     private func resolved(_ result: Result<[SocketAddress], Destination.Unreachable>) {
         guard !isOver, isResolving else { return }
         isResolving = false
         switch result {
-        case .failure(let failure): end(failure.description)
+        case .failure(let failure): end(failure.fault)
         case .success(let addresses): open(trying: addresses)
         }
     }
 
-    private func tryNextAddress(after reason: String) {
-        drop()
-        guard let address = addresses.popFirst() else {
-            return end("cannot connect to \(destination.target.host):\(destination.target.port): \(reason)")
+    private func dialled(_ result: Result<Int32, ConnectionFault>) {
+        switch result {
+        case .failure(var fault):
+            fault.words = "cannot connect to \(destination.target.host):\(destination.target.port): \(fault.words)"
+            end(fault)
+        case .success(let descriptor):
+            // Closed meanwhile: nobody else knows the socket.
+            guard !isOver else {
+                Foundation.close(descriptor)
+                return
+            }
+            begin(with: descriptor)
         }
-        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        descriptor = socket(address.family, kind, 0)
-        guard descriptor >= 0 else { return tryNextAddress(after: Self.words(errno)) }
-        // A command or a frame goes out at once, however small it is.
-        set(Self.tcp, TCP_NODELAY)
-        set(SOL_SOCKET, SO_KEEPALIVE)
-        let status = address.withPointer { connect(descriptor, $0, $1) }
-        guard status == 0 || errno == EINPROGRESS else { return tryNextAddress(after: Self.words(errno)) }
-        watch?.descriptor = descriptor
-        watch?.events = POLLOUT
-        watch?.deadline = MonotonicClock.now + timeout
     }
 
     private func timedOut() {
-        if isResolving {
-            end("cannot resolve \(destination.target.host): timed out")
-        } else if !isConnected {
-            tryNextAddress(after: "timed out")
-        }
+        guard isResolving else { return }
+        end(ConnectionFault(.unresolvable, "cannot resolve \(destination.target.host): timed out"))
     }
 
-    private func finishConnecting() {
-        var error: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size)
-        guard error == 0 else { return tryNextAddress(after: Self.words(error)) }
+    private func begin(with descriptor: Int32) {
+        dialler = nil
+        self.descriptor = descriptor
+        // A command or a frame goes out at once, however small it is.
+        set(Self.tcp, TCP_NODELAY)
+        set(SOL_SOCKET, SO_KEEPALIVE)
+        watch?.descriptor = descriptor
         isConnected = true
         buffer = [UInt8](repeating: 0, count: 1 << 16)
         watch?.events = POLLIN
@@ -178,7 +184,7 @@ final class TCPConnection: @unchecked Sendable {
     // MARK: - Bytes
 
     private func ready() {
-        guard isConnected else { return finishConnecting() }
+        guard isConnected else { return }
         flush()
         receive()
     }
@@ -192,7 +198,7 @@ final class TCPConnection: @unchecked Sendable {
             if count == 0 { return end(nil) }
             guard count > 0 else {
                 if errno == EINTR { continue }
-                if errno != EAGAIN { end(Self.words(errno)) }
+                if errno != EAGAIN { end(ConnectionFault(errno: errno)) }
                 return
             }
             // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel holds
@@ -230,14 +236,12 @@ final class TCPConnection: @unchecked Sendable {
     /// What the server said before it closed tells more than that it closed.
     private func end(afterFailure error: Int32) {
         if isConnected { receive() }
-        end(Self.words(error))
+        end(ConnectionFault(errno: error))
     }
 
-    private func end(_ reason: String?) {
+    private func end(_ fault: ConnectionFault?) {
         guard !isOver else { return }
         close()
-        onEvent(.ended(reason: reason))
+        onEvent(.ended(fault))
     }
-
-    private static func words(_ error: Int32) -> String { String(cString: strerror(error)) }
 }

@@ -63,6 +63,7 @@ extension Relay {
             apply(plan)
         case .apply(let plan):
             reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
+        case .retryOutput(let output): outputs[output]?.retryNow()
         case .drain:
             isDraining = true
         }
@@ -96,22 +97,42 @@ extension Relay {
             sources[id]?.removedAt = removedAt
         }
         applyOutputs(plan.outputs, reach: plan.outputReach)
+        applyHLS(plan.hls)
+        applyRecordings(plan)
         reconsider()
         reportStatus()
     }
 
+    /// A destination is its URL: an output that gets another one begins anew. The others do not notice.
     private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
-        for output in planned where outputs[output.id] == nil {
-            outputs[output.id] = RTMPOutput(output, reach: reach, preamble: program.preamble + program.currentGOP)
-        }
-        for (id, output) in outputs where !planned.contains(where: { $0.id == id }) {
+        for (id, output) in outputs where !planned.contains(where: { $0.id == id && $0.url == output.url }) {
             endings.append { await output.close() }
             outputs[id] = nil
         }
+        for output in planned {
+            if let known = outputs[output.id] {
+                known.setRetry(output.retry)
+            } else {
+                let preamble = program.preamble + program.currentGOP
+                outputs[output.id] = RTMPOutput(output, reach: reach, preamble: preamble) { [inbox] in
+                    inbox.yield(.outputChanged)
+                }
+            }
+        }
     }
 
-    func note(code: String, _ message: String) {
-        logger.warning("\(code): \(message)")
+    private func applyHLS(_ planned: PlannedHLS?) {
+        guard planned != hls?.plan else { return }
+        if let hls { endings.append { await hls.close() } }
+        hls = planned.map { plan in
+            HLSOutput(
+                plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
+            ) { [inbox] in inbox.yield(.hlsChanged) }
+        }
+    }
+
+    func note(code: String, _ message: String, isBad: Bool = true) {
+        logger.log(level: isBad ? .warning : .info, "\(code): \(message)")
         send(.note(code: code, message: message))
     }
 
@@ -139,6 +160,7 @@ extension Relay {
             scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
-            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
+            recordings: recordingStatuses, hls: hls?.status)
     }
 }

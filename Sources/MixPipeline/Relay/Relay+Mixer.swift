@@ -7,7 +7,7 @@ extension Relay {
     private static let healthyAfter = MediaTime.seconds(30)
     /// A mixer that has not taken this much from its socket hangs.
     private static let hangLimit = 24 << 20
-    /// How long a spare mixer waits after a mix: whoever joins again is on air some 100 ms sooner.
+    /// How long a spare mixer waits after a mix, or after a bypass it waited beside: whoever joins is on air some 100 ms sooner.
     private static let spareTime = MediaTime.seconds(60)
     /// How long a mix goes on after it was told to let somebody's sound go: the mixer fades it out over one AAC frame, and a
     /// splice in the middle of that is a click. A GOP of one person's may begin meanwhile; then the next one is taken.
@@ -50,8 +50,12 @@ extension Relay {
             if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
         }
         retireMixers(need: decision.mixer, now: now)
-        keepSpare(isWanted: decision.mixer == .warm || now < spareUntil, now: now)
-        ticker.setPace(isCalm(now: now) ? .calm : .quick)
+        let isCalm = isCalm(now: now)
+        if isCalm, configuration.keepsMixerReady, !(plan.isOfOne ?? false), memory.isPlentiful(now: now) {
+            spareUntil = now + Relay.spareTime
+        }
+        keepSpare(isWanted: decision.mixer == .warm || (mixer == nil && now < spareUntil), now: now)
+        ticker.setPace(isCalm ? .calm : .quick)
     }
 
     /// A mixer that takes over is asked for the very frame; only one on air keeps its own distance.

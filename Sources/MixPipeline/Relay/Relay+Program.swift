@@ -26,14 +26,21 @@ extension Relay {
     /// The frame with what players shall be told with it. Untouched where nothing is.
     private func withMessages(_ frame: EncodedFrame) -> EncodedFrame {
         guard frame.track == .video, !messages.isEmpty else { return frame }
-        let due = messages.messages(at: frame.dts, isIDR: frame.isIDR) { layout }
+        let due = messages.messages(at: frame.dts, isIDR: frame.isIDR, wallClock: { wallClock(of: frame) }) {
+            layout(at: wallClock(of: frame))
+        }
         guard !due.isEmpty else { return frame }
         return frame.inserting(nalUnit: SEIMessage.nalUnit(due), lengthSize: nalLengthSize) ?? frame
     }
 
+    /// The time of day that belongs to the frame's time in the program, in ms since 1970: frames that wait for a splice
+    /// or come in a burst have the distances that they are shown at.
+    private func wallClock(of frame: EncodedFrame) -> Int64 {
+        Int64((Date().timeIntervalSince1970 * 1000 + (frame.pts - now).inMilliseconds).rounded())
+    }
+
     /// Who is where in the picture on air.
-    private var layout: SEILayout {
-        let milliseconds = Int64((Date().timeIntervalSince1970 * 1000).rounded())
+    private func layout(at milliseconds: Int64) -> SEILayout {
         if case .source(let source) = splicer.onAir {
             return SEILayout(bypass: source, size: sources[source]?.timeline.pictureSize, at: milliseconds)
         }
@@ -51,7 +58,12 @@ extension Relay {
     /// Every output gets every tag; each has its own queue, so that none can hold up another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        for output in outputs.values { output.send(tags) }
+        if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
+            let shared = tags.map(OutputTag.init)
+            for output in outputs.values { output.send(shared: shared) }
+            hls?.send(shared: shared)
+            sendToRecorders(shared)
+        }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
         for (id, connection) in connections where connection.role == .viewer {
@@ -85,6 +97,7 @@ extension Relay {
             "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
         )
         send(.switched(record))
+        tellRecorders(record)
         reportStatus()
     }
 

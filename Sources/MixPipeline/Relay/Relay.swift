@@ -17,12 +17,17 @@ public actor Relay {
         public var orphanTimeout: Double
         /// The `mixworker` binary, for mixers.
         public var worker: URL
+        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to spare.
+        public var keepsMixerReady: Bool
 
-        public init(task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL) {
+        public init(
+            task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true
+        ) {
             self.task = task
             self.socketPath = socketPath
             self.orphanTimeout = orphanTimeout
             self.worker = worker
+            self.keepsMixerReady = keepsMixerReady
         }
     }
 
@@ -48,6 +53,11 @@ public actor Relay {
     /// Bytes of the length before each NAL unit of what is on air.
     var nalLengthSize = 4
     var outputs: [OutputID: RTMPOutput] = [:]
+    var hls: HLSOutput?
+    var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    /// Their files are being closed.
+    var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
+    var recordingCount = 0
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
 
@@ -58,6 +68,7 @@ public actor Relay {
     var spareMixer: MixerSlot?
     /// Until then there is a spare, although nothing is mixed.
     var spareUntil = MediaTime.zero
+    var memory = MachineMemory()
     var mixerGeneration = 0
     var mixerFailures = 0
     var mixerRetryAt = MediaTime.zero
@@ -130,6 +141,9 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
+        case .hlsChanged: reportStatus()
+        case .recorder(let key, let event): recorderEvent(event, of: key)
+        case .outputChanged: reportStatus()
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -165,6 +179,7 @@ public actor Relay {
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
+                    sendToRecorders(configuration, of: id)
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped; mapped anew")
                 case .frame(let frame):
@@ -173,6 +188,7 @@ public actor Relay {
                     }
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
+                    sendToRecorders(frame, of: id)
                 }
             }
         }
@@ -197,8 +213,10 @@ public actor Relay {
             }
         }
         perform(splicer.advance(to: now))
+        hls?.tick()
         reconsider()
         removeIdleSources()
+        tickRecordings()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
         absentSources = absent
@@ -256,6 +274,8 @@ public actor Relay {
         }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
+        if let hls { endings.append { await hls.close() } }
+        endRecordings()
     }
 }
 

@@ -7,17 +7,26 @@ import Synchronization
 /// Owns the descriptor and closes it. Safe to use from any thread; callbacks come one at a time, on a private queue,
 /// and must do constant work.
 final class SocketChannel: Sendable {
+    private struct Sending {
+        var pending = 0
+        /// Nothing more is sent after what is pending.
+        var isEnding = false
+    }
+
     private let channel: DispatchIO
     private let queue: DispatchQueue
-    private let pending = Mutex(0)
+    private let sending = Mutex(Sending())
+    private let onSent: (@Sendable () -> Void)?
 
     /// - Parameters:
     ///   - onBytes: what arrived, in order.
+    ///   - onSent: everything that was handed over is with the kernel, or lost.
     ///   - onClosed: once, when the other side closed or the connection broke; not after `close()`.
     init(
         descriptor: Int32, label: String, onBytes: @escaping @Sendable ([UInt8]) -> Void,
-        onClosed: @escaping @Sendable () -> Void
+        onSent: (@Sendable () -> Void)? = nil, onClosed: @escaping @Sendable () -> Void
     ) {
+        self.onSent = onSent
         queue = DispatchQueue(label: label)
         channel = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in
             Foundation.close(descriptor)
@@ -30,16 +39,25 @@ final class SocketChannel: Sendable {
     }
 
     /// Bytes that were handed over and are not yet with the kernel.
-    var pendingBytes: Int { pending.withLock { $0 } }
+    var pendingBytes: Int { sending.withLock { $0.pending } }
 
     /// Queues `bytes`; never blocks. After the connection broke they are lost, and `onClosed` says so.
     func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        pending.withLock { $0 += bytes.count }
+        sending.withLock { $0.pending += bytes.count }
         let data = bytes.withUnsafeBytes { DispatchData(bytes: $0) }
         channel.write(offset: 0, data: data, queue: queue) { [weak self] done, _, _ in
-            if done { self?.pending.withLock { $0 -= bytes.count } }
+            if done { self?.sent(bytes.count) }
         }
+    }
+
+    /// After what is queued the other side reads the end. What it sends is still received.
+    func endWriting() {
+        let isIdle = sending.withLock { sending in
+            sending.isEnding = true
+            return sending.pending == 0
+        }
+        if isIdle { shutdown(channel.fileDescriptor, Int32(SHUT_WR)) }
     }
 
     /// Sends what is queued, then closes.
@@ -47,4 +65,14 @@ final class SocketChannel: Sendable {
 
     /// Closes at once; what is queued is lost.
     func close() { channel.close(flags: .stop) }
+
+    private func sent(_ count: Int) {
+        let (isIdle, isEnding) = sending.withLock { sending in
+            sending.pending -= count
+            return (sending.pending == 0, sending.isEnding)
+        }
+        guard isIdle else { return }
+        if isEnding { shutdown(channel.fileDescriptor, Int32(SHUT_WR)) }
+        onSent?()
+    }
 }

@@ -84,9 +84,9 @@ public final class RTMPSocketPull: SourcePull {
         }
         let session = RTMPSession(.play, address, limits: limits, timeouts: timeouts) { event in
             switch event {
-            case .began: break
+            case .began, .acknowledged: break
             case .media(let messages, let arrival): receiver.take(messages, arrivedAt: arrival)
-            case .ended(let reason): receiver.end(redaction.clean(reason))
+            case .ended(let fault): receiver.end(redaction.clean(fault.words))
             }
         }
         self.session = session

@@ -10,12 +10,13 @@ public struct SEISchedule: Sendable {
     public var settings: SEISettings? {
         didSet {
             if settings?.layoutVolume != oldValue?.layoutVolume { due[.layoutVolume] = nil }
+            if settings?.wallClock != oldValue?.wallClock { due[.wallClock] = nil }
             if settings?.passThrough != oldValue?.passThrough { due[.passThrough] = nil }
             if settings?.custom != oldValue?.custom { due[.custom] = nil }
         }
     }
 
-    private enum Kind: Hashable { case layoutVolume, passThrough, custom }
+    private enum Kind: Hashable { case layoutVolume, wallClock, passThrough, custom }
     /// When each is sent next.
     private var due: [Kind: MediaTime] = [:]
 
@@ -25,19 +26,24 @@ public struct SEISchedule: Sendable {
 
     /// Whether anything is ever sent.
     public var isEmpty: Bool {
-        settings.map { $0.layoutVolume == nil && $0.passThrough == nil && $0.custom == nil } ?? true
+        settings.map {
+            $0.layoutVolume == nil && $0.wallClock == nil && $0.passThrough == nil && $0.custom == nil
+        } ?? true
     }
 
     /// What goes with the access unit that is decoded at `time`; it counts as sent.
     ///
-    /// - Parameter layout: Asked when it is due.
+    /// - Parameters:
+    ///   - wallClock: Of the frame, in ms since 1970. Asked when it is due.
+    ///   - layout: Asked when it is due.
     public mutating func messages(
-        at time: MediaTime, isIDR: Bool, layout: () -> SEILayout
+        at time: MediaTime, isIDR: Bool, wallClock: () -> Int64 = { 0 }, layout: () -> SEILayout
     ) -> [SEIMessage] {
         guard let settings else { return [] }
         var messages: [SEIMessage] = []
         func add(_ text: String) { messages.append(SEIMessage(text: text, type: settings.payloadType)) }
         if let timing = settings.layoutVolume, isDue(.layoutVolume, timing, time, isIDR) { add(layout().json) }
+        if let timing = settings.wallClock, isDue(.wallClock, timing, time, isIDR) { add("{\"ts\":\(wallClock())}") }
         if let text = settings.passThrough, isDue(.passThrough, text.timing, time, isIDR) { add(text.json) }
         if let text = settings.custom, isDue(.custom, Self.customTiming, time, isIDR) { add(text) }
         return messages

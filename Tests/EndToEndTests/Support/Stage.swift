@@ -227,7 +227,12 @@ final class Stage: Sendable {
         _ recorder: ProbeRecorder, expectedSwitches: Int? = nil, limits: ProbeLimits = ProbeLimits()
     ) async throws -> ProbeReport {
         recorder.stop()
-        let recording = await recorder.recording()
+        return try await judge(await recorder.recording(), expectedSwitches: expectedSwitches, limits: limits)
+    }
+
+    func judge(
+        _ recording: FLVRecording, expectedSwitches: Int? = nil, limits: ProbeLimits = ProbeLimits()
+    ) async throws -> ProbeReport {
         let (publishers, scenes) = state.withLock { ($0.known, Array($0.scenes)) }
         let report = try await Probe.judge(
             recording,

@@ -115,13 +115,32 @@ struct OpenAPIRequest: Sendable {
         return store
     }
 
-    /// - Parameter operation: By its id; whether it watches a program, and whose.
-    static func endProgram(of bench: Bench, watchedBy operation: String) async throws {
+    /// What a recorder and a packager left of the rooms `demo`.
+    static func fillDirectory(_ directory: String) throws {
+        for app in ["default", "shop"] {
+            try KeptFiles.makeSession(directory, app: app, name: "1795301525067", isEnded: true)
+        }
+        try KeptFiles.makeRecording(directory, "20260131T120000Z-1x2y3z")
+    }
+
+    /// Ends what an operation goes on answering with: a program that is played, a room that is followed.
+    ///
+    /// - Parameter operation: By its id.
+    static func end(_ operation: String, of bench: Bench) async throws {
+        if operation == "followRoom" {
+            try await eventually {
+                try await bench.call(.get, "/metrics").text.contains("\nfeed_listeners 1\n") ? true : nil
+            }
+            #expect(try await bench.call(.delete, "/v1/rooms/demo?app=shop").status == 204)
+            #expect(try await bench.call(.delete, "/v1/rooms/demo").status == 204)
+            return
+        }
         let programs: [String: TaskID] = ["watch": "auto-demo", "watchOfApp": "shop/auto-demo"]
         guard let task = programs[operation] else { return }
         let relay = try #require(bench.relays.running.first { $0.task == task })
         try await eventually { relay.viewerCount == 1 ? true : nil }
-        relay.endProgram()
+        let app = task.app == .standard ? "" : "?app=\(task.app)"
+        #expect(try await bench.call(.delete, "/v1/tasks/\(task.name)\(app)").status == 200)
     }
 }
 

@@ -18,7 +18,12 @@ enum SampleOccurrences {
 
     private static let kinds: [Occurrence.Kind] =
         [
-            .roomOpened, .roomClosed, .participantJoined(alice), .participantLeft(viewer),
+            .roomOpened, .roomClosed,
+            .roomServicesChanged(
+                ServiceStates(
+                    rtmp: ServiceState(running: true, error: .init(code: "publish_refused", message: "output cdn: no")))
+            ),
+            .participantJoined(alice), .participantLeft(viewer),
             .participantRoleChanged(alice, from: .guest), .streamPublished(alice, camera),
             .streamUpdated(alice, camera),
             .streamUnpublished(alice, camera),
@@ -35,7 +40,9 @@ enum SampleOccurrences {
         + OutputChange.State.allCases.map {
             .outputStateChanged(
                 "shop/auto-demo",
-                OutputChange(output: "cdn", state: $0, from: .live, reconnects: 2, error: "lost \(output)"), url: output
-            )
+                OutputChange(
+                    output: "cdn", state: $0, from: .live, reconnects: 2, error: "lost \(output)",
+                    errorCode: .connectionLost),
+                url: output)
         }
 }

@@ -36,8 +36,8 @@ import Testing
                     let types = try receiver.taken.compactMap { try $0.value("type") }
                     #expect(
                         types.filter { !$0.hasPrefix("task") && !$0.hasPrefix("output") } == [
-                            "room.opened", "participant.joined", "stream.published", "stream.unpublished",
-                            "participant.left", "room.closed",
+                            "room.opened", "participant.joined", "stream.published", "room.servicesChanged",
+                            "stream.unpublished", "participant.left", "room.closed",
                         ])
                     let states = try receiver.taken.compactMap { message in
                         try message.value("type") == "task.stateChanged" ? try message.value("data.state") : nil

@@ -1,0 +1,39 @@
+/// Names of files that are made of what users call things.
+public enum FileName {
+    /// Longer names are cut, with a hash of the whole at their end.
+    private static let longest = 120
+
+    /// Letters, digits, `-` and `_` of ASCII stay, every other byte is `~` and two hexadecimal digits: no path, nothing
+    /// hidden, and different names stay different.
+    public static func safe(_ name: String) -> String {
+        var result = ""
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                result.unicodeScalars.append(UnicodeScalar(byte))
+            default:
+                result += (byte < 16 ? "~0" : "~") + String(byte, radix: 16)
+            }
+        }
+        guard result.utf8.count > longest else { return result.isEmpty ? "~" : result }
+        // FNV-1a, 64 bits.
+        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(result.prefix(longest)) + "~~" + String(hash, radix: 16)
+    }
+
+    /// A name of a recording's file, as `safe` and a number of a part make it: no path, nothing hidden.
+    public static func isRecording(_ name: String) -> Bool {
+        guard name.hasSuffix(".mp4"), name.utf8.count <= 250 else { return false }
+        let stem = name.utf8.dropLast(4)
+        return !stem.isEmpty
+            && stem.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+}

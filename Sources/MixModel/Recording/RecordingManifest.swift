@@ -1,0 +1,97 @@
+import LayoutEngine
+
+/// What stands in the JSON file beside each file of a recording.
+public struct RecordingManifest: Hashable, Codable, Sendable {
+    public enum State: String, Hashable, Codable, Sendable {
+        /// Being written, or its recorder was lost: a fragmented file that plays up to its last second.
+        case recording
+        /// Closed and indexed.
+        case complete
+        /// Closed without an index: it plays, players may seek in it slowly.
+        case unindexed
+    }
+
+    /// Somebody's place in the picture, in pixels.
+    public struct Pane: Hashable, Codable, Sendable {
+        public var user: String
+        public var source: String
+        public var x, y, width, height: Int
+    }
+
+    /// A change between bypass, mix and slate.
+    public struct Switch: Hashable, Codable, Sendable {
+        /// In the file, in seconds.
+        public var at: Double
+        public var wallClock: Double
+        public var from: OnAir?
+        public var to: OnAir
+        /// Who is on air in a bypass.
+        public var source: SourceID?
+        public var cause: String
+        /// Of a mix.
+        public var panes: [Pane]
+
+        public init(
+            at: Double, wallClock: Double, from: OnAir?, to: OnAir, source: SourceID?, cause: String, panes: [Pane]
+        ) {
+            self.at = at
+            self.wallClock = wallClock
+            self.from = from
+            self.to = to
+            self.source = source
+            self.cause = cause
+            self.panes = panes
+        }
+    }
+
+    public var version = 1
+    public var room: String
+    public var task: String
+    public var recording: String
+    /// What somebody publishes; `nil` = the program.
+    public var source: SourceID?
+    public var file: String
+    /// 1…
+    public var part: Int
+    public var state: State
+    /// Seconds since 1970 at the first frame.
+    public var startedAt: Double
+    /// Seconds since 1970; `nil` while it is being written.
+    public var endedAt: Double?
+    /// In seconds.
+    public var duration: Double
+    public var bytes: Int64
+    public var hasVideo: Bool
+    public var hasAudio: Bool
+    /// `stopped`, `partSeconds`, `tracksChanged`, `maxSeconds`, `maxBytes` or the code of `error`; `nil` while it is being
+    /// written.
+    public var endReason: String?
+    public var error: ServiceState.Failure?
+    public var switches: [Switch] = []
+
+    public init(
+        room: String, task: String, recording: String, source: SourceID?, file: String, part: Int, startedAt: Double,
+        hasVideo: Bool, hasAudio: Bool
+    ) {
+        self.room = room
+        self.task = task
+        self.recording = recording
+        self.source = source
+        self.file = file
+        self.part = part
+        state = .recording
+        self.startedAt = startedAt
+        duration = 0
+        bytes = 0
+        self.hasVideo = hasVideo
+        self.hasAudio = hasAudio
+    }
+}
+
+extension RecordingManifest {
+    public static func panes(of scene: Scene?) -> [Pane] {
+        (scene?.panes ?? []).map {
+            Pane(user: $0.user, source: $0.source, x: $0.x, y: $0.y, width: $0.width, height: $0.height)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+import NIOCore
+
+/// `GET /v1/rooms/{room}/feed`: what happens in a room, as server-sent events (HTML living standard, §9.2).
+///
+/// `room` is the whole state, as `GET /v1/rooms/{room}` gives it: first, and again when a listener was too slow for what
+/// happened. Then each change as subscribers get it, named by its topic.
+struct FeedController: Sendable {
+    let registry: RoomRegistry
+    let feeds: RoomFeeds
+    let numbers: NumberSource
+    /// Between two signs of life.
+    var heartbeat: Duration = .seconds(15)
+
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("v1/rooms/{room}/feed", use: get)
+        router.head("v1/rooms/{room}/feed", use: head)
+    }
+
+    private static var headers: HTTPFields {
+        var headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+        // nginx would keep it back.
+        if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
+        return headers
+    }
+
+    @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        _ = try await state(of: try context.roomID())
+        return Response(status: .ok, headers: Self.headers)
+    }
+
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try context.roomID()
+        _ = try await state(of: room)
+        let seen = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }.flatMap { Int64($0) }
+        let listener = try feeds.listen(to: room, numbers: numbers)
+        return Response(
+            status: .ok, headers: Self.headers,
+            body: ResponseBody { writer in
+                // A listener who leaves makes `write` throw, at the next sign of life at the latest.
+                try await follow(room, listener, seen) { try await writer.write($0) }
+                try await writer.finish(nil)
+            })
+    }
+
+    private func follow(
+        _ room: RoomID, _ listener: FeedListener, _ seen: Int64?, write: (ByteBuffer) async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [heartbeat] in
+                while true {
+                    try await Task.sleep(for: heartbeat)
+                    listener.wake()
+                }
+            }
+            defer { group.cancelAll() }
+            var isStale = !(seen.map { feeds.isUpToDate($0, of: room) } ?? false)
+            listener.wake()
+            for await _ in listener.signals.cancelOnGracefulShutdown() {
+                let events = listener.take()
+                if isStale || events == nil {
+                    // What was taken before is in the state.
+                    guard let whole = try? await wholeState(of: room) else { return }
+                    isStale = false
+                    try await write(whole)
+                } else if let events, !events.isEmpty {
+                    try await write(events.reduce(into: ByteBuffer()) { $0.write($1) })
+                } else {
+                    try await write(ByteBuffer(string: ":\n\n"))
+                }
+            }
+        }
+    }
+
+    private func wholeState(of room: RoomID) async throws -> ByteBuffer {
+        let number = numbers.next()
+        let view = try await state(of: room)
+        var buffer = ByteBuffer()
+        buffer.write(name: "room", number: number, data: jsonBytes(view).readableBytesView)
+        return buffer
+    }
+
+    private func state(of room: RoomID) async throws -> RoomView {
+        guard let shown = try await registry.reader(room)?.roomView() else {
+            throw OrchestratorError.notFound(
+                "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
+        }
+        return shown.view
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func write(_ event: RoomFeeds.Event) {
+        write(name: event.topic.rawValue, number: event.number, data: event.body)
+    }
+
+    /// One event; JSON has no line ends of its own.
+    fileprivate mutating func write(name: String, number: Int64, data: some Sequence<UInt8>) {
+        writeString("id: \(number)\nevent: \(name)\ndata: ")
+        writeBytes(data)
+        writeString("\n\n")
+    }
+}

@@ -1,0 +1,245 @@
+import EventSubscription
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+import NIOCore
+import NIOPosix
+
+/// `GET /live/{room}/index.m3u8` and what it names: playlists and segments as the packager of the room's automatic task
+/// has written them, also for a while after the program has ended and after a restart of the service. Rooms of other apps
+/// than the standard one are at `/live/{app}/{room}/…`.
+///
+/// With keys configured each URI in a playlist is signed like the playlist's own, so that players need no more than the
+/// address that they were given.
+struct HLSController: Sendable {
+    let registry: RoomRegistry
+    let files: HLSFiles
+    let access: PlaybackAccess
+    let origins: PlaybackOrigins
+    let cache: SegmentCache
+
+    /// How long a playlist that is about to be there is waited for.
+    static let patience = Duration.seconds(10)
+    /// Seconds for which the address of a playlist that a playlist names is good, and that of a segment.
+    private static let playlistValidity = 86_400
+    private static let segmentValidity = 7_200
+
+    /// A router wants one name for what stands at one place: the first name is the app's, or alone the room's.
+    func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("live/{app}/index.m3u8", use: master)
+        router.get("live/{app}/hls/{session}/{file}", use: file)
+        router.get("live/{app}/vod/{session}.zip", use: archive)
+        router.on("live/{app}/index.m3u8", method: .options, use: preflight)
+        router.on("live/{app}/hls/{session}/{file}", method: .options, use: filePreflight)
+        router.get("live/{app}/{room}/index.m3u8", use: master)
+        router.get("live/{app}/{room}/hls/{session}/{file}", use: file)
+        router.get("live/{app}/{room}/vod/{session}.zip", use: archive)
+        router.on("live/{app}/{room}/index.m3u8", method: .options, use: preflight)
+        router.on("live/{app}/{room}/hls/{session}/{file}", method: .options, use: filePreflight)
+    }
+
+    @Sendable private func master(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try Self.room(context)
+        try check(request)
+        guard let item = try await found(room), let text = await text(item) else {
+            throw OrchestratorError(
+                .notFound, "no-hls", "The room has no HLS now",
+                detail: "\(room.name): PUT /v1/rooms/\(room.name)/hls makes it; it begins with the first segment")
+        }
+        return playlist(text, item, prefix: "hls/\(item.session)/", request)
+    }
+
+    @Sendable private func file(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try Self.room(context)
+        try check(request)
+        let session = try context.identifier("session")
+        let name = try context.identifier("file")
+        guard let item = files.item(room, session: session, file: name) else { throw Self.noFile(name) }
+        switch item.kind {
+        case .playlist:
+            guard let text = await text(item) else { throw Self.noFile(name) }
+            return playlist(text, item, prefix: "", request)
+        case .segment:
+            guard let buffer = await cache.segment(item.path) else { throw Self.noFile(name) }
+            return segment(buffer, item, request)
+        }
+    }
+
+    /// The playlist of a room that is just starting is worth waiting for: players ask once.
+    private func found(_ room: RoomID) async throws -> HLSFiles.Item? {
+        if let item = files.master(of: room) { return item }
+        let deadline = ContinuousClock.now + Self.patience
+        while try await registry.reader(room)?.isHLSExpected ?? false, ContinuousClock.now < deadline {
+            try await Task.sleep(for: .milliseconds(200))
+            if let item = files.master(of: room) { return item }
+        }
+        return nil
+    }
+
+    private func text(_ item: HLSFiles.Item) async -> String? {
+        await SegmentCache.read(item.path).map { String(buffer: $0) }
+    }
+
+    // MARK: Answers
+
+    private func playlist(_ text: String, _ item: HLSFiles.Item, prefix: String, _ request: Request) -> Response {
+        let path = request.uri.path
+        let base = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+        let shown = PlaylistText.mapping(text) { uri in
+            signed("\(prefix)\(uri)", path: "\(base)\(prefix)\(uri)")
+        }
+        var checksum = CRC32()
+        checksum.update(shown.utf8)
+        let isOver = text.contains("#EXT-X-ENDLIST")
+        var headers = headers(request, type: "application/vnd.apple.mpegurl", tag: "\"\(checksum.value)\"")
+        headers[.cacheControl] = isOver ? "max-age=60" : "max-age=1"
+        if Self.isKnown(headers[.eTag], request) { return Response(status: .notModified, headers: headers) }
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: shown)))
+    }
+
+    private func segment(_ buffer: ByteBuffer, _ item: HLSFiles.Item, _ request: Request) -> Response {
+        var headers = headers(request, type: "video/mp2t", tag: "\"\(item.session)-\(item.name)\"")
+        headers[.cacheControl] = "public, max-age=86400, immutable"
+        headers[.acceptRanges] = "bytes"
+        if Self.isKnown(headers[.eTag], request) { return Response(status: .notModified, headers: headers) }
+        switch Self.range(request, tag: headers[.eTag], length: buffer.readableBytes) {
+        case .whole: return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: buffer))
+        case .unsatisfiable:
+            headers[.contentRange] = "bytes */\(buffer.readableBytes)"
+            return Response(status: .rangeNotSatisfiable, headers: headers)
+        case .part(let range):
+            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(buffer.readableBytes)"
+            let part = buffer.getSlice(at: buffer.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
+            return Response(status: .partialContent, headers: headers, body: ResponseBody(byteBuffer: part))
+        }
+    }
+
+    /// `GET /live/{room}/vod/{session}.zip`
+    @Sendable private func archive(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try Self.room(context)
+        try check(request)
+        let session = try context.identifier("session")
+        let name = "\(session).zip"
+        guard let facts = files.facts(room, session: session) else { throw Self.noFile(name) }
+        guard facts.settings.enableVOD, facts.isEnded else {
+            throw OrchestratorError(
+                .conflict, "archive-not-ready", "There is no such archive yet",
+                detail: facts.settings.enableVOD
+                    ? "\(name): it can be fetched when HLS of the room has ended"
+                    : "\(name): its segments are not kept: ask for enableVOD next time")
+        }
+        let directory = "\(files.directory(of: room))/\(session)"
+        guard let archive = try await NIOThreadPool.singleton.runIfActive({ HLSArchive.make(directory) }) else {
+            throw Self.noFile(name)
+        }
+        var headers = headers(request, type: "application/zip", tag: "\"\(session)-\(archive.length)\"")
+        headers[.acceptRanges] = "bytes"
+        headers[.cacheControl] = "no-cache"
+        headers[.contentDisposition] = "attachment; filename=\"\(name)\""
+        let range: Range<Int>
+        switch Self.range(request, tag: headers[.eTag], length: archive.length) {
+        case .whole: range = 0..<archive.length
+        case .part(let part):
+            range = part
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(archive.length)"
+        case .unsatisfiable:
+            headers[.contentRange] = "bytes */\(archive.length)"
+            return Response(status: .rangeNotSatisfiable, headers: headers)
+        }
+        let body = ResponseBody(contentLength: range.count) { writer in
+            for (part, range) in archive.slices(of: range) {
+                switch part {
+                case .bytes(let bytes): try await writer.write(ByteBuffer(bytes: bytes[range]))
+                case .file(let path, _):
+                    var position = range.lowerBound
+                    while position < range.upperBound {
+                        let chunk = min(Self.chunk, range.upperBound - position)
+                        try await writer.write(try await Self.read(path, at: position, count: chunk))
+                        position += chunk
+                    }
+                }
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: range.count < archive.length ? .partialContent : .ok, headers: headers, body: body)
+    }
+
+    private static let chunk = 256 << 10
+
+    /// - Throws: When the file is shorter, or gone.
+    private static func read(_ path: String, at position: Int, count: Int) async throws -> ByteBuffer {
+        try await NIOThreadPool.singleton.runIfActive {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? handle.close() }
+            try handle.seek(toOffset: UInt64(position))
+            guard let data = try handle.read(upToCount: count), data.count == count else {
+                throw CocoaError(.fileReadCorruptFile)
+            }
+            return ByteBuffer(bytes: data)
+        }
+    }
+
+    // MARK: Who may, and where from
+
+    private func check(_ request: Request) throws {
+        guard !access.isOpen else { return }
+        do throws(PlaybackAccess.Refusal) {
+            let authKey = request.uri.queryParameters[Substring(PlaybackAccess.parameter)].map(String.init)
+            try access.check(path: request.uri.path, authKey: authKey, now: Int(Date().timeIntervalSince1970))
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// The same address for some minutes, so that caches can share it.
+    private func signed(_ uri: String, path: String) -> String {
+        guard !access.isOpen else { return uri }
+        let isPlaylist = uri.hasSuffix(".m3u8")
+        let step = isPlaylist ? 3600 : 600
+        let time = Int(Date().timeIntervalSince1970) / step * step
+        let until = time + (isPlaylist ? Self.playlistValidity : Self.segmentValidity)
+        return access.authKey(path: path, time: until).map { "\(uri)?\(PlaybackAccess.parameter)=\($0)" } ?? uri
+    }
+
+    private func headers(_ request: Request, type: String, tag: String) -> HTTPFields {
+        var headers = origins.headers(origin: request.headers[.origin])
+        headers[.contentType] = type
+        headers[.eTag] = tag
+        return headers
+    }
+
+    private static func isKnown(_ tag: String?, _ request: Request) -> Bool {
+        guard let tag, let known = request.headers[.ifNoneMatch] else { return false }
+        return known == "*" || known.split(separator: ",").contains { $0.drop { $0 == " " } == tag }
+    }
+
+    /// A part of another version is of no use (RFC 9110 §13.1.5).
+    private static func range(_ request: Request, tag: String?, length: Int) -> ByteRange {
+        if let condition = request.headers[.ifRange], condition != tag { return .whole }
+        return ByteRange(request.headers[.range], length: length)
+    }
+
+    @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        _ = try Self.room(context)
+        return Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
+    }
+
+    @Sendable private func filePreflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let (session, file) = (try context.identifier("session"), try context.identifier("file"))
+        guard HLSFiles.isSession(session), HLSFiles.kind(of: file) != nil else { throw Self.noFile(file) }
+        return try await preflight(request, context)
+    }
+
+    private static func room(_ context: OrchestratorContext) throws -> RoomID {
+        let first = try context.identifier("app")
+        guard context.parameters.get("room") != nil else { return RoomID(app: .standard, name: first) }
+        return RoomID(app: AppID(first), name: try context.identifier("room"))
+    }
+
+    private static func noFile(_ name: String) -> OrchestratorError {
+        OrchestratorError(
+            .notFound, "no-hls-file", "There is no such file",
+            detail: "\(name): it was never made, or has left the playlist a while ago; load the playlist again")
+    }
+}

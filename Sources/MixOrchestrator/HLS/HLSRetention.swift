@@ -1,0 +1,57 @@
+import Foundation
+import Logging
+import NIOPosix
+import ServiceLifecycle
+
+/// Takes away what packagers have left and nobody is to have any more: sessions that ended, in live mode after some minutes,
+/// kept ones after the configured time.
+struct HLSRetention: Service {
+    let files: HLSFiles
+    /// Seconds; `nil` = for ever.
+    let kept: Double?
+    let logger: Logger
+
+    /// Players that are behind still fetch the last segments, in seconds.
+    static let farewell = 600.0
+    /// A session that was not ended and that nobody has written to for so long has lost its packager for good, in seconds.
+    static let abandonment = 3600.0
+    private static let interval = Duration.seconds(60)
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await NIOThreadPool.singleton.runIfActive { sweep(now: Date()) }
+                try await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    func sweep(now: Date) {
+        let manager = FileManager.default
+        func children(_ path: String) -> [String] {
+            ((try? manager.contentsOfDirectory(atPath: path)) ?? []).map { "\(path)/\($0)" }
+        }
+        for room in children(files.directory).flatMap(children) {
+            for session in HLSFiles.sessions(in: room).map({ "\(room)/\($0)" }) where isOver(session, now) {
+                do {
+                    try manager.removeItem(atPath: session)
+                    logger.info("HLS session \(session) removed")
+                } catch {
+                    logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
+                }
+            }
+        }
+    }
+
+    private func isOver(_ session: String, _ now: Date) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: "\(session)/session.json")
+        guard let written = attributes?[.modificationDate] as? Date, let facts = HLSFiles.facts(session) else {
+            // Without that it can be neither played nor gone on with; a packager may just be making it.
+            let made = try? FileManager.default.attributesOfItem(atPath: session)[.modificationDate] as? Date
+            return made.map { now.timeIntervalSince($0) > Self.abandonment } ?? false
+        }
+        let age = now.timeIntervalSince(written)
+        guard facts.isEnded || age > Self.abandonment else { return false }
+        return facts.settings.enableVOD ? kept.map { age > $0 } ?? false : age > Self.farewell
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import MixModel
+
+/// HLS of a room as answers show it.
+struct HLSView: Encodable {
+    struct Variant: Encodable {
+        /// Where it is played, below this service.
+        var url: String
+        /// Free text of whoever asked for it.
+        var metadata: String?
+        /// ISO 8601.
+        var startedAt: String?
+        var width: Int
+        var height: Int
+        /// Bits a second at most.
+        var bandwidth: Int
+        var error: String?
+    }
+
+    /// What is kept of it.
+    struct OnDemand: Encodable {
+        /// Everything so far, as a playlist that only grows.
+        var url: String
+        /// One file with everything, when it has ended.
+        var archive: String
+    }
+
+    var running: Bool
+    var error: ServiceState.Failure?
+    var variants: [Variant]
+    var onDemand: OnDemand?
+
+    private enum CodingKeys: CodingKey { case running, error, variants, onDemand }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(running, forKey: .running)
+        try container.encode(error, forKey: .error)
+        try container.encode(variants, forKey: .variants)
+        try container.encodeIfPresent(onDemand, forKey: .onDemand)
+    }
+
+    init(_ status: HLSStatus?, settings: HLSSettings?, room: RoomID) {
+        running = status?.service.running ?? false
+        error = status?.service.error
+        let base = Self.base(of: room)
+        let session = status?.session ?? ""
+        variants = (status?.variants ?? []).enumerated().map { index, variant in
+            Variant(
+                url: index == 0 ? "\(base)/index.m3u8" : "\(base)/hls/\(session)/\(variant.name).m3u8",
+                metadata: variant.metadata,
+                startedAt: status?.startedAt.map { Date(timeIntervalSince1970: $0).formatted(.iso8601) },
+                width: variant.width, height: variant.height, bandwidth: variant.bandwidth, error: variant.error)
+        }
+        if settings?.enableVOD == true, !session.isEmpty {
+            onDemand = OnDemand(url: "\(base)/hls/\(session)/event.m3u8", archive: "\(base)/vod/\(session).zip")
+        }
+    }
+
+    private static func base(of room: RoomID) -> String {
+        let names = room.app == .standard ? [room.name] : [room.app.rawValue, room.name]
+        return (["/live"] + names.map { $0.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? $0 })
+            .joined(separator: "/")
+    }
+}

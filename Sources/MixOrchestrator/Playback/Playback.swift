@@ -1,0 +1,64 @@
+import Logging
+import MixModel
+import ServiceLifecycle
+import Synchronization
+
+/// What feeds need; immutable, shared.
+struct PlaybackServices: Sendable {
+    var sockets: RelaySockets
+    var viewers: ViewerLedger
+    var metrics: Metrics
+    var logger: Logger
+    /// In ms of media.
+    var latencyCap: Int
+    /// Whether a task is on air or on its way there.
+    var isWanted: @Sendable (TaskID) async -> Bool
+}
+
+/// The programs that are watched. Owns the tasks that read them.
+final class Playback: Service {
+    private let services: PlaybackServices
+    private let feeds = Mutex<[TaskID: ProgramFeed]>([:])
+    private let requests: AsyncStream<ProgramFeed>
+    private let inbox: AsyncStream<ProgramFeed>.Continuation
+
+    init(_ services: PlaybackServices) {
+        self.services = services
+        (requests, inbox) = AsyncStream.makeStream()
+    }
+
+    func run() async throws {
+        await withDiscardingTaskGroup { group in
+            for await feed in requests.cancelOnGracefulShutdown() {
+                group.addTask {
+                    await feed.run()
+                    self.feeds.withLock { if $0[feed.task] === feed { $0[feed.task] = nil } }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// The feed of a task's program, opened when there is none.
+    func feed(of task: TaskID) -> ProgramFeed {
+        feeds.withLock { feeds in
+            if let feed = feeds[task], !feed.isOver { return feed }
+            let feed = ProgramFeed(task, services: services)
+            feeds[task] = feed
+            inbox.yield(feed)
+            return feed
+        }
+    }
+
+    /// A place for a viewer.
+    ///
+    /// - Throws: `OrchestratorError` of status 503 when there is none.
+    func enter(_ task: TaskID) throws(OrchestratorError) -> ViewerLedger.Place {
+        do {
+            return try services.viewers.enter(task)
+        } catch {
+            services.metrics.count(.viewersRefused)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import HTTPTypes
+
+/// The web pages that may read what viewers get (Fetch, §3.2).
+enum PlaybackOrigins: Hashable, Sendable {
+    case any
+    case only(Set<String>)
+
+    /// - Throws: When one is no origin.
+    init(_ origins: [String]) throws(StartupError) {
+        if origins == ["*"] {
+            self = .any
+            return
+        }
+        for origin in origins {
+            let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 3, ["http:", "https:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty,
+                origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !parts[2].contains("*"),
+                !parts[2].contains("@")
+            else {
+                throw StartupError(
+                    "configuration: playback.cors: found \"\(origin)\"; expected \"*\" alone, or origins as in "
+                        + "\"https://player.example\"")
+            }
+        }
+        self = .only(Set(origins.map { $0.lowercased() }))
+    }
+
+    /// What an answer to a request of that `Origin` says.
+    func headers(origin: String?) -> HTTPFields {
+        switch self {
+        case .any: return [.accessControlAllowOrigin: "*"]
+        case .only(let origins):
+            // A cache must not give one page the answer to another.
+            var headers: HTTPFields = [.vary: "Origin"]
+            if let origin, origins.contains(origin.lowercased()) { headers[.accessControlAllowOrigin] = origin }
+            return headers
+        }
+    }
+
+    /// What the answer to a preflight says.
+    func preflight(origin: String?) -> HTTPFields {
+        var headers = headers(origin: origin)
+        headers[.accessControlAllowMethods] = "GET, HEAD, OPTIONS"
+        headers[.accessControlAllowHeaders] = "*"
+        headers[.accessControlMaxAge] = "86400"
+        return headers
+    }
+}

@@ -1,0 +1,58 @@
+import NIOCore
+
+/// From a relay's bytes to batches. Lives on its feed's event loop.
+final class ProgramIntake {
+    private let eventLoop: any EventLoop
+    private var scanner = FLVTagScanner()
+    private var stitcher = ProgramStitcher()
+    private var batcher = FLVBatcher()
+    private var timer: Scheduled<Void>?
+    /// Gets what is complete.
+    private let onBatches: ([FLVBatch]) -> Void
+
+    init(on eventLoop: any EventLoop, onBatches: @escaping ([FLVBatch]) -> Void) {
+        self.eventLoop = eventLoop
+        self.onBatches = onBatches
+    }
+
+    /// - Parameter process: The relay's; 0 = not known.
+    func connected(to process: Int32) {
+        scanner = FLVTagScanner()
+        stitcher.connected(to: process)
+    }
+
+    /// - Throws: When it is no FLV.
+    func received(_ bytes: ByteBuffer) throws(FLVTagScanner.Failure) {
+        let now = MonotonicClock.now()
+        let isNew = scanner.tracks == nil
+        scanner.push(bytes)
+        var batches: [FLVBatch] = []
+        defer {
+            if !batches.isEmpty { onBatches(batches) }
+            schedule(now)
+        }
+        while let tag = try scanner.next() {
+            guard let tag = stitcher.accept(tag, now: now) else { continue }
+            if isNew, let tracks = scanner.tracks { batcher.begin(tracks: tracks) }
+            batches += batcher.add(tag, now: now)
+        }
+    }
+
+    /// Gives out what waits.
+    func flush() {
+        timer?.cancel()
+        timer = nil
+        if let batch = batcher.take(now: MonotonicClock.now()) { onBatches([batch]) }
+    }
+
+    private func schedule(_ now: Int64) {
+        guard timer == nil, let dueAt = batcher.dueAt else { return }
+        timer = eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(max(dueAt - now, 0))) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            let now = MonotonicClock.now()
+            guard let dueAt = batcher.dueAt else { return }
+            if dueAt <= now { flush() } else { schedule(now) }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import NIOCore
+
+/// What a player has to be told before the first frame: metadata and sequence headers in force.
+struct StreamHeaders: Sendable {
+    private var metadata: ViewedTag?
+    private(set) var video: ViewedTag?
+    private(set) var audio: ViewedTag?
+    /// Grows with every change.
+    private(set) var revision = 0
+
+    /// - Returns: False when that is in force already. A frame changes nothing.
+    mutating func take(_ tag: ViewedTag) -> Bool {
+        let old: ViewedTag?
+        switch tag.role {
+        case .metadata: old = metadata
+        case .videoHeader: old = video
+        case .audioHeader: old = audio
+        case .picture, .sound: return true
+        }
+        if let old, old.body.elementsEqual(tag.body) { return false }
+        // The tag's bytes are a part of a larger buffer.
+        var own = tag
+        own.bytes = ByteBuffer(bytes: tag.bytes.readableBytesView)
+        switch tag.role {
+        case .metadata: metadata = own
+        case .videoHeader: video = own
+        default: audio = own
+        }
+        revision += 1
+        return true
+    }
+
+    /// The program has no pictures any more.
+    mutating func forgetVideo() {
+        guard video != nil else { return }
+        video = nil
+        revision += 1
+    }
+
+    /// - Parameters:
+    ///   - timestamp: The headers are stamped with it.
+    ///   - tracks: As the relay announced them, see `FLVTagScanner.tracks`.
+    func entry(at timestamp: UInt32, tracks: UInt8) -> FLVBatch.Entry {
+        let tags = [metadata, video, audio].compactMap(\.self)
+        let size = tags.reduce(FLVTagScanner.fileHeaderLength) { $0 + $1.bytes.readableBytes }
+        var opening = HTTPChunk(capacity: size)
+        opening.write([0x46, 0x4C, 0x56, 1, tracks, 0, 0, 0, 9, 0, 0, 0, 0])
+        var headers = HTTPChunk(capacity: size)
+        for tag in tags {
+            opening.write(tag, timestamp: timestamp)
+            headers.write(tag, timestamp: timestamp)
+        }
+        return FLVBatch.Entry(opening: opening.finish() ?? ByteBuffer(), headers: headers.finish(), revision: revision)
+    }
+}

@@ -1,0 +1,60 @@
+import NIOCore
+
+/// The viewers of one program whose connections are on one event loop. Lives on that loop.
+///
+/// What comes is written to one after another without anybody being woken: a thousand viewers cost one hop.
+final class ViewerGroup {
+    private(set) var window: ProgramWindow
+    private var viewers: [ViewerHandler] = []
+    private var isOver = false
+    private let figures: PlaybackFigures
+
+    init(window: ProgramWindow, figures: PlaybackFigures) {
+        self.window = window
+        self.figures = figures
+    }
+
+    func deliver(_ batches: [FLVBatch]) {
+        for batch in batches { window.append(batch) }
+        // A copy: whoever has gone is noticed while he is written to.
+        for viewer in viewers { viewer.pump() }
+        figures.flush()
+    }
+
+    /// - Parameter eventLoop: The group's, which is the channel's.
+    /// - Returns: Succeeds when the program has ended and the viewer has all of it; fails when he is gone.
+    func add(_ channel: any Channel, before neighbour: any ChannelHandler) throws -> EventLoopFuture<Void> {
+        let done = channel.eventLoop.makePromise(of: Void.self)
+        let viewer = ViewerHandler(self, done: done)
+        do {
+            try channel.pipeline.syncOperations.addHandler(viewer, position: .before(neighbour))
+        } catch {
+            done.fail(error)
+            throw error
+        }
+        viewer.index = viewers.count
+        viewers.append(viewer)
+        if isOver { viewer.end() } else { viewer.pump() }
+        figures.flush()
+        return done.futureResult
+    }
+
+    func remove(_ viewer: ViewerHandler) {
+        guard viewers.indices.contains(viewer.index), viewers[viewer.index] === viewer else { return }
+        viewers.swapAt(viewer.index, viewers.count - 1)
+        viewers[viewer.index].index = viewer.index
+        viewers.removeLast()
+    }
+
+    /// The program has ended.
+    func end() {
+        isOver = true
+        for viewer in viewers { viewer.end() }
+        figures.flush()
+    }
+
+    func count(bytes: Int, skips: Int) { figures.add(bytes: bytes, skips: skips) }
+
+    /// Tells what was counted.
+    func tell() { figures.flush() }
+}

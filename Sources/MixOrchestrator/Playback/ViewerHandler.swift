@@ -1,0 +1,91 @@
+import NIOCore
+
+/// One viewer's connection while it plays. Lives on the connection's event loop.
+///
+/// It stands between the socket and the encoder of HTTP and writes chunks that are framed already: all viewers share
+/// one memory, and a batch costs each of them one write. Nothing is written ahead of what the socket takes, so a slow
+/// viewer has nothing waiting here but his place in the program.
+final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var cursor = ViewerCursor()
+    private weak var group: ViewerGroup?
+    private var context: ChannelHandlerContext?
+    private let done: EventLoopPromise<Void>
+    private var isPumping = false
+    private var isEnding = false
+    /// Its place in the group.
+    var index = 0
+
+    /// - Parameter done: Succeeds when the viewer has the program to its end, fails when he is gone.
+    init(_ group: ViewerGroup, done: EventLoopPromise<Void>) {
+        self.group = group
+        self.done = done
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave(nil) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave(ChannelError.ioOnClosedChannel)
+        context.fireChannelInactive()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable {
+            pump()
+            group?.tell()
+        }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        context.fireUserInboundEventTriggered(event)
+        // The service shuts down: the body ends properly, with what the viewer has got.
+        if event is ChannelShouldQuiesceEvent { complete() }
+    }
+
+    /// Writes what there is for as long as the socket takes it.
+    func pump() {
+        // Flushing may tell that there is room again.
+        guard !isPumping, let context, let group else { return }
+        isPumping = true
+        let skips = cursor.skips
+        var bytes = 0
+        while context.channel.isWritable {
+            var hasWritten = false
+            while context.channel.isWritable, let buffer = cursor.next(in: group.window) {
+                bytes += buffer.readableBytes
+                context.write(wrapOutboundOut(buffer), promise: nil)
+                hasWritten = true
+            }
+            guard hasWritten else { break }
+            context.flush()
+        }
+        isPumping = false
+        group.count(bytes: bytes, skips: cursor.skips - skips)
+        if isEnding, context.channel.isWritable { complete() }
+    }
+
+    /// The program has ended: he gets the rest.
+    func end() {
+        isEnding = true
+        pump()
+    }
+
+    private func complete() {
+        guard let context else { return }
+        leave(nil)
+        context.pipeline.syncOperations.removeHandler(self, promise: nil)
+    }
+
+    private func leave(_ error: (any Error)?) {
+        guard let group else { return }
+        self.group = nil
+        context = nil
+        group.remove(self)
+        if let error { done.fail(error) } else { done.succeed() }
+    }
+}

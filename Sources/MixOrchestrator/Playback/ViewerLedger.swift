@@ -1,0 +1,72 @@
+import MixModel
+import Synchronization
+
+/// Who watches what, and how many may. Thread-safe.
+final class ViewerLedger: Sendable {
+    struct Limits: Hashable, Sendable {
+        var all = Int.max
+        var perProgram = Int.max
+    }
+
+    private struct State {
+        var counts: [TaskID: Int] = [:]
+        var total = 0
+    }
+    private let state = Mutex(State())
+    let limits: Limits
+
+    init(limits: Limits = Limits()) { self.limits = limits }
+
+    /// A viewer's place; given back when nobody holds it.
+    final class Place: Sendable {
+        private let ledger: ViewerLedger
+        private let task: TaskID
+
+        fileprivate init(_ ledger: ViewerLedger, _ task: TaskID) {
+            self.ledger = ledger
+            self.task = task
+        }
+
+        deinit { ledger.leave(task) }
+    }
+
+    /// - Throws: `OrchestratorError` of status 503 when there is no place.
+    func enter(_ task: TaskID) throws(OrchestratorError) -> Place {
+        let refusal = state.withLock { state -> OrchestratorError? in
+            let count = state.counts[task, default: 0]
+            if state.total >= limits.all {
+                return .noPlace("this service has \(limits.all) viewers", setting: "playback.maxViewers")
+            }
+            if count >= limits.perProgram {
+                return .noPlace(
+                    "this program has \(limits.perProgram) viewers", setting: "playback.maxViewersPerProgram")
+            }
+            state.counts[task] = count + 1
+            state.total += 1
+            return nil
+        }
+        if let refusal { throw refusal }
+        return Place(self, task)
+    }
+
+    private func leave(_ task: TaskID) {
+        state.withLock { state in
+            state.total -= 1
+            let count = state.counts[task, default: 1] - 1
+            state.counts[task] = count == 0 ? nil : count
+        }
+    }
+
+    /// Those of a task's program.
+    func viewers(of task: TaskID) -> Int { state.withLock { $0.counts[task] ?? 0 } }
+    var total: Int { state.withLock { $0.total } }
+}
+
+extension OrchestratorError {
+    fileprivate static func noPlace(_ what: String, setting: String) -> OrchestratorError {
+        OrchestratorError(
+            .serviceUnavailable, "viewers-full", "There is no place for another viewer",
+            detail: "\(what), which is the limit: come back later, take the program from a CDN, or raise \(setting)",
+            headers: [.retryAfter: "10"])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Hummingbird
+import MixModel
+import NIOPosix
+
+/// The files that recordings have left, by room. Names come from clients: only such that a recorder gives lead to a file.
+struct RecordingShelf: Sendable {
+    let place: RecordingPlace
+    /// Reading a directory waits for the disk.
+    var pool = NIOThreadPool.singleton
+
+    /// Most files that are shown.
+    static let mostShown = 1_000
+    /// A manifest with as many switches as it can have is smaller.
+    private static let longestManifest = 64 << 20
+
+    /// Why a file stays.
+    enum Removal: Sendable {
+        case removed, notThere, isBeingWritten
+        case failed(String)
+    }
+
+    /// Newest first.
+    func files(of room: RoomID) async throws -> [RecordingFileView] {
+        try await pool.runIfActive {
+            let directory = place.directory(of: room)
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            return names.filter(FileName.isRecording).sorted(by: >).prefix(Self.mostShown).compactMap {
+                view($0, directory, room)
+            }
+        }
+    }
+
+    /// The path of a file that is there.
+    func path(of name: String, room: RoomID) -> String? {
+        guard FileName.isRecording(name) else { return nil }
+        return place.directory(of: room) + "/" + name
+    }
+
+    /// Its size in bytes; `nil` when it is not there.
+    func size(of path: String) async throws -> Int64? {
+        try await pool.runIfActive { Self.size(path) }
+    }
+
+    /// Removes a file and its manifest, unless it is being written.
+    func remove(_ name: String, of room: RoomID) async throws -> Removal {
+        guard let path = path(of: name, room: room) else { return .notThere }
+        return try await pool.runIfActive {
+            guard Self.size(path) != nil else { return .notThere }
+            guard !Self.isBeingWritten(path) else { return .isBeingWritten }
+            guard unlink(path) == 0 else { return .failed(String(cString: strerror(errno))) }
+            unlink(Self.manifest(path))
+            return .removed
+        }
+    }
+
+    private func view(_ name: String, _ directory: String, _ room: RoomID) -> RecordingFileView? {
+        let path = directory + "/" + name
+        guard let size = Self.size(path), let length = Self.size(Self.manifest(path)), length < Self.longestManifest,
+            let data = FileManager.default.contents(atPath: Self.manifest(path)),
+            var manifest = try? JSONDecoder().decode(RecordingManifest.self, from: data)
+        else { return nil }
+        manifest.file = name
+        return RecordingFileView(
+            manifest, bytes: size, isBeingWritten: manifest.state == .recording && Self.isBeingWritten(path), room: room
+        )
+    }
+
+    private static func manifest(_ path: String) -> String { path.dropLast(4) + ".json" }
+
+    private static func size(_ path: String) -> Int64? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// Its recorder holds a lock.
+    private static func isBeingWritten(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+}

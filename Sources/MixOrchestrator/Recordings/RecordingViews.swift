@@ -1,0 +1,141 @@
+import EventSubscription
+import Foundation
+import MixModel
+
+/// What a room has recorded now, as the API shows it.
+struct RecordingView: Encodable {
+    /// One stream that is recorded.
+    struct Stream: Encodable {
+        /// Whose; absent for the program.
+        var source: SourceID?
+        var state: RecordingStatus.State
+        var file: String?
+        var files: Int
+        var seconds: Double
+        var bytes: Int64
+        var restarts: Int
+        var error: ServiceState.Failure?
+    }
+    struct Settings: Encodable {
+        var singleFilePerLayer: Bool
+        var participants: Bool
+        var maxSeconds: Int?
+        var maxBytes: Int64?
+        var partSeconds: Int?
+    }
+
+    var running: Bool
+    var error: ServiceState.Failure?
+    /// Absent while nothing is asked for.
+    var id: String?
+    var startedAt: Date?
+    var settings: Settings?
+    var streams: [Stream]
+
+    enum CodingKeys: CodingKey { case running, error, id, startedAt, settings, streams }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(running, forKey: .running)
+        try container.encode(error, forKey: .error)
+        try container.encodeIfPresent(id, forKey: .id)
+        try container.encodeIfPresent(startedAt, forKey: .startedAt)
+        try container.encodeIfPresent(settings, forKey: .settings)
+        try container.encode(streams, forKey: .streams)
+    }
+
+    init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
+        let service = ServiceState(settings, statuses)
+        running = service.running
+        error = service.error
+        id = settings?.id
+        startedAt = settings.map { Date(timeIntervalSince1970: $0.startedAt) }
+        self.settings = settings.map {
+            Settings(
+                singleFilePerLayer: $0.singleFilePerLayer, participants: $0.participants, maxSeconds: $0.maxSeconds,
+                maxBytes: $0.maxBytes, partSeconds: $0.partSeconds)
+        }
+        streams = statuses.filter { $0.id == settings?.id }.map { status in
+            Stream(
+                source: status.source, state: status.state, file: status.file, files: status.files,
+                seconds: status.seconds, bytes: status.bytes, restarts: status.restarts,
+                error: status.error?.redacted)
+        }
+    }
+}
+
+extension ServiceState {
+    /// What apps see of a recording: the program's, and what is wrong with a participant's where that is well.
+    init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
+        let mine = statuses.filter { $0.id == settings?.id }
+        let program = mine.first { $0.source == nil }
+        self.init(
+            running: program?.service.running ?? false,
+            error: (program?.error ?? mine.lazy.compactMap(\.error).first)?.redacted)
+    }
+}
+
+extension ServiceState.Failure {
+    fileprivate var redacted: Self { Self(code: code, message: Redaction.text(message)) }
+}
+
+/// A file of a recording, as the API shows it.
+struct RecordingFileView: Encodable {
+    enum State: String, Encodable {
+        case recording, complete, unindexed
+        /// Its recorder was lost: it plays up to the last second, and players seek in it slowly.
+        case interrupted
+    }
+    struct Switch: Encodable {
+        /// In the file, in seconds.
+        var at: Double
+        var from: OnAir?
+        var to: OnAir
+        var source: SourceID?
+        var cause: String
+        var panes: [RecordingManifest.Pane]
+    }
+
+    var file: String
+    var url: String
+    var recording: String
+    /// Whose stream; absent for the program.
+    var source: SourceID?
+    var part: Int
+    var state: State
+    var startedAt: Date
+    var endedAt: Date?
+    var duration: Double
+    var bytes: Int64
+    var hasVideo: Bool
+    var hasAudio: Bool
+    var endReason: String?
+    var error: ServiceState.Failure?
+    var switches: [Switch]
+
+    init(_ manifest: RecordingManifest, bytes: Int64, isBeingWritten: Bool, room: RoomID) {
+        file = manifest.file
+        url =
+            "/v1/rooms/\(room.name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")/recordings/\(manifest.file)"
+        recording = manifest.recording
+        source = manifest.source
+        part = manifest.part
+        state =
+            switch manifest.state {
+            case .recording: isBeingWritten ? .recording : .interrupted
+            case .complete: .complete
+            case .unindexed: .unindexed
+            }
+        startedAt = Date(timeIntervalSince1970: manifest.startedAt)
+        endedAt = manifest.endedAt.map { Date(timeIntervalSince1970: $0) }
+        duration = manifest.duration
+        self.bytes = bytes
+        hasVideo = manifest.hasVideo
+        hasAudio = manifest.hasAudio
+        endReason = manifest.endReason
+        error = manifest.error
+        switches = manifest.switches.map {
+            Switch(at: $0.at, from: $0.from, to: $0.to, source: $0.source, cause: $0.cause, panes: $0.panes)
+        }
+    }
+}

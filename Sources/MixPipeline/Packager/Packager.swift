@@ -1,0 +1,77 @@
+import Foundation
+import Logging
+import MixModel
+import ProgramSplicer
+import Synchronization
+
+/// Makes HLS of a program: cuts it into segments, writes them and their playlists, and has renditions transcoded.
+///
+/// Everything is written by the thread that calls. What fails is told in the status and tried again with the next
+/// segment, which then begins with a discontinuity. Decoding happens in the renditions' own processes: one that crashes
+/// or is too slow leaves gaps in its own playlist.
+public final class Packager: Sendable {
+    private let core: Mutex<PackagerCore>
+    private let transcoders: [ProgramConsumer<RenditionSettings, RenditionReport>]
+    /// For the transcoders; `nil` without any.
+    private let ticker: Ticker?
+
+    /// - Parameters:
+    ///   - worker: the `mixworker` binary, for renditions.
+    ///   - report: comes on any thread, whenever something has changed.
+    public init(
+        _ plan: PlannedHLS, worker: URL, logger: Logger, report: @escaping @Sendable (HLSStatus) -> Void
+    ) {
+        let events = Events()
+        transcoders = plan.settings.renditions.enumerated().map { index, rendition in
+            ProgramConsumer(
+                worker: worker, subcommand: "rendition", settings: RenditionSettings(rendition: rendition),
+                preamble: [], label: "hls.\(rendition.name)",
+                onEvent: { events.handle?(index, $0) })
+        }
+        let transcoders = transcoders
+        ticker = transcoders.isEmpty ? nil : Ticker { for transcoder in transcoders { transcoder.tick() } }
+        core = Mutex(PackagerCore(plan, logger: logger, report: report))
+        events.handle = { [weak self] index, event in
+            switch event {
+            case .report(let message): self?.core.withLock { $0.transcoded(message, rendition: index) }
+            case .failed(let reason, _): self?.core.withLock { $0.failed(reason, rendition: index) }
+            case .started, .ended: break
+            }
+        }
+        for transcoder in transcoders { transcoder.tick() }
+        ticker?.start()
+    }
+
+    /// Hands over the next bytes of the program, an FLV stream. Waits for the disk.
+    ///
+    /// - Throws: `FLVReader.Failure`; it must not be called again then.
+    public func push(_ bytes: some Collection<UInt8>) throws {
+        try core.withLock { core in
+            let tags = try core.push(bytes)
+            for transcoder in transcoders { transcoder.send(tags) }
+        }
+    }
+
+    /// The program has ended: the playlists are closed.
+    ///
+    /// - Parameter isInterrupted: Whoever fed it is gone, and may come back: the playlists stay open.
+    public func finish(isInterrupted: Bool) async {
+        core.withLock { $0.finishProgram() }
+        await withTaskGroup(of: Void.self) { group in
+            for transcoder in transcoders { group.addTask { await transcoder.end(within: 5) } }
+        }
+        ticker?.stop()
+        core.withLock { $0.finishRenditions(isInterrupted: isInterrupted) }
+    }
+}
+
+/// Where events go once there is somebody to take them. Set before anything is started.
+private final class Events: Sendable {
+    typealias Handler = @Sendable (Int, ProgramConsumer<RenditionSettings, RenditionReport>.Event) -> Void
+    private let stored = Mutex<Handler?>(nil)
+
+    var handle: Handler? {
+        get { stored.withLock { $0 } }
+        set { stored.withLock { $0 = newValue } }
+    }
+}

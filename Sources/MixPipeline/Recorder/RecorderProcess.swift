@@ -1,0 +1,71 @@
+import Foundation
+import MixModel
+import Synchronization
+
+/// The body of `mixworker recorder`: settings and stream from a descriptor to files. Blocks the calling thread.
+public enum RecorderProcess {
+    /// A line of settings is far shorter.
+    private static let longestLine = 1 << 20
+
+    /// Reads until the end of the input, then closes the files.
+    /// - Parameters:
+    ///   - input: A socket, to which reports go back; or anything else, then they go to `output`.
+    /// - Returns: False when the recording has failed.
+    public static func run(input: Int32, output: Int32) throws -> Bool {
+        var reports = output
+        var type: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        if getsockopt(input, SOL_SOCKET, SO_TYPE, &type, &size) == 0 { reports = input }
+        guard var bytes = read(input) else { return true }
+        while !bytes.contains(0x0A) {
+            guard bytes.count < longestLine, let more = read(input) else { break }
+            bytes += more
+        }
+        let line = bytes.prefix { $0 != 0x0A }
+        let settings = try JSONDecoder().decode(RecorderSettings.self, from: Data(line))
+        let recorder = Recorder(settings: settings) { report in
+            guard let data = try? JSONEncoder().encode(report) else { return }
+            let text = [UInt8](data) + [0x0A]
+            // Nobody there to read it: the recording goes on.
+            _ = text.withUnsafeBytes { write(reports, $0.baseAddress, $0.count) }
+        }
+        var isReadable = true
+        bytes.removeFirst(min(line.count + 1, bytes.count))
+        while !recorder.isOver {
+            do {
+                try recorder.push(bytes)
+            } catch {
+                // Out of step: what is there is closed, and the relay starts another one.
+                isReadable = false
+                break
+            }
+            guard let more = read(input) else { break }
+            bytes = more
+        }
+        let hasFailed = recorder.isOver
+        recorder.finish()
+        return isReadable && !hasFailed
+    }
+
+    /// Writes the index of files that a lost recorder has left.
+    /// - Returns: What was done, in words; throws why it was not.
+    public static func index(_ path: String) throws -> String {
+        guard let file = try RecordingFile.open(existing: path) else { return "\(path): is being written" }
+        guard let (_, index) = file.readBack(), !index.isEmpty else {
+            return "\(path): no fragmented recording of this service"
+        }
+        try file.finish()
+        return "\(path): indexed, \(Int(index.duration)) s"
+    }
+
+    private static func read(_ descriptor: Int32) -> [UInt8]? {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 18) { buffer, filled in
+            repeat {
+                count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            } while count < 0 && errno == EINTR
+            filled = max(count, 0)
+        }
+        return count > 0 ? bytes : nil
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import MixModel
+
+/// Why a recording cannot go on.
+struct RecordingFailure: Error, Hashable, CustomStringConvertible {
+    var failure: ServiceState.Failure
+    /// Another try may work.
+    var isPassing = false
+
+    var description: String { failure.message }
+
+    init(_ code: String, _ message: String) { failure = ServiceState.Failure(code: code, message: message) }
+
+    /// What a call of the system said.
+    init(_ number: Int32, _ what: String, path: String) {
+        let reason = String(cString: strerror(number))
+        switch number {
+        case ENOSPC, EDQUOT:
+            self.init("disk_full", "\(path): \(reason). Make room and start the recording again")
+        case EACCES, EPERM, EROFS:
+            self.init(
+                "directory_not_writable",
+                "\(path): cannot \(what): \(reason). Give the service's user the right to write there, or set recording.directory"
+            )
+        case ENOENT, ENOTDIR:
+            self.init(
+                "directory_missing",
+                "\(path): cannot \(what): \(reason). Make the directory, or set recording.directory")
+        default:
+            self.init("write_failed", "\(path): cannot \(what): \(reason)")
+            isPassing = true
+        }
+    }
+
+    static func nearlyFull(_ path: String, free: Int64, keep: Int64) -> Self {
+        Self(
+            "disk_nearly_full",
+            "\(path): \(free >> 20) MiB are free, and recording.keepFreeBytes keeps \(keep >> 20) MiB. Make room and start the recording again"
+        )
+    }
+
+    static func removed(_ path: String) -> Self {
+        Self("recording_removed", "\(path) was removed while it was written. Start the recording again")
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import MixModel
+import ProgramSplicer
+
+/// One stream that a relay has recorded: its program, or what somebody publishes, untouched.
+struct RecordingSlot {
+    struct Key: Hashable, Sendable {
+        /// `RecordingSettings.id`.
+        var recording: String
+        /// `nil` = the program.
+        var source: SourceID?
+        /// Tells two of the same recording apart: who leaves and joins again gets another file.
+        var number: Int
+    }
+
+    typealias Consumer = ProgramConsumer<RecorderSettings, RecorderReport>
+
+    let key: Key
+    let planned: PlannedRecording
+    let consumer: Consumer
+    private(set) var status: RecordingStatus
+    /// Of a source: the program makes its own.
+    private var stream = FLVProgram()
+    /// Of files of processes before the one that runs.
+    private var before = RecorderReport(state: .starting)
+    private var latest = RecorderReport(state: .starting)
+
+    /// Something for operators.
+    struct News {
+        var code: String
+        var message: String
+        var isBad = false
+    }
+
+    init(key: Key, planned: PlannedRecording, consumer: Consumer) {
+        self.key = key
+        self.planned = planned
+        self.consumer = consumer
+        status = RecordingStatus(id: planned.id, source: key.source)
+    }
+
+    /// What was made of the source.
+    mutating func take(_ configuration: CodecConfiguration) { consumer.send(stream.configure(configuration)) }
+    mutating func take(_ frame: EncodedFrame) { consumer.send(stream.write(frame)) }
+
+    mutating func take(_ event: Consumer.Event) -> News? {
+        switch event {
+        case .started:
+            before = RecorderReport(
+                state: .starting, files: before.files + latest.files, seconds: before.seconds + latest.seconds,
+                bytes: before.bytes + latest.bytes)
+            latest = RecorderReport(state: .starting)
+            return nil
+        case .report(let report):
+            let isNew = report.file != nil && report.file != status.file
+            latest = report
+            status.state = report.state
+            status.file = report.file ?? status.file
+            status.files = before.files + report.files
+            status.seconds = before.seconds + report.seconds
+            status.bytes = before.bytes + report.bytes
+            if report.state == .recording { status.error = nil }
+            if let error = report.error { status.error = error }
+            if report.state == .ended {
+                return News(code: "recording-ended", message: "\(name) ended by itself after \(Int(status.seconds)) s")
+            }
+            return isNew ? News(code: "recording", message: "\(name) goes to \(report.file ?? "")") : nil
+        case .failed(let reason, let isFinal):
+            guard !isFinal || status.state != .ended else { return nil }
+            // The recorder's own words tell more than how it ended.
+            let failure = latest.error ?? ServiceState.Failure(code: "recorder_lost", message: reason)
+            status.error = failure
+            status.state = isFinal ? .failed : .recovering
+            if !isFinal { status.restarts += 1 }
+            // One that crashes again and again does not fill the timeline.
+            guard isFinal || status.restarts <= Self.mostTold else { return nil }
+            let outcome = isFinal ? "it has ended" : "it goes on in a new file"
+            return News(
+                code: "recording-failed", message: "\(name): \(failure.code): \(failure.message); \(outcome)",
+                isBad: true)
+        case .ended:
+            return News(code: "recording-stopped", message: "\(name) is closed after \(Int(status.seconds)) s")
+        }
+    }
+
+    private static let mostTold = 8
+
+    private var name: String { "recording \(key.recording)" + (key.source.map { " of \($0)" } ?? "") }
+}

@@ -1,0 +1,22 @@
+import Foundation
+
+/// A point in time as it stands in file names.
+struct UTCTime {
+    private var parts = tm()
+
+    /// - Parameter seconds: since 1970.
+    init(_ seconds: Double) {
+        var time = time_t(seconds)
+        gmtime_r(&time, &parts)
+    }
+
+    /// `20260131T235959Z`: sorts by time.
+    var compact: String {
+        func digits(_ value: Int32, _ count: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(count - text.count, 0)) + text
+        }
+        return digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1, 2) + digits(parts.tm_mday, 2) + "T"
+            + digits(parts.tm_hour, 2) + digits(parts.tm_min, 2) + digits(parts.tm_sec, 2) + "Z"
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import MixPipeline
+
+/// `mixworker recorder`: a stream on standard input becomes MP4 files.
+struct RecorderCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recorder",
+        abstract: "Records the program that a relay feeds it as MP4.",
+        discussion: """
+            Started by `mixworker relay` with one end of a socket pair as its standard input: a line of JSON with the \
+            settings, then the program as FLV. The files are fragmented while they are written, so that nothing but the last \
+            second can be lost, and indexed when the input ends or on SIGTERM. It reports in lines of JSON, on the socket or \
+            standard output.
+            """)
+
+    @Option(help: "Write the index of a recording whose recorder was lost, and end. May be repeated.")
+    var index: [String] = []
+
+    func run() throws {
+        guard index.isEmpty else {
+            for path in index { print(try RecorderProcess.index(path)) }
+            return
+        }
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGTERM, SIG_IGN)
+        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        // The end of the input, as far as the reading thread can tell; not a socket's: then it is the end of all.
+        terminate.setEventHandler { if shutdown(0, Int32(SHUT_RD)) != 0 { close(0) } }
+        terminate.resume()
+        defer { terminate.cancel() }
+        guard try RecorderProcess.run(input: 0, output: 1) else { throw ExitCode.failure }
+    }
+}

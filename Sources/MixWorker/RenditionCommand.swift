@@ -1,0 +1,28 @@
+import ArgumentParser
+import Foundation
+import MixPipeline
+
+/// `mixworker rendition`
+struct RenditionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rendition",
+        abstract: "Transcodes a program's pictures to a smaller size, for one packager.",
+        discussion: """
+            Started by `mixworker packager` with one end of a socket pair as its standard input. Reads one line of JSON \
+            and then the program as FLV; answers with its pictures, one JSON object a line. Ends when its input ends.
+            """)
+
+    func run() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        // The program itself goes first when the machine is short of time.
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
+        let input = ConsumerInput()
+        guard let settings = input.readSettings() else {
+            throw ValidationError("The first line of the input must be the rendition's settings.")
+        }
+        var program = try RenditionProgram(settings: settings) { input.send($0) }
+        // Nothing else runs in this process: its reads may wait here.
+        while let bytes = input.read() { try await program.push(bytes) }
+        await program.finish()
+    }
+}

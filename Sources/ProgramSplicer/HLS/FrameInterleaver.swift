@@ -1,0 +1,58 @@
+import MixModel
+
+/// Puts the two tracks of a program, each in its own order, into one: by the time at which a frame is heard, and for
+/// pictures the time at which they are decoded, shifted so that an IDR stands at the time at which it is shown.
+struct FrameInterleaver: Sendable {
+    struct Entry: Hashable, Sendable {
+        var frame: EncodedFrame
+        var configuration: CodecConfiguration
+        /// Where it stands.
+        var time: MediaTime
+    }
+
+    private var queues: [Track: [Entry]] = [.audio: [], .video: []]
+    /// Of the newest of each track.
+    private var newest: [Track: MediaTime] = [:]
+    /// From decoding to showing an IDR.
+    private var reordering = MediaTime.zero
+
+    /// How long one track waits for the other, in media time. One that lags by more is not waited for.
+    static let patience = MediaTime.seconds(1)
+
+    mutating func push(_ frame: EncodedFrame, _ configuration: CodecConfiguration) {
+        var time = frame.pts
+        if frame.track == .video {
+            if frame.isIDR { reordering = frame.pts - frame.dts }
+            time = frame.dts + reordering
+            // Less reordering than before must not turn the order of decoding round.
+            if let last = queues[.video]?.last { time = max(time, last.time) }
+        }
+        queues[frame.track, default: []].append(Entry(frame: frame, configuration: configuration, time: time))
+        newest[frame.track] = time
+    }
+
+    /// The next frame, when it is clear that it is the next.
+    mutating func next(isEnding: Bool = false) -> Entry? {
+        let audio = queues[.audio]?.first
+        let video = queues[.video]?.first
+        let track: Track
+        switch (audio, video) {
+        case (nil, nil): return nil
+        // An IDR goes before the sound of the same time, which belongs to its segment.
+        case (let audio?, let video?): track = audio.time < video.time ? .audio : .video
+        case (let audio?, nil):
+            guard isEnding || isClear(audio, behind: .video) else { return nil }
+            track = .audio
+        case (nil, let video?):
+            guard isEnding || isClear(video, behind: .audio) else { return nil }
+            track = .video
+        }
+        return queues[track]?.removeFirst()
+    }
+
+    private func isClear(_ entry: Entry, behind other: Track) -> Bool {
+        if let passed = newest[other], passed >= entry.time, passed - entry.time < .seconds(10) { return true }
+        guard let last = newest[entry.frame.track] else { return true }
+        return (last - entry.time).magnitude > Self.patience
+    }
+}

@@ -1,0 +1,282 @@
+import MixModel
+
+/// Decides where a program is cut into segments.
+///
+/// A segment begins with an IDR, and the program is cut at once where the codec configuration changes. A group of pictures
+/// longer than the target duration is cut where it has to be: no segment's rounded duration may exceed the target
+/// (RFC 8216 §4.3.3.1), and the target must not change. It is fixed when the first segment is there, which shows how long
+/// the publisher's groups of pictures are.
+public struct ProgramSegmenter: Sendable {
+    /// In seconds, for `EXT-X-TARGETDURATION`; `nil` until the first segment is complete.
+    public private(set) var targetDuration: Int?
+
+    /// The longest target that a first group of pictures may cause, in seconds.
+    public static let longestTarget = 12
+    /// A track that is silent for longer is not there.
+    static let absence = MediaTime.seconds(3)
+    /// Decoding times do not step by more: something was left out.
+    private static let hole = MediaTime.seconds(1)
+    /// A segment of more bytes is cut wherever it is.
+    private static let mostBytes = 64 << 20
+
+    private let wanted: Int
+    private var interleaver = FrameInterleaver()
+    private var announced: [Track: CodecConfiguration] = [:]
+    private var open: OpenSegment?
+    private var isDiscontinuity = false
+    private var firstTime: MediaTime?
+    private var lastTime: [Track: MediaTime] = [:]
+    private var lastDecoding: MediaTime?
+    private var lastIDR: MediaTime?
+    private var groupLength = MediaTime.zero
+    private var frameInterval = MediaTime.milliseconds(40)
+    /// Sound that belongs to the next segment.
+    private var held: [FrameInterleaver.Entry] = []
+    private var clock: AudioSampleClock?
+    private var clockConfiguration: CodecConfiguration?
+    /// ms since 1970 at program time 0.
+    private var epoch: Int64?
+
+    /// - Parameters:
+    ///   - segmentSeconds: How long segments shall be.
+    ///   - targetDuration: Of the playlist that is gone on with, after a discontinuity.
+    public init(segmentSeconds: Int, targetDuration: Int? = nil) {
+        wanted = segmentSeconds
+        self.targetDuration = targetDuration
+        isDiscontinuity = targetDuration != nil
+    }
+
+    /// What is complete after `item`, which came at `wallClock` (ms since 1970).
+    public mutating func push(_ item: FLVReader.Item, wallClock: Int64) -> [ProgramSegment] {
+        switch item {
+        case .metadata: return []
+        case .configuration(let configuration):
+            announced[configuration.track] = configuration
+            return []
+        case .frame(var frame):
+            guard let configuration = announced[frame.track] else { return [] }
+            if frame.track == .audio {
+                frame.pts = exact(frame.pts, configuration)
+                frame.dts = frame.pts
+            }
+            // Until a segment is out: what came in a burst when the program was joined is late.
+            if targetDuration == nil || epoch == nil {
+                let candidate = wallClock - frame.dts.roundedMilliseconds
+                epoch = min(epoch ?? candidate, candidate)
+            }
+            interleaver.push(frame, configuration)
+            var segments: [ProgramSegment] = []
+            while let entry = interleaver.next() { handle(entry, &segments) }
+            return segments
+        }
+    }
+
+    /// What is left when the program has ended.
+    public mutating func finish() -> [ProgramSegment] {
+        var segments: [ProgramSegment] = []
+        while let entry = interleaver.next(isEnding: true) { handle(entry, &segments) }
+        close(at: nil, &segments)
+        return segments
+    }
+
+    private mutating func exact(_ time: MediaTime, _ configuration: CodecConfiguration) -> MediaTime {
+        if clockConfiguration != configuration {
+            clockConfiguration = configuration
+            clock = AudioSpecificConfig(configuration.bytes).map {
+                AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)
+            }
+        }
+        return clock?.next(rounded: time) ?? time
+    }
+
+    private mutating func handle(_ entry: FrameInterleaver.Entry, _ segments: inout [ProgramSegment]) {
+        firstTime = firstTime ?? entry.time
+        switch entry.frame.track {
+        case .video: picture(entry, &segments)
+        case .audio: sound(entry, &segments)
+        }
+    }
+
+    // MARK: - Pictures
+
+    private mutating func picture(_ entry: FrameInterleaver.Entry, _ segments: inout [ProgramSegment]) {
+        let frame = entry.frame
+        let step = lastDecoding.map { frame.dts - $0 }
+        defer {
+            if let step, step > .zero, step < Self.hole { frameInterval = step }
+            lastDecoding = frame.dts
+            lastTime[.video] = entry.time
+        }
+        if frame.isIDR {
+            if let lastIDR, entry.time > lastIDR { groupLength = entry.time - lastIDR }
+            lastIDR = entry.time
+        }
+        let isBroken = step.map { $0 > Self.hole || $0 < -Self.hole } ?? false
+        if isBroken {
+            close(at: nil, &segments)
+            // Sound was left out with the pictures.
+            if let last = lastTime[.video], !isAbsent(.audio, at: last) { lastTime[.audio] = entry.time }
+        }
+        guard let current = open, current.video == entry.configuration else {
+            guard frame.isIDR else { return }
+            close(at: entry.time, &segments)
+            begin(entry, isDiscontinuity: !segments.isEmpty || lastTime[.video] != nil || isDiscontinuity)
+            return
+        }
+        if frame.isIDR, audioChanged(from: current, at: entry.time) {
+            close(at: entry.time, &segments)
+            begin(entry, isDiscontinuity: true)
+        } else if isDue(entry, in: current) {
+            close(at: entry.time, &segments)
+            begin(entry, isDiscontinuity: false)
+        } else {
+            open?.append(entry)
+        }
+    }
+
+    private func isDue(_ entry: FrameInterleaver.Entry, in current: OpenSegment) -> Bool {
+        let elapsed = entry.time - current.start
+        if entry.frame.isIDR {
+            // The publisher's groups of pictures are rarely whole multiples of their frames.
+            if elapsed + frameInterval / 2 >= .seconds(Double(wanted)) { return true }
+            if exceeds(elapsed + groupLength, targetDuration ?? wanted) { return true }
+        }
+        // A frame lasts until the next one, or for its usual time.
+        return exceeds(elapsed + frameInterval, targetDuration ?? Self.longestTarget)
+            || current.bytes + entry.frame.payload.count > Self.mostBytes
+    }
+
+    /// Rounded as players round it.
+    private func exceeds(_ duration: MediaTime, _ seconds: Int) -> Bool {
+        duration.nanoseconds >= Int64(seconds) * 1_000_000_000 + 490_000_000
+    }
+
+    /// Another configuration, or sound where there was none, or the other way round.
+    private func audioChanged(from current: OpenSegment, at time: MediaTime) -> Bool {
+        if let next = held.last { return next.configuration != current.audio }
+        return current.audio != nil && isAbsent(.audio, at: time)
+    }
+
+    private func isAbsent(_ track: Track, at time: MediaTime) -> Bool {
+        guard announced[track] != nil, let since = lastTime[track] ?? firstTime else { return true }
+        return time - since > Self.absence
+    }
+
+    // MARK: - Sound
+
+    private mutating func sound(_ entry: FrameInterleaver.Entry, _ segments: inout [ProgramSegment]) {
+        defer { lastTime[.audio] = entry.time }
+        guard let current = open else {
+            if isAbsent(.video, at: entry.time) { begin(entry, isDiscontinuity: isDiscontinuity) }
+            return
+        }
+        let isAlone = current.video == nil
+        if !isAlone, isAbsent(.video, at: entry.time) {
+            // What was heard since the last picture is in the segment that ends here.
+            close(at: entry.time, &segments)
+            begin(entry, isDiscontinuity: true)
+        } else if current.audio != entry.configuration {
+            if isAlone {
+                close(at: entry.time, &segments)
+                begin(entry, isDiscontinuity: true)
+            } else {
+                hold(entry)
+            }
+        } else if isAlone {
+            let elapsed = entry.time - current.start
+            if let last = lastTime[.audio], (entry.time - last).magnitude > Self.hole {
+                close(at: nil, &segments)
+                begin(entry, isDiscontinuity: true)
+            } else if elapsed >= .seconds(Double(wanted)) {
+                close(at: entry.time, &segments)
+                begin(entry, isDiscontinuity: false)
+            } else {
+                open?.append(entry)
+            }
+        } else if exceeds(entry.time - current.start + .milliseconds(50), targetDuration ?? Self.longestTarget) {
+            close(at: entry.time, &segments)
+            begin(entry, isDiscontinuity: false)
+        } else {
+            open?.append(entry)
+        }
+    }
+
+    private mutating func hold(_ entry: FrameInterleaver.Entry) {
+        held.removeAll { $0.configuration != entry.configuration }
+        held.append(entry)
+        // As much as the longest segment has.
+        if held.count > 2048 { held.removeFirst(1024) }
+    }
+
+    // MARK: - Segments
+
+    private mutating func begin(_ entry: FrameInterleaver.Entry, isDiscontinuity: Bool) {
+        self.isDiscontinuity = false
+        let previous = open
+        let start = entry.time
+        var segment = OpenSegment(start: start, isDiscontinuity: isDiscontinuity)
+        if entry.frame.track == .video || previous?.video != nil && !isAbsent(.video, at: start) {
+            segment.video = entry.frame.track == .video ? entry.configuration : previous?.video
+            segment.isIndependent = entry.frame.isIDR
+        }
+        switch entry.frame.track {
+        case .audio: segment.audio = entry.configuration
+        case .video:
+            if !isDiscontinuity, let previous {
+                segment.audio = previous.audio
+            } else if !isAbsent(.audio, at: start) {
+                segment.audio = held.last?.configuration ?? announced[.audio]
+            }
+        }
+        segment.append(entry)
+        for waiting in held where waiting.configuration == segment.audio && waiting.time > start - .milliseconds(50) {
+            segment.append(waiting)
+        }
+        held = held.filter { $0.configuration != segment.audio }
+        open = segment
+    }
+
+    /// - Parameter end: Where the next one begins; `nil` if that is elsewhere.
+    private mutating func close(at end: MediaTime?, _ segments: inout [ProgramSegment]) {
+        guard let segment = open, !segment.frames.isEmpty else { return }
+        let last = segment.lastTime + (segment.video == nil ? .milliseconds(21) : frameInterval)
+        var duration = max((end ?? last) - segment.start, .milliseconds(1))
+        // A short hole before the end is no part of it.
+        if exceeds(duration, targetDuration ?? Self.longestTarget) {
+            duration = max(last - segment.start, .milliseconds(1))
+        }
+        if targetDuration == nil {
+            let seconds = Int((duration.nanoseconds + 500_000_000) / 1_000_000_000)
+            targetDuration = max(wanted, seconds)
+        }
+        segments.append(
+            ProgramSegment(
+                start: segment.start, duration: duration, frames: segment.frames, video: segment.video,
+                audio: segment.audio, isDiscontinuity: segment.isDiscontinuity, isIndependent: segment.isIndependent,
+                wallClock: (epoch ?? 0) + segment.start.roundedMilliseconds))
+        if end == nil { open = nil }
+    }
+}
+
+/// What of a segment is there so far.
+private struct OpenSegment: Sendable {
+    var start: MediaTime
+    var isDiscontinuity: Bool
+    var isIndependent = true
+    var video: CodecConfiguration?
+    var audio: CodecConfiguration?
+    private(set) var frames: [EncodedFrame] = []
+    private(set) var bytes = 0
+    private(set) var lastTime = MediaTime.zero
+
+    init(start: MediaTime, isDiscontinuity: Bool) {
+        self.start = start
+        self.isDiscontinuity = isDiscontinuity
+    }
+
+    mutating func append(_ entry: FrameInterleaver.Entry) {
+        frames.append(entry.frame)
+        bytes += entry.frame.payload.count
+        lastTime = entry.time
+    }
+}

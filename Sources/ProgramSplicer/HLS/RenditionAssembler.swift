@@ -1,0 +1,91 @@
+import MixModel
+
+/// Makes segments of a transcoded rendition that are cut where the program's are. Pure.
+///
+/// The transcoder gives a picture for each of the program's, in the order in which they are shown and with their times.
+/// What it did not give in time is a gap, so that both playlists go on together.
+public struct RenditionAssembler: Sendable {
+    private struct Picture: Sendable {
+        var frame: EncodedFrame
+        var configuration: CodecConfiguration
+    }
+
+    private var waiting: [(number: Int, segment: ProgramSegment)] = []
+    private var pictures: [Picture] = []
+    private var configuration: CodecConfiguration?
+    private var newest: MediaTime?
+
+    /// Segments that may wait for the transcoder.
+    private static let patience = 3
+    /// FLV's timestamps are cut to 32 bits of ms.
+    private static let wrap: Int64 = (1 << 32) * 1_000_000
+
+    public init() {}
+
+    /// A segment of the program.
+    public mutating func push(_ segment: ProgramSegment, number: Int) { waiting.append((number, segment)) }
+
+    public mutating func push(_ configuration: CodecConfiguration) { self.configuration = configuration }
+
+    /// A transcoded picture.
+    public mutating func push(_ frame: EncodedFrame) {
+        guard let configuration else { return }
+        var frame = frame
+        if let reference = waiting.first?.segment.start ?? newest {
+            let wraps = (Double((reference - frame.pts).nanoseconds) / Double(Self.wrap)).rounded()
+            let shift = MediaTime(nanoseconds: Int64(wraps) * Self.wrap)
+            frame.pts += shift
+            frame.dts += shift
+        }
+        // A transcoder that began anew repeats nothing.
+        if let newest, frame.pts <= newest, newest - frame.pts < .seconds(60) { return }
+        newest = frame.pts
+        pictures.append(Picture(frame: frame, configuration: configuration))
+        // Without a segment to wait for it, as long as the longest may be.
+        if waiting.isEmpty, pictures.count > 4096 { pictures.removeFirst(2048) }
+    }
+
+    /// The segments that are complete, or that are not waited for any longer: `nil` is a gap.
+    public mutating func next(isEnding: Bool = false) -> (number: Int, source: ProgramSegment, made: ProgramSegment?)? {
+        guard let (number, segment) = waiting.first else { return nil }
+        guard segment.video != nil else {
+            waiting.removeFirst()
+            return (number, segment, segment)
+        }
+        let times = segment.frames.lazy.filter { $0.track == .video }.map(\.pts)
+        guard let first = times.min(), let last = times.max() else {
+            waiting.removeFirst()
+            return (number, segment, nil)
+        }
+        guard isEnding || waiting.count > Self.patience || newest.map({ $0 >= last }) ?? false else { return nil }
+        waiting.removeFirst()
+        pictures.removeAll { $0.frame.pts < first && last - $0.frame.pts < .seconds(3600) }
+        let count = pictures.prefix { $0.frame.pts <= last }.count
+        let taken = Array(pictures.prefix(count))
+        pictures.removeFirst(count)
+        let expected = segment.frames.count { $0.track == .video }
+        guard let head = taken.first, taken.count * 10 >= expected * 9,
+            head.frame.isIDR || !segment.isIndependent
+        else { return (number, segment, nil) }
+        var made = segment
+        made.video = head.configuration
+        made.frames = Self.merged(
+            taken.filter { $0.configuration == head.configuration }.map(\.frame),
+            segment.frames.filter { $0.track == .audio })
+        return (number, segment, made)
+    }
+
+    private static func merged(_ video: [EncodedFrame], _ audio: [EncodedFrame]) -> [EncodedFrame] {
+        var frames: [EncodedFrame] = []
+        frames.reserveCapacity(video.count + audio.count)
+        var sound = audio[...]
+        for picture in video {
+            while let next = sound.first, next.pts < picture.dts {
+                frames.append(next)
+                sound.removeFirst()
+            }
+            frames.append(picture)
+        }
+        return frames + sound
+    }
+}

@@ -1,0 +1,236 @@
+import MixModel
+
+/// Turns a program into the parts of a recording: MP4 files, cut into fragments of about a second. Pure.
+///
+/// Time 0 of a part is when its first picture is decoded, so that nothing has to be shifted and no player has to apply an edit
+/// for pictures and sound to be together. Pictures and sound keep the program's times, holes too; sound lies on its sample
+/// grid. A part goes on through every change of the pictures' parameters (they are in band), and ends where the sound's
+/// configuration or the tracks really change: then the next one begins with a keyframe.
+public struct ProgramRecording: Sendable {
+    /// When a recording and its parts end by themselves.
+    public struct Limits: Hashable, Sendable {
+        /// A part is followed by the next one at the first keyframe after so many seconds.
+        public var partSeconds: Double?
+        /// The whole recording ends after so many seconds of media.
+        public var seconds: Double?
+        /// The whole recording ends when its fragments have so many bytes.
+        public var bytes: Int64?
+
+        public init(partSeconds: Double? = nil, seconds: Double? = nil, bytes: Int64? = nil) {
+            self.partSeconds = partSeconds
+            self.seconds = seconds
+            self.bytes = bytes
+        }
+    }
+
+    public enum Action: Hashable, Sendable {
+        /// A new part. `at`: of its time 0, on the stream's timeline.
+        case begin(MP4Movie, at: MediaTime)
+        /// The next fragment of the part, whole. `duration`: of the part so far, in seconds.
+        case write([UInt8], duration: Double)
+        case end(EndReason)
+        /// The recording is over: `EndReason.isFinal`.
+        case finished(EndReason)
+    }
+
+    /// Why a part ended.
+    public enum EndReason: String, Hashable, Codable, Sendable {
+        /// Stopped, or the program has ended.
+        case stopped
+        case maxSeconds
+        case maxBytes
+        /// The next part follows because this one was long enough.
+        case partSeconds
+        /// The next part follows because tracks or the configuration of the sound are others.
+        case tracksChanged
+    }
+
+    /// What goes on where another recorder stopped.
+    public struct Continuation: Hashable, Sendable {
+        public var movie: MP4Movie
+        /// Of the part's time 0 on this stream's timeline; may be negative.
+        public var origin: MediaTime
+        /// Of what the part has already, in seconds.
+        public var duration: Double
+
+        public init(movie: MP4Movie, origin: MediaTime, duration: Double) {
+            self.movie = movie
+            self.origin = origin
+            self.duration = duration
+        }
+    }
+
+    /// Of a fragment.
+    public static let fragmentDuration = MediaTime.seconds(1)
+    /// A keyframe begins a new fragment if the one before is at least so long.
+    private static let shortestFragment = MediaTime.milliseconds(500)
+    /// The other track is waited for so long before a recording begins with one.
+    private static let patience = MediaTime.seconds(2)
+    /// Sound that changes so soon after a keyframe changed with it.
+    private static let vicinity = MediaTime.milliseconds(600)
+
+    private let limits: Limits
+    private let continuation: Continuation?
+    private var video: CodecConfiguration?
+    private var audio: CodecConfiguration?
+    /// Before a part has begun.
+    private var waiting: [EncodedFrame] = []
+    private var part: RecordingPart?
+    /// The next part begins with the next keyframe.
+    private var isCutDue = false
+    private var secondsBefore = 0.0
+    private var bytes: Int64 = 0
+    private var isFinished = false
+
+    public init(limits: Limits = Limits(), continuation: Continuation? = nil) {
+        self.limits = limits
+        self.continuation = continuation
+    }
+
+    /// Of all parts so far, in seconds.
+    public var duration: Double { secondsBefore + (part?.duration ?? 0) }
+
+    public mutating func take(_ item: FLVReader.Item) -> [Action] {
+        guard !isFinished else { return [] }
+        switch item {
+        case .metadata: return []
+        case .configuration(let configuration): return configure(configuration)
+        case .frame(let frame): return take(frame)
+        }
+    }
+
+    /// Everything that is left. Nothing may be taken afterwards.
+    public mutating func finish() -> [Action] {
+        guard !isFinished else { return [] }
+        var actions: [Action] = []
+        // What is short of a beginning is still worth keeping.
+        if part == nil, canBegin(atEnd: true) { actions += begin() }
+        return actions + end(.stopped) + finished(.stopped)
+    }
+
+    // MARK: - Configurations
+
+    private mutating func configure(_ configuration: CodecConfiguration) -> [Action] {
+        switch configuration.track {
+        case .video:
+            let isNewTrack = part != nil && part?.movie.video == nil
+            video = configuration
+            part?.configure(configuration)
+            if isNewTrack { isCutDue = true }
+            return []
+        case .audio:
+            guard configuration != audio else { return [] }
+            audio = configuration
+            guard let part else { return [] }
+            guard part.movie.audio != configuration.bytes else {
+                isCutDue = part.movie.video == nil && video != nil
+                return []
+            }
+            guard let age = part.fragmentAge, part.beginsWithIDR, age <= Self.vicinity else {
+                isCutDue = true
+                // Without pictures there is no keyframe to wait for.
+                return part.movie.video == nil ? end(.tracksChanged) : []
+            }
+            waiting = self.part?.takeBackPictures() ?? []
+            return end(.tracksChanged)
+        }
+    }
+
+    // MARK: - Frames
+
+    private mutating func take(_ frame: EncodedFrame) -> [Action] {
+        guard part != nil else {
+            waiting.append(frame)
+            return canBegin(atEnd: false) ? begin() : []
+        }
+        if frame.isIDR, isCutDue || isPartLong(at: frame.dts) {
+            let actions = end(isCutDue ? .tracksChanged : .partSeconds)
+            return actions + take(frame)
+        }
+        // Sound of another configuration cannot be in this part.
+        if frame.track == .audio, part?.movie.audio != audio?.bytes { return [] }
+        if frame.track == .video, part?.movie.video == nil { return [] }
+        var actions: [Action] = []
+        if part?.isComplete(before: frame) ?? false {
+            actions += write(next: frame.track == .video ? frame.dts : nil)
+            if let limit = limit { return actions + end(limit) + finished(limit) }
+        }
+        part?.append(frame)
+        return actions
+    }
+
+    private func isPartLong(at time: MediaTime) -> Bool {
+        guard let seconds = limits.partSeconds, let part else { return false }
+        return (time - part.origin).inSeconds >= seconds
+    }
+
+    private var limit: EndReason? {
+        if let seconds = limits.seconds, duration >= seconds { return .maxSeconds }
+        if let most = limits.bytes, bytes >= most { return .maxBytes }
+        return nil
+    }
+
+    /// Drops what cannot be the beginning, and tells whether the rest can.
+    private mutating func canBegin(atEnd: Bool) -> Bool {
+        if video != nil {
+            // Sound just before the keyframe does not belong to it.
+            guard let first = waiting.firstIndex(where: \.isIDR) else {
+                if waiting.count > 2_000 { waiting.removeFirst(1_000) }
+                return false
+            }
+            waiting.removeFirst(first)
+            if audio != nil || atEnd { return true }
+        } else if audio == nil {
+            waiting = []
+            return false
+        } else if atEnd {
+            return !waiting.isEmpty
+        }
+        guard let first = waiting.first, let last = waiting.last else { return false }
+        return last.dts - first.dts >= Self.patience
+    }
+
+    private mutating func begin() -> [Action] {
+        let movie = MP4Movie(video: video?.bytes, audio: audio?.bytes)
+        var part = RecordingPart(movie: movie, origin: waiting.first?.dts ?? .zero)
+        var actions = [Action.begin(movie, at: part.origin)]
+        if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
+            part = RecordingPart(continuing: continuation, at: waiting.first?.dts ?? .zero)
+            actions = []
+        }
+        if let video { part.configure(video) }
+        self.part = part
+        isCutDue = false
+        let frames = waiting
+        waiting = []
+        for frame in frames { actions += take(frame) }
+        return actions
+    }
+
+    private mutating func write(next: MediaTime?) -> [Action] {
+        guard let bytes = part?.encodeFragment(next: next) else { return [] }
+        self.bytes += Int64(bytes.count)
+        return [.write(bytes, duration: part?.duration ?? 0)]
+    }
+
+    private mutating func end(_ reason: EndReason) -> [Action] {
+        guard part != nil else { return [] }
+        let last = write(next: nil)
+        secondsBefore += part?.duration ?? 0
+        part = nil
+        isCutDue = false
+        return last + [.end(reason)]
+    }
+
+    private mutating func finished(_ reason: EndReason) -> [Action] {
+        isFinished = true
+        waiting = []
+        return [.finished(reason)]
+    }
+}
+
+extension ProgramRecording.Continuation {
+    fileprivate func fits(_ movie: MP4Movie) -> Bool {
+        self.movie.audio == movie.audio && (self.movie.video == nil) == (movie.video == nil)
+    }
+}

@@ -1,0 +1,40 @@
+/// The sections that say what a transport stream holds (ISO/IEC 13818-1 §2.4.4).
+enum ProgramTables {
+    static let mapIdentifier: UInt16 = 0x1000
+    static let videoIdentifier: UInt16 = 0x100
+    static let audioIdentifier: UInt16 = 0x101
+
+    /// One program, number 1.
+    static let association = section(
+        table: 0, extensionID: 1, body: [0, 1, 0xE0 | UInt8(mapIdentifier >> 8), UInt8(mapIdentifier & 0xFF)])
+
+    /// H.264 and AAC with ADTS, as far as they are there.
+    static func map(video: Bool, audio: Bool) -> [UInt8] {
+        let clock = video ? videoIdentifier : audioIdentifier
+        var body: [UInt8] = [0xE0 | UInt8(clock >> 8), UInt8(clock & 0xFF), 0xF0, 0]
+        if video { body += [0x1B, 0xE0 | UInt8(videoIdentifier >> 8), UInt8(videoIdentifier & 0xFF), 0xF0, 0] }
+        if audio { body += [0x0F, 0xE0 | UInt8(audioIdentifier >> 8), UInt8(audioIdentifier & 0xFF), 0xF0, 0] }
+        return section(table: 2, extensionID: 1, body: body)
+    }
+
+    /// With the pointer before it, whole in one packet.
+    private static func section(table: UInt8, extensionID: UInt16, body: [UInt8]) -> [UInt8] {
+        let length = body.count + 9
+        var bytes: [UInt8] = [
+            table, 0xB0 | UInt8(length >> 8), UInt8(length & 0xFF), UInt8(extensionID >> 8), UInt8(extensionID & 0xFF),
+            0xC1, 0, 0,
+        ]
+        bytes += body
+        bytes.appendBigEndian(checksum(bytes), bytes: 4)
+        return [0] + bytes
+    }
+
+    /// CRC of sections (annex A).
+    static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        bytes.reduce(0xFFFF_FFFF) { register, byte in
+            (0..<8).reduce(register ^ UInt32(byte) << 24) { value, _ in
+                value & 0x8000_0000 != 0 ? value << 1 ^ 0x04C1_1DB7 : value << 1
+            }
+        }
+    }
+}

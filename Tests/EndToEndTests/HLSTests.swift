@@ -1,0 +1,121 @@
+import Foundation
+import MixPipeline
+import TestSupport
+import Testing
+
+/// A real program as HLS: fetched over HTTP as players do, held against RFC 8216, decoded and judged.
+@Suite(.serialized) struct HLSTests {
+    @Test(.timeLimit(.minutes(4))) func aProgramThatSwitchesPlaysAsHLS() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: 2, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1, hasSound: false))
+            try await stage.open(host: "alice")
+            let body = #"{"segmentSeconds":2,"enableVOD":true,"metadata":"stage","renditions":[{"height":320}]}"#
+            let asked = try await stage.client.request("PUT", "/v1/rooms/demo/hls", json: body)
+            #expect(asked.status == 200, "\(asked.text)")
+            let master = try await stage.client.request("GET", "/live/demo/index.m3u8")
+            #expect(master.status == 200, "\(master.text)")
+            let top = try #require(uris(master.text).first)
+            let base = "/live/demo/" + top.dropLast("video.m3u8".count)
+
+            // Every version of the playlist, as a player that asks often.
+            let inspector = Box()
+            let watching = Task {
+                while !Task.isCancelled {
+                    let answer = try? await stage.client.request("GET", "/live/demo/\(top)")
+                    if let answer, answer.status == 200 { inspector.take(answer.text) }
+                    try await Task.sleep(for: .milliseconds(300))
+                }
+            }
+            try await Task.sleep(for: .seconds(3))
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await Task.sleep(for: .seconds(4))
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(4))
+            let room = try await stage.client.request("GET", "/v1/rooms/demo")
+            let shown = try JSONSerialization.jsonObject(with: room.body) as? [String: Any]
+            let hls = try #require(shown?["hls"] as? [String: Any])
+            #expect(hls["running"] as? Bool == true && (hls["variants"] as? [Any])?.count == 2, "\(hls)")
+            #expect(try await stage.client.request("DELETE", "/v1/rooms/demo/hls").status == 204)
+            try await waitUntil("the playlist is closed", within: 20) { inspector.isEnded }
+            watching.cancel()
+            _ = await watching.result
+            #expect(inspector.complaints == [])
+            // Two splices, two other configurations.
+            #expect(inspector.discontinuities == 2)
+
+            // What was kept, unpacked elsewhere.
+            let onDemand = try #require(hls["onDemand"] as? [String: String])
+            let archive = try await stage.client.request("GET", onDemand["archive"] ?? "")
+            #expect(archive.status == 200, "\(archive.contentType)")
+            let folder = stage.directory.appendingPathComponent("vod")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let zip = folder.appendingPathComponent("all.zip")
+            try archive.body.write(to: zip)
+            try await run("python3", ["-m", "zipfile", "-e", zip.path, folder.path], in: stage.directory)
+            // Every picture, decoded, is there: what is copied into FLV goes through the viewer's stopwatch.
+            let flv = stage.directory.appendingPathComponent("vod.flv").path
+            try await run(
+                "ffmpeg",
+                [
+                    "-v", "error", "-i", folder.appendingPathComponent("video-vod.m3u8").path, "-c", "copy", "-f",
+                    "flv",
+                    flv,
+                ], in: stage.directory)
+            let report = try await stage.judge(FLVRecording(existing: flv), expectedSwitches: 2)
+            #expect(report.decodeErrors.isEmpty, "\(report.table)")
+            for change in report.splices {
+                #expect(change.contentStep.map { $0 == 1 } ?? true, "\(report.table)")
+            }
+            // The smaller one has its segments at the same times.
+            let times = try await [top, top.replacing("video.m3u8", with: "320p.m3u8")].asyncMap { uri in
+                try await pictureTimes("http://127.0.0.1:\(stage.client.port)/live/demo/\(uri)", in: stage.directory)
+            }
+            let gaps = try await stage.client.request("GET", "\(base)320p.m3u8").text.contains("#EXT-X-GAP")
+            if gaps { print("the machine was too slow for a rendition") } else { #expect(times[0] == times[1]) }
+        }
+    }
+
+    private func uris(_ playlist: String) -> [String] {
+        playlist.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
+    }
+
+    private func run(_ program: String, _ arguments: [String], in directory: URL) async throws {
+        let process = try ManagedProcess("hls-\(program)", program, arguments, in: directory)
+        try await waitUntil("\(program) has ended", within: 60) { !process.isRunning }
+        #expect(process.exitStatus == 0 && process.messages().isEmpty, "\(process.messages())")
+    }
+
+    private func pictureTimes(_ url: String, in directory: URL) async throws -> [String] {
+        let file = directory.appendingPathComponent("times-\(UUID().uuidString)").path
+        try await run(
+            "sh",
+            [
+                "-c",
+                "ffprobe -v error -select_streams v -show_entries packet=pts_time -of csv=p=0 '\(url)' > '\(file)'",
+            ], in: directory)
+        return try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+            .map { String($0.prefix { $0 != "," }) }.sorted()
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}
+
+/// An inspector that two tasks may use.
+private final class Box: @unchecked Sendable {
+    private let lock = NSLock()
+    private var inspector = PlaylistInspector()
+
+    func take(_ text: String) { lock.withLock { inspector.take(text) } }
+    var complaints: [String] { lock.withLock { inspector.complaints } }
+    var isEnded: Bool { lock.withLock { inspector.newest?.isEnded ?? false } }
+    var discontinuities: Int { lock.withLock { inspector.seen.values.count { $0.isDiscontinuity } } }
+}

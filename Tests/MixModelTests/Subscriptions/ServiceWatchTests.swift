@@ -1,0 +1,31 @@
+import MixModel
+import Testing
+
+@Suite struct ServiceWatchTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let live = ServiceStates(rtmp: ServiceState(running: true))
+    private static let broken = ServiceStates(
+        rtmp: ServiceState(error: ServiceState.Failure(code: "wedged", message: "output a: no more bytes")))
+
+    @Test func eachChangeIsToldOnce() {
+        var watch = ServiceWatch()
+        #expect(watch.take(ServiceStates(), now: 0) == nil)
+        #expect(watch.take(Self.live, now: 1) == Self.live)
+        #expect(watch.take(Self.live, now: 2) == nil)
+        #expect(watch.take(Self.broken, now: 3) == Self.broken)
+        #expect(watch.take(ServiceStates(), now: 4) == ServiceStates())
+    }
+
+    /// What flaps is told of for a while, and then as it is when the minute is over.
+    @Test func whatFlapsIsToldOfNowAndThen() {
+        var watch = ServiceWatch()
+        var told = 0
+        for index in 0..<100 where watch.take(index % 2 == 0 ? Self.live : Self.broken, now: Int64(index)) != nil {
+            told += 1
+        }
+        #expect(told == ServiceWatch.mostChanges)
+        #expect(watch.take(Self.live, now: 30 * Self.second) == nil)
+        #expect(!watch.tells(of: Self.live, now: 59 * Self.second))
+        #expect(watch.take(Self.live, now: 61 * Self.second) == Self.live)
+    }
+}

@@ -1,0 +1,171 @@
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+private typealias Program = ScriptedProgram
+
+struct FLVTagScannerTests {
+    private let bytes =
+        Program.opening(at: 5) + Program.sound(8) + Program.picture(25) + Program.picture(0xFF00_0001, isIDR: true)
+
+    @Test func tagsAreWhatTheyAre() throws {
+        let tags = try Program.scanned(bytes)
+        #expect(tags.map(\.name) == ["m@5", "V1@5", "A1@5", "I5", "s8", "P25", "I4278190081"])
+        #expect(tags[3].bytes.readableBytesView.elementsEqual(Program.picture(5, isIDR: true)))
+    }
+
+    @Test func piecesOfAnySizeGiveTheSame() throws {
+        var random = SeededGenerator(seed: 7)
+        let whole = try Program.scanned(bytes)
+        for _ in 0..<200 {
+            var scanner = FLVTagScanner()
+            var tags: [ViewedTag] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let size = Int.random(in: 1...40, using: &random)
+                scanner.push(ByteBuffer(bytes: rest.prefix(size)))
+                rest = rest.dropFirst(size)
+                while let tag = try scanner.next() { tags.append(tag) }
+            }
+            #expect(tags == whole, "seed 7")
+        }
+    }
+
+    @Test func whatIsNoFLVIsTold() throws {
+        #expect(throws: FLVTagScanner.Failure.notFLV) { try Program.scanned(Array("HTTP/1.1 200 OK".utf8)) }
+        #expect(throws: FLVTagScanner.Failure.brokenTag(7)) {
+            try Program.scanned(Program.fileHeader() + Program.tag(7, 0, [0]))
+        }
+        // Empty bodies are frames that say nothing.
+        #expect(try Program.one(Program.tag(9, 3, [])).role == .picture(isIDR: false))
+        // Enhanced RTMP.
+        #expect(try Program.one(Program.tag(9, 3, [0x90, 0])).role == .picture(isIDR: false))
+    }
+}
+
+struct FLVBatcherTests {
+    /// Tags that come at these times, in ms, and what they become.
+    private func batches(_ tags: [(at: Int64, bytes: [UInt8])]) throws -> [FLVBatch] {
+        var batcher = FLVBatcher()
+        var all: [FLVBatch] = []
+        for (at, bytes) in tags {
+            while let dueAt = batcher.dueAt, dueAt <= at * 1_000_000 {
+                all += [batcher.take(now: dueAt)].compactMap(\.self)
+            }
+            all += batcher.add(try Program.one(bytes), now: at * 1_000_000)
+        }
+        return all + [batcher.take(now: .max)].compactMap(\.self)
+    }
+
+    private func names(_ batch: FLVBatch) throws -> [String] {
+        let content = try #require(Program.content(ofChunks: Array(batch.bytes.readableBytesView)))
+        return try Program.scanned(Program.fileHeader() + content).map(\.name)
+    }
+
+    @Test func whatComesTogetherGoesTogetherAndKeyframesBegin() throws {
+        let batches = try batches([
+            (0, Program.videoHeader(1, at: 0)), (0, Program.audioHeader(1, at: 0)),
+            (0, Program.picture(0, isIDR: true)),
+            (5, Program.sound(5)), (26, Program.sound(26)), (50, Program.picture(50)), (52, Program.sound(47)),
+            (100, Program.picture(100, isIDR: true)), (101, Program.sound(101)),
+        ])
+        #expect(
+            try batches.map(names) == [
+                ["V1@0"], ["A1@0"], ["I0"], ["s5", "s26"], ["P50", "s47"], ["I100", "s101"],
+            ])
+        #expect(batches.map { $0.entry != nil } == [false, false, true, false, false, true])
+        #expect(batches[4].timestamp == 50 && batches[4].lastTimestamp == 50)
+        let opening = try #require(batches[2].entry?.opening)
+        let content = try #require(Program.content(ofChunks: Array(opening.readableBytesView)))
+        #expect(try Program.scanned(content).map(\.name) == ["V1@0", "A1@0"])
+        #expect(content.prefix(5).last == 0b101)
+    }
+
+    @Test func headersThatHoldAlreadyAreLeftOut() throws {
+        let batches = try batches([
+            (0, Program.videoHeader(1)), (0, Program.picture(0, isIDR: true)), (500, Program.videoHeader(1, at: 480)),
+            (520, Program.videoHeader(2, at: 500)), (530, Program.picture(520, isIDR: true)),
+        ])
+        #expect(try batches.map(names) == [["V1@0"], ["I0"], ["V2@500"], ["I520"]])
+        #expect(batches.map(\.revision) == [1, 1, 2, 2])
+        #expect(batches.compactMap(\.entry?.revision) == [1, 2])
+    }
+
+    @Test func soundAloneCanBeBegunTwiceASecond() throws {
+        let tags: [(at: Int64, bytes: [UInt8])] = (0..<100).map { number in
+            (Int64(number) * 21, Program.sound(UInt32(number) * 21))
+        }
+        let entries = try batches([(0, Program.audioHeader())] + tags).filter { $0.entry != nil }
+        #expect(entries.map(\.timestamp) == [0, 504, 1008, 1512, 2016])
+    }
+
+    @Test func picturesThatStayAwayAreForgotten() throws {
+        let sounds: [(at: Int64, bytes: [UInt8])] = (1..<600).map { ($0 * 21, Program.sound(UInt32($0) * 21)) }
+        let batches = try batches(
+            [(0, Program.videoHeader()), (0, Program.audioHeader()), (0, Program.picture(0, isIDR: true))] + sounds)
+        let entries = batches.filter { $0.entry != nil }
+        #expect(entries[0].timestamp == 0)
+        #expect(entries[1].timestamp > 10_000)
+        let opening = try #require(entries[1].entry?.opening)
+        let content = try #require(Program.content(ofChunks: Array(opening.readableBytesView)))
+        #expect(try Program.scanned(content).map { $0.name.prefix(2) } == ["A1"])
+        #expect(content[4] == 0b100)
+    }
+
+    @Test func aLongBurstIsCutIntoPieces() throws {
+        let batches = try batches(
+            [(0, Program.picture(0, isIDR: true, size: 90_000))]
+                + (1..<100).map { (0, Program.picture(UInt32($0) * 40, size: 4000)) })
+        #expect(batches.allSatisfy { $0.bytes.readableBytes < 96_000 })
+        #expect(batches.dropFirst().allSatisfy { $0.bytes.readableBytes <= FLVBatcher.mostBytes + 12 })
+        #expect(batches.count < 12)
+    }
+}
+
+struct ProgramStitcherTests {
+    private func names(_ stitcher: inout ProgramStitcher, _ tags: [[UInt8]], at ms: Int64) throws -> [String] {
+        try tags.compactMap { stitcher.accept(try Program.one($0), now: ms * 1_000_000)?.name }
+    }
+
+    @Test func aConnectionToTheSameRelayRepeatsNothing() throws {
+        var stitcher = ProgramStitcher()
+        stitcher.connected(to: 1)
+        let first = [
+            Program.picture(1000, isIDR: true), Program.sound(1010), Program.picture(1050), Program.sound(1031),
+        ]
+        #expect(try names(&stitcher, first, at: 0) == ["I1000", "s1010", "P1050", "s1031"])
+        stitcher.connected(to: 1)
+        let again = first + [Program.sound(1052), Program.picture(1100), Program.picture(900)]
+        #expect(try names(&stitcher, again, at: 100) == ["s1052", "P1100", "P900"])
+        // A group of pictures without its beginning is of no use.
+        stitcher.connected(to: 1)
+        let late = [Program.picture(1500), Program.sound(1500), Program.picture(1550, isIDR: true)]
+        #expect(try names(&stitcher, late, at: 600) == ["s1500", "I1550"])
+    }
+
+    @Test func anotherRelaysProgramGoesOnWhereTheTimelineIs() throws {
+        var stitcher = ProgramStitcher()
+        stitcher.connected(to: 1)
+        #expect(try names(&stitcher, [Program.picture(90_000, isIDR: true)], at: 0) == ["I90000"])
+        stitcher.connected(to: 2)
+        let tags = [Program.videoHeader(at: 40), Program.picture(40, isIDR: true), Program.picture(90)]
+        #expect(try names(&stitcher, tags, at: 1500) == ["V1@91500", "I91500", "P91550"])
+    }
+
+    @Test func theFirstProgramKeepsItsTimes() throws {
+        var stitcher = ProgramStitcher()
+        stitcher.connected(to: 1)
+        stitcher.connected(to: 2)
+        #expect(try names(&stitcher, [Program.picture(7), Program.picture(70_000, isIDR: true)], at: 0) == ["I70000"])
+    }
+
+    @Test func timesWrap() throws {
+        var stitcher = ProgramStitcher()
+        stitcher.connected(to: 1)
+        _ = try names(&stitcher, [Program.picture(.max - 10, isIDR: true)], at: 0)
+        stitcher.connected(to: 2)
+        #expect(try names(&stitcher, [Program.picture(0, isIDR: true)], at: 20) == ["I9"])
+    }
+}

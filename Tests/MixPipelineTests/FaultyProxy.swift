@@ -1,0 +1,141 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// Stands between a publisher and a server on loopback and does what networks do.
+///
+/// Its receive buffers are small: what it does not pass on backs up within a second or so.
+final class FaultyProxy: Sendable {
+    enum Behaviour: Hashable, Sendable {
+        case pass
+        /// The connection stays, nothing is taken and nothing said.
+        case frozen
+        /// So many bytes a second on the way up.
+        case slow(Int)
+        /// Each connection ends after so many bytes on the way up.
+        case cut(Int)
+    }
+    private struct State {
+        var behaviour: Behaviour
+        var connections: [Int32] = []
+        var isStopped = false
+    }
+
+    let port: Int
+    private let listener: Int32
+    private let upstream: Int
+    private let state: Mutex<State>
+    private let count = Mutex(0)
+
+    init(to upstream: Int, _ behaviour: Behaviour = .pass) throws {
+        self.upstream = upstream
+        state = Mutex(State(behaviour: behaviour))
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var size: Int32 = 32 << 10
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        var address = Self.address(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        try #require(isBound)
+        Thread { [weak self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0, let self else { return }
+                self.serve(connection)
+            }
+        }.start()
+    }
+
+    /// How many were accepted so far.
+    var accepted: Int { count.withLock { $0 } }
+
+    func set(_ behaviour: Behaviour) { state.withLock { $0.behaviour = behaviour } }
+
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+        }
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private static func address(_ port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        return address
+    }
+
+    private func serve(_ client: Int32) {
+        count.withLock { $0 += 1 }
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = Self.address(upstream)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else {
+            close(server)
+            close(client)
+            return
+        }
+        var on: Int32 = 1
+        for end in [client, server] {
+            setsockopt(end, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
+        state.withLock { $0.connections += [client, server] }
+        let open = Mutex(2)
+        let ended: @Sendable () -> Void = { [weak self] in
+            shutdown(client, Int32(SHUT_RDWR))
+            shutdown(server, Int32(SHUT_RDWR))
+            let isLast = open.withLock { open in
+                open -= 1
+                return open == 0
+            }
+            guard isLast else { return }
+            self?.state.withLock { $0.connections.removeAll { $0 == client || $0 == server } }
+            close(client)
+            close(server)
+        }
+        let shared = Ends(ended)
+        Thread { self.copy(client, server, isUp: true, shared) }.start()
+        Thread { self.copy(server, client, isUp: false, shared) }.start()
+    }
+
+    private final class Ends: Sendable {
+        let ended: @Sendable () -> Void
+        init(_ ended: @escaping @Sendable () -> Void) { self.ended = ended }
+    }
+
+    private func copy(_ from: Int32, _ to: Int32, isUp: Bool, _ ends: Ends) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        var passed = 0
+        loop: while true {
+            let (behaviour, isStopped) = state.withLock { ($0.behaviour, $0.isStopped) }
+            if isStopped { break }
+            switch behaviour {
+            case .frozen:
+                usleep(5_000)
+                continue loop
+            case .slow(let rate) where isUp: usleep(UInt32(1_000_000 * 4096 / max(rate, 1)))
+            case .cut(let limit) where isUp && passed >= limit: break loop
+            default: break
+            }
+            var ready = pollfd(fd: from, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, 20) >= 0 else { break }
+            guard ready.revents != 0 else { continue }
+            let size = recv(from, &buffer, buffer.count, 0)
+            guard size > 0, send(to, buffer, size, Int32(MSG_NOSIGNAL)) == size else { break }
+            passed += size
+        }
+        ends.ended()
+    }
+}
