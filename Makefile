@@ -24,7 +24,8 @@ build: setup ## build everything but the tests
 demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running
 	@deploy/demo.sh
 
-test: setup ## build and run all tests
+test: ## build and run all tests
+	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) $(TESTFLAGS)
 

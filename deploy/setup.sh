@@ -3,6 +3,7 @@
 # of it is there. Needs root or sudo only when something is missing.
 #
 #   deploy/setup.sh            install what is missing
+#   deploy/setup.sh --tests    and the browser that tests play in (290 MB); without it these tests are skipped
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
 set -euo pipefail
 
@@ -25,6 +26,7 @@ packages=(
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )
+test_packages=(chromium)
 oldest_swift=6.2
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -132,6 +134,14 @@ install_packages() {
     fi
 }
 
+# In a process of its own: that it cannot be installed is no reason not to run the other tests.
+install_test_packages() {
+    local missing=() package
+    for package in "${test_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    (install_packages "${missing[@]}") || say "without ${missing[*]} the tests that need it are skipped"
+}
+
 main() {
     command -v dpkg-query >/dev/null || check_distribution "${packages[@]}"
     local missing=()
@@ -146,6 +156,7 @@ main() {
         install_packages "${missing[@]}"
         say "done"
     fi
+    if [ "${1:-}" = --tests ]; then install_test_packages; fi
     check_swift
 }
 

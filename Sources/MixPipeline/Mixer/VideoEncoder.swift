@@ -34,6 +34,7 @@ final class VideoEncoder: Sendable {
     private struct Pending {
         /// Program time by tick, from the push to the access unit.
         var times: [Int64: MediaTime] = [:]
+        var hasBegun = false
         var configuration: [UInt8]?
         /// Repeated before each IDR, for viewers that keep to what they read first.
         var parameterSets: [UInt8] = []
@@ -80,8 +81,13 @@ final class VideoEncoder: Sendable {
     /// Encodes the picture of tick `tick`, which is shown at `time` of the program.
     func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
         let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
-        pending.withLock { $0.times[tick] = time }
-        if isIDR { source.pushForceKeyUnit(runningTime: running) }
+        let isFirst = pending.withLock { pending in
+            pending.times[tick] = time
+            defer { pending.hasBegun = true }
+            return !pending.hasBegun
+        }
+        // The first is one anyway. Asked for it, GStreamer 1.22 takes its time for 1000 h and heeds no further request.
+        if isIDR, !isFirst { source.pushForceKeyUnit(runningTime: running) }
         source.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
     }
 
