@@ -25,7 +25,9 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             if problem.status.kind == .serverError, problem.checks == nil {
                 context.logger.error("\(problem.code): \(problem.detail)")
             }
-            return Self.response(problem)
+            let response = Self.response(problem)
+            // RFC 9110, 9.3.2: a body here would be taken for the beginning of the next answer.
+            return request.method == .head ? response.createHeadResponse() : response
         }
     }
 

@@ -151,6 +151,12 @@ struct ViewerRouteTests {
             // A page may read why.
             #expect(refused.headers[.accessControlAllowOrigin] == "https://player.example")
             #expect(try await bench.call(.head, "/live/demo.flv").status == 403)
+            let raw = try await RawConnection.open(try #require(bench.client.port))
+            raw.send("HEAD /live/demo.flv HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            try await eventually { raw.isClosed ? true : nil }
+            #expect(
+                raw.text.hasPrefix("HTTP/1.1 403 ") && raw.text.hasSuffix("\r\n\r\n"),
+                "a refusal has a body for GET alone")
             let past = PlaybackAccess.authKey(path: "/live/demo.flv", time: 1000, key: key)
             let expired = try await bench.call(.get, "/live/demo.flv?auth_key=\(past)")
             #expect(try expired.status == 403 && expired.value("detail")?.contains("expired") == true)
