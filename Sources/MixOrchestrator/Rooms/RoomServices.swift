@@ -45,7 +45,9 @@ struct RoomServices: Sendable {
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
             recordingPlace: recordingPlace,
-            hlsDirectory: hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
+            // Made for every event of every room: not for rooms without HLS.
+            hlsDirectory: room.settings.hls == nil
+                ? nil : hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
     /// Where the room's program goes: its own outputs, otherwise the configured ones.
