@@ -191,20 +191,10 @@ final class HTTPRecorder: Sendable {
     private let text = Mutex("")
 
     init(saying answer: String) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 8) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        try #require(isBound)
+        let listener = try LoopbackListener()
+        let descriptor = listener.descriptor
         self.descriptor = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
+        port = listener.port
         Thread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)

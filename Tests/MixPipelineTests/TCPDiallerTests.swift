@@ -79,20 +79,10 @@ private final class DeafListener: @unchecked Sendable {
     private var fillers: [Int32] = []
 
     init() throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 0) == 0
-                    && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        try #require(isBound)
-        self.descriptor = descriptor
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let listener = try LoopbackListener(queue: 0)
+        (descriptor, port) = (listener.descriptor, listener.port)
+        var address = LoopbackListener.address(port: port)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
         // One more than the queue holds; the last ones hang.
         for _ in 0..<3 {
             let filler = socket(
