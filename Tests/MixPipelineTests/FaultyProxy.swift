@@ -30,19 +30,10 @@ final class FaultyProxy: Sendable {
     init(to upstream: Int, _ behaviour: Behaviour = .pass) throws {
         self.upstream = upstream
         state = Mutex(State(behaviour: behaviour))
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var size: Int32 = 32 << 10
-        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        var address = Self.address(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        port = Int(UInt16(bigEndian: address.sin_port))
-        try #require(isBound)
+        let listening = try LoopbackListener(queue: 64, receiveBuffer: 32 << 10)
+        let listener = listening.descriptor
+        self.listener = listener
+        port = listening.port
         Thread { [weak self] in
             while true {
                 let connection = accept(listener, nil, nil)
@@ -65,18 +56,10 @@ final class FaultyProxy: Sendable {
         shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    private static func address(_ port: Int) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        return address
-    }
-
     private func serve(_ client: Int32) {
         count.withLock { $0 += 1 }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = Self.address(upstream)
+        var address = LoopbackListener.address(port: upstream)
         let status = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -6,8 +6,12 @@ struct LoopbackListener {
     let descriptor: Int32
     let port: Int
 
-    init(queue: Int32 = 8) throws {
+    /// - Parameter receiveBuffer: In bytes, of what is accepted; `nil` = the system's.
+    init(queue: Int32 = 8, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if var bytes = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = Self.address(port: 0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] pointer in

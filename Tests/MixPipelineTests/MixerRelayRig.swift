@@ -163,19 +163,10 @@ private final class HTTPFLVServer: Sendable {
 
     /// - Parameter tracks: Of a name, asked for at each connection.
     init(tracks: @escaping @Sendable (String) -> [TestTrack]) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(result)
+        let listening = try LoopbackListener()
+        let listener = listening.descriptor
         self.listener = listener
-        port = Int(UInt16(bigEndian: address.sin_port))
+        port = listening.port
         let (connections, arrived) = AsyncStream.makeStream(of: Int32.self)
         Thread.detachNewThread {
             while true {
