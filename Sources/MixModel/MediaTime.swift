@@ -41,6 +41,9 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
         return (nanoseconds + half) / 1_000_000
     }
 
+    /// The nearest whole millisecond.
+    public var rounded: MediaTime { .milliseconds(roundedMilliseconds) }
+
     public var magnitude: MediaTime { MediaTime(nanoseconds: abs(nanoseconds)) }
 
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }

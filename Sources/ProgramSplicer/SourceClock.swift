@@ -4,10 +4,15 @@ import MixModel
 ///
 /// `program = source + offset`, with one offset for audio and video. It is set by the first packet so that a packet
 /// is due when it arrives; beside a host whose packets come before or after their time, so that it is as late as they
-/// are: what was recorded at the same moment is mixed at the same moment, and neither waits for the other. Until the source is on air it follows the earliest arrival at once (a server that sends
-/// its cached GOP in a burst would otherwise put the source seconds ahead); on air it only slews, at most
-/// `slewRate`, after the smallest lateness of a window, so that a publisher's drifting clock builds neither latency
-/// nor A/V skew. A timestamp jump, or a pause, maps anew.
+/// are: what was recorded at the same moment is mixed at the same moment, and neither waits for the other. Until the
+/// source is on air it follows the earliest arrival at once (a server that sends its cached GOP in a burst would
+/// otherwise put the source seconds ahead); on air it only slews, at most `slewRate`, after the smallest lateness of a
+/// window, so that a publisher's drifting clock builds neither latency nor A/V skew. A timestamp jump, or a pause, maps
+/// anew.
+///
+/// Unless it slews, the offset is whole milliseconds, as FLV's timestamps are: the program's pictures then keep the very
+/// distance from their sound that the source gave them. Any other offset rounds pictures, which come at equal
+/// fractions of a millisecond, all by the same half and sound by nothing on average.
 public struct SourceClock: Sendable {
     /// Program time minus source time; `nil` before the first packet.
     public private(set) var offset: MediaTime?
@@ -69,7 +74,7 @@ public struct SourceClock: Sendable {
         if isFixed {
             slew(after: elapsed)
         } else if lateness < .zero {
-            self.offset = offset + lateness
+            self.offset = (offset + lateness).rounded
             // A step of this size is a burst; smaller ones are jitter.
             if lateness < -MediaTime.milliseconds(10) { movedAt = arrival }
         }
@@ -107,7 +112,7 @@ public struct SourceClock: Sendable {
     }
 
     private mutating func remap(dts: MediaTime, arrival: MediaTime, due: MediaTime) {
-        offset = due - dts
+        offset = (due - dts).rounded
         movedAt = arrival
         windowStart = arrival
         windowMinimum = nil
@@ -124,12 +129,15 @@ public struct SourceClock: Sendable {
         windowStart = arrival
         windowMinimum = nil
         lastMinimum = minimum
+        guard let offset else { return }
         let excess = minimum - reference
         if isOnAir {
-            correction = excess.magnitude > .milliseconds(1) ? excess : .zero
-        } else if let offset {
-            self.offset = offset + excess
-            lastMinimum = reference
+            let isOff = excess.magnitude > .milliseconds(1)
+            correction = (offset + (isOff ? excess : .zero)).rounded - offset
+        } else {
+            let moved = (offset + excess).rounded
+            self.offset = moved
+            lastMinimum = minimum - (moved - offset)
         }
     }
 

@@ -257,7 +257,7 @@ public struct Splicer: Sendable {
     }
 
     /// How far a source with another frame grid is moved (audio and video alike, so A/V stays as it is) so that its
-    /// IDR at `time` follows the last frame after exactly one interval.
+    /// IDR at `time` follows the last frame after one interval, to the millisecond that its timestamps have.
     private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
         guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
         let interval = interval(of: feed)
@@ -265,7 +265,7 @@ public struct Splicer: Sendable {
         let shift = last + interval - time
         let isNoise = shift.magnitude <= Splicer.step
         let isOneFrame = shift > -interval * 6 / 10 && shift < interval * 11 / 10
-        return isNoise || !isOneFrame ? .zero : shift
+        return isNoise || !isOneFrame ? .zero : shift.rounded
     }
 
     private mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {

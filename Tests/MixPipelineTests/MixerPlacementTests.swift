@@ -76,30 +76,4 @@ struct MixerPlacementTests {
             }
         }
     }
-
-    @Test(
-        "The grid follows a host whose clock is off, one frame a tick, and stays still otherwise",
-        arguments: [-300.0, 0, 50, 300])
-    func genlock(ppm: Double) {
-        let interval = MediaTime.milliseconds(50)
-        var sampler = FrameSampler(interval: interval, firstTick: .zero, isHost: true)
-        var grid = GridFollower(deadband: .milliseconds(1), step: .milliseconds(1))
-        var worst = MediaTime.zero
-        var last = MediaTime(nanoseconds: .min)
-        // Half an hour, timestamps in whole milliseconds.
-        for k in 0..<36_000 as Range<Int64> {
-            let exact = MediaTime.seconds(Double(k) * 0.05 * (1 + ppm / 1e6))
-            let pts = MediaTime.milliseconds(exact.roundedMilliseconds)
-            sampler.append(pts)
-            let tick = grid.offset + interval * k
-            #expect(sampler.choice(tick: tick) == .frame(pts))
-            sampler.commit(tick: tick, shown: pts)
-            grid.follow(sampler.wander)
-            worst = max(worst, (tick - exact).magnitude)
-            #expect(tick > last)
-            last = tick
-        }
-        #expect(worst < .milliseconds(2), "\(worst)")
-        if ppm == 0 { #expect(grid.offset == .zero) }
-    }
 }

@@ -126,7 +126,3 @@ struct SimulatedMixer {
             payload: Content(isMixed: true, index: index).payload)
     }
 }
-
-extension MediaTime {
-    var rounded: MediaTime { .milliseconds(roundedMilliseconds) }
-}

@@ -88,6 +88,26 @@ import Testing
         }
     }
 
+    @Test("unless it slews, the offset is whole milliseconds", arguments: [1, 1.0001, 0.9999])
+    func wholeMilliseconds(rate: Double) {
+        var clock = SourceClock()
+        var generator = SeededGenerator(announcedFor: "wholeMilliseconds")
+        var resting = 0
+        var last = MediaTime.zero
+        for index in 0..<10_000 {
+            let media = Double(index) * 0.02
+            let arrival = 100 + media * rate + Double.random(in: 0...0.002, using: &generator)
+            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: index > 50)
+            let offset = clock.offset ?? .zero
+            if offset == last {
+                #expect(offset == offset.rounded, "packet \(index)")
+                resting += 1
+            }
+            last = offset
+        }
+        #expect(resting > 5000)
+    }
+
     @Test("a timestamp jump maps the source anew", arguments: [-50.0, 50.0])
     func jump(by seconds: Double) {
         var clock = SourceClock()

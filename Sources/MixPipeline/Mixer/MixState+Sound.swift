@@ -93,7 +93,8 @@ extension MixState {
         // One voice alone passes as it is, like in its bypass.
         if voices > 1 || loudest > 1 { Loudness.softClip(&sum) }
         if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
-            soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
+            let movement = soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
+            sources[host]?.sound.noteGridMoved(by: movement)
         }
         nextSound = index + 1
         return SoundJob(time: time, samples: sum, volumes: meter.take(powers))

@@ -109,7 +109,7 @@ extension MixState {
             sources[id] = source
         }
         if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {
-            videoGrid.follow(sampler.wander)
+            sources[host]?.sampler.noteGridMoved(by: videoGrid.follow(sampler.wander))
         }
         let isIDR = idrTicks.remove(tick) != nil || isKeyTick(tick)
         lastDrawnTick = tick

@@ -71,8 +71,8 @@ struct MixState: Sendable {
     /// Of the frames of the canvas only each so manieth is made.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
-    var videoGrid = GridFollower(deadband: .milliseconds(1), step: .milliseconds(1))
-    var soundGrid = GridFollower(deadband: .milliseconds(1), step: MediaTime(nanoseconds: 200_000))
+    var videoGrid = GridFollower.video
+    var soundGrid = GridFollower.sound
     var soundPatience = Patience.normal
 
     init(setup: MixerSetup) {

@@ -97,6 +97,9 @@ public struct FrameSampler: Sendable {
         if isNew, lock > 0, let phase { track(pts - tick - phase) }
     }
 
+    /// The canvas's grid was moved after this source, the host: its frames lie that much nearer to their ticks.
+    public mutating func noteGridMoved(by amount: MediaTime) { wander -= amount }
+
     /// End of the tick's window, inclusive.
     private func end(tick: MediaTime) -> MediaTime {
         guard lock > 0, let phase else { return tick + interval / 10 }

@@ -110,6 +110,9 @@ public struct PCMTimeline: Sendable {
         start = index
     }
 
+    /// The mix's grid was moved after this source, the host: its timestamps agree that much better with its samples.
+    public mutating func noteGridMoved(by amount: MediaTime) { disagreement -= amount.inSeconds * Double(sampleRate) }
+
     /// Forgets the samples' place: the next block is placed by its timestamp.
     public mutating func restart() {
         end = nil
