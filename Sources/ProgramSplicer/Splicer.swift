@@ -8,7 +8,8 @@ import MixModel
 /// - **Leaving a source** (bypass → mix) happens at a *closed boundary* `T`: everything forwarded so far is shown
 ///   before `T` and everything that follows is shown at or after it, so no B-frame loses a reference. The source is
 ///   held back from `T` on, the mixer is asked for an IDR at `T`, and its frame at `T` takes over. Should it come
-///   late or not be an IDR, what was held back is forwarded and the next boundary is tried: nothing is lost.
+///   late or not be an IDR, what was held back is forwarded and the next boundary is tried; should the mixer be past
+///   `T` already, the source goes on until the IDR that it makes instead. Nothing is lost.
 /// - **Entering a source** (mix → bypass) happens at its next IDR, `T`: its frames are held until the old feed has
 ///   delivered everything before `T`, then they follow at once.
 /// - **Audio** changes at the AAC frame boundary nearest to `T`, by its own lane, `AudioLane`.
@@ -47,7 +48,7 @@ public struct Splicer: Sendable {
     /// RTMP counts in milliseconds, so this is the smallest step in time.
     static let step = MediaTime.milliseconds(1)
 
-    private enum Pending {
+    enum Pending {
         /// On-air frames from `at` on are held until the mixer's IDR at `at`.
         case leaving(at: MediaTime, held: [EncodedFrame], since: MediaTime)
         /// Frames of `feed` from its IDR at `at` on are held until the old feed has reached `at`.
@@ -55,7 +56,7 @@ public struct Splicer: Sendable {
     }
 
     var feeds: [Feed: FeedState] = [:]
-    private var pending: Pending?
+    var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
     var configured: [Track: CodecConfiguration] = [:]
@@ -147,7 +148,7 @@ public struct Splicer: Sendable {
 
     private var isOnAirGone: Bool { onAir.flatMap { feeds[$0]?.isGone } ?? true }
 
-    private func interval(of feed: Feed?) -> MediaTime {
+    func interval(of feed: Feed?) -> MediaTime {
         feed.flatMap { feeds[$0]?.interval } ?? .milliseconds(40)
     }
 
@@ -162,8 +163,8 @@ public struct Splicer: Sendable {
         if feed == onAir { return lastVideo != nil || frame.isIDR ? onAirVideo(frame, now: now) : [] }
         guard feed == target else { return [] }
         switch pending {
-        case .leaving(let boundary, _, _):
-            return takeOver(with: frame, of: feed, at: boundary, now: now)
+        case .leaving(let boundary, let held, _):
+            return takeOver(with: frame, of: feed, at: boundary, from: held, now: now)
         case .entering(feed, let time, var held, let since):
             held.append(frame)
             pending = .entering(feed, at: time, held: held, since: since)
@@ -177,7 +178,7 @@ public struct Splicer: Sendable {
         }
     }
 
-    private mutating func onAirVideo(_ frame: EncodedFrame, now: MediaTime) -> [Action] {
+    mutating func onAirVideo(_ frame: EncodedFrame, now: MediaTime) -> [Action] {
         switch pending {
         case .leaving(let boundary, var held, let since):
             held.append(frame)
@@ -201,38 +202,8 @@ public struct Splicer: Sendable {
         hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
     }
 
-    private func hasRate(of feed: Feed?) -> Bool {
+    func hasRate(of feed: Feed?) -> Bool {
         (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
-    }
-
-    /// The time around which the mixer's IDR is wanted: half a mixer interval before it is the earliest.
-    private func boundary(after last: MediaTime, before frame: EncodedFrame) -> MediaTime {
-        guard hasRate(of: target) else { return last + Splicer.noise + interval(of: target) / 2 }
-        let reorders = onAir.flatMap { feeds[$0]?.reorders } ?? false
-        return reorders ? last + interval(of: onAir) : frame.pts
-    }
-
-    /// The mixer that can take over from the source on air just before `frame`, if there is one.
-    private func generationToLeaveTo(before frame: EncodedFrame) -> Int? {
-        guard case .mixer(let generation) = target, let onAir, !onAir.isMixer else { return nil }
-        // In decoding order, a frame shown after everything before it: the boundary in front of it is closed.
-        guard let last = lastVideo, frame.pts > last else { return nil }
-        guard let mixer = feeds[.mixer(generation)], mixer.video != nil, let newest = mixer.newestVideo,
-            !mixer.recentAudio.isEmpty || feeds[onAir]?.audio == nil
-        else { return nil }
-        return newest >= frame.dts - Splicer.readyLag ? generation : nil
-    }
-
-    /// The mixer delivered `frame` while the source is held at `boundary`.
-    private mutating func takeOver(
-        with frame: EncodedFrame, of feed: Feed, at boundary: MediaTime, now: MediaTime
-    ) -> [Action] {
-        guard frame.pts >= boundary - interval(of: feed) / 2, lastVideo.map({ frame.pts > $0 }) ?? true else {
-            return []
-        }
-        guard frame.isIDR else { return abandonPending() }
-        pending = nil
-        return begin(feed, with: [frame], now: now)
     }
 
     private mutating func enterIfReached(now: MediaTime) -> [Action] {
@@ -268,7 +239,7 @@ public struct Splicer: Sendable {
         return isNoise || !isOneFrame ? .zero : shift.rounded
     }
 
-    private mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {
+    mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {
         guard let first = frames.first else { return [] }
         let splice = Splice(
             from: onAir, to: feed, at: first.pts, performedAt: now, videoGap: lastVideo.map { first.pts - $0 },

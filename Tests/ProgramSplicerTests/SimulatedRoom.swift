@@ -117,7 +117,8 @@ struct SimulatedMixer {
     mutating func tick(showing index: Int, divisor: Int) -> EncodedFrame? {
         let time = nextTime
         let half = MediaTime.units(1, rate: fps) / 2
-        let isIDR = nextTick == 0 || requests.contains { (time - $0) >= -half && (time - $0) < half }
+        // One that was asked for too late is made as soon as possible.
+        let isIDR = nextTick == 0 || requests.contains { time - $0 >= -half }
         requests.removeAll { $0 < time + half }
         defer { nextTick += 1 }
         guard isIDR || nextTick % divisor == 0 else { return nil }

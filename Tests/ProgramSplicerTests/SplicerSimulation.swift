@@ -10,6 +10,9 @@ struct SplicerSimulation {
     /// Each so manieth frame of the canvas is made; those asked for are always.
     var mixerDivisor = 1
     var mixerLatency = MediaTime.milliseconds(20)
+    /// The mix shows nobody's pictures until the way back, which shows the host: its frames are made at their times,
+    /// whatever of the host has come.
+    var showsCards = false
     /// From the wish to mix until the mixer is there.
     var mixerStart = MediaTime.milliseconds(120)
 
@@ -35,6 +38,7 @@ struct SplicerSimulation {
     private var audioConfiguration: CodecConfiguration {
         CodecConfiguration(track: .audio, bytes: source.sampleRate == 48000 ? [0x11, 0x90] : [0x12, 0x10])
     }
+    private var waitsForNobody: Bool { showsCards && splicer.target?.isMixer ?? false }
     private var host: Feed { .source(SplicerSimulation.host) }
 
     init(source: SimulatedSource = SimulatedSource(), mixerFPS: Int? = nil) {
@@ -104,10 +108,10 @@ struct SplicerSimulation {
             var mixed = frame
             mixed.payload = Content(isMixed: true, index: content.index).payload
             schedule(.mixed(mixed, generation: mixer.generation), at: now + mixer.latency)
-            return
+            guard waitsForNobody else { return }
         }
         // With B-frames a picture is out of the decoder when nothing earlier can follow.
-        let shown = source.bFrames > 0 ? frame.dts : frame.pts
+        let shown = waitsForNobody ? now : source.bFrames > 0 ? frame.dts : frame.pts
         while mixer.nextTime <= shown + .milliseconds(1) {
             let elapsed = mixer.nextTime + .units(1, rate: source.fps) / 2 - source.phase
             let index = Int(elapsed.nanoseconds * Int64(source.fps) / 1_000_000_000)
