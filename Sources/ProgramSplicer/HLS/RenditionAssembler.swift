@@ -14,6 +14,8 @@ public struct RenditionAssembler: Sendable {
     private var pictures: [Picture] = []
     private var configuration: CodecConfiguration?
     private var newest: MediaTime?
+    /// Of the segment that was made last.
+    private var shownUntil: MediaTime?
 
     /// Segments that may wait for the transcoder.
     private static let patience = 3
@@ -52,10 +54,10 @@ public struct RenditionAssembler: Sendable {
             waiting.removeFirst()
             return (number, segment, segment)
         }
-        let times = segment.frames.lazy.filter { $0.track == .video }.map(\.pts)
+        let times = segment.frames.filter { $0.track == .video }.map(\.pts)
         guard let first = times.min(), let last = times.max() else {
             waiting.removeFirst()
-            return (number, segment, nil)
+            return (number, segment, withoutPictures(segment))
         }
         guard isEnding || waiting.count > Self.patience || newest.map({ $0 >= last }) ?? false else { return nil }
         waiting.removeFirst()
@@ -63,7 +65,10 @@ public struct RenditionAssembler: Sendable {
         let count = pictures.prefix { $0.frame.pts <= last }.count
         let taken = Array(pictures.prefix(count))
         pictures.removeFirst(count)
-        let expected = segment.frames.count { $0.track == .video }
+        // Within a group, what is shown before the end of the segment before is in that one, whenever it was decoded.
+        let expected = times.count { time in shownUntil.map { time > $0 || $0 - time > .seconds(60) } ?? true }
+        shownUntil = last
+        if expected == 0 { return (number, segment, withoutPictures(segment)) }
         guard let head = taken.first, taken.count * 10 >= expected * 9,
             head.frame.isIDR || !segment.isIndependent
         else { return (number, segment, nil) }
@@ -73,6 +78,15 @@ public struct RenditionAssembler: Sendable {
             taken.filter { $0.configuration == head.configuration }.map(\.frame),
             segment.frames.filter { $0.track == .audio })
         return (number, segment, made)
+    }
+
+    /// Sound alone, from the end of a program or between two pictures that are far apart.
+    private func withoutPictures(_ segment: ProgramSegment) -> ProgramSegment? {
+        guard let configuration else { return nil }
+        var made = segment
+        made.video = configuration
+        made.frames.removeAll { $0.track == .video }
+        return made
     }
 
     private static func merged(_ video: [EncodedFrame], _ audio: [EncodedFrame]) -> [EncodedFrame] {
