@@ -46,11 +46,13 @@ if wantsMedia {
             name: "CGStreamer",
             pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "GStreamerKit", dependencies: ["CGStreamer"], swiftSettings: strict),
         .target(
             name: "MixPipeline",
             dependencies: [
-                "GStreamerKit", "MixModel", "ProgramSplicer", .product(name: "Logging", package: "swift-log"),
+                "COpenSSL", "GStreamerKit", "MixModel", "ProgramSplicer",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -63,7 +65,7 @@ if wantsMedia {
             swiftSettings: strict),
         .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
         .testTarget(
-            name: "MixPipelineTests", dependencies: ["MixPipeline", "TestSupport"], exclude: ["Golden"],
+            name: "MixPipelineTests", dependencies: ["COpenSSL", "MixPipeline", "TestSupport"], exclude: ["Golden"],
             swiftSettings: strict),
     ]
 }

@@ -63,6 +63,11 @@ check_link() {
         echo "$binary loads GStreamer"
         return 1
     fi
+    # The control plane's TLS comes with its packages; OpenSSL is the media plane's.
+    if printf '%s\n' "$needed" | grep -E 'libssl|libcrypto'; then
+        echo "$binary loads OpenSSL"
+        return 1
+    fi
 }
 
 steps=("$@")

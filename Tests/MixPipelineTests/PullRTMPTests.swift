@@ -6,7 +6,7 @@ import Testing
 
 @testable import MixPipeline
 
-/// How an `rtmp://` URL is pulled: with a socket of our own, or through `rtmp2src`, which stays for `rtmps://`.
+/// How a URL is pulled: with a socket of our own, or through `rtmp2src`, which stays for URLs with a user name.
 enum RTMPPullKind: String, CaseIterable, Sendable {
     case socket, element
 }
@@ -31,7 +31,10 @@ final class PullRecorder: Sendable {
 
     private final class Shared: Sendable { let state = Mutex(State()) }
 
-    init(url: String, _ kind: RTMPPullKind = .socket, connectTimeout: Int = 2, idleTimeout: Int = 15) {
+    init(
+        url: String, _ kind: RTMPPullKind = .socket, trust: TLSContext? = nil, connectTimeout: Int = 2,
+        idleTimeout: Int = 15
+    ) {
         let shared = Shared()
         state = shared
         let receive: @Sendable (PullEvent) -> Void = { event in
@@ -68,7 +71,7 @@ final class PullRecorder: Sendable {
                 HTTPPull.open(url, onEvent: receive)
             } else if kind == .socket {
                 RTMPSocketPull.open(
-                    url, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
+                    url, trust: trust, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
             } else {
                 RTMPPull.open(url, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
             }

@@ -110,7 +110,8 @@ import Testing
         }
         #expect(await kind("rtmp://127.0.0.1:1/live/x") == "RTMPSocketPull")
         #expect(await kind("RTMP://127.0.0.1:1/live/x") == "RTMPSocketPull")
-        #expect(await kind("rtmps://127.0.0.1:1/live/x") == "RTMPPull")
+        #expect(await kind("rtmps://127.0.0.1:1/live/x") == "RTMPSocketPull")
+        #expect(await kind("rtmps://user:word@127.0.0.1:1/live/x") == "RTMPPull")
         #expect(await kind("rtmp://user:word@127.0.0.1:1/live/x") == "RTMPPull")
         #expect(await kind("http://127.0.0.1:1/x.flv") == "HTTPPull")
     }

@@ -17,6 +17,9 @@ import Testing
         ("rtmp://[fe80::1]/live/x", "fe80::1", 1935, "live", "x", "rtmp://[fe80::1]/live"),
         // As it is written.
         ("rtmp://h/li%20ve/x%2Fy", "h", 1935, "li%20ve", "x%2Fy", "rtmp://h/li%20ve"),
+        ("rtmps://h/live/x", "h", 443, "live", "x", "rtmps://h/live"),
+        ("RTMPS://h:1935/live/x?key=a", "h", 1935, "live", "x?key=a", "rtmps://h:1935/live"),
+        ("rtmps://[::1]:443/live/x", "::1", 443, "live", "x", "rtmps://[::1]/live"),
         ("rtmp://h:/live/x", "h", 1935, "live", "x", "rtmp://h/live"),
     ])
     func aURLIsTakenApart(
@@ -26,10 +29,13 @@ import Testing
         #expect(address.host == host && Int(address.port) == port)
         #expect(address.application == application && address.stream == stream)
         #expect(address.connectURL == connectURL)
+        #expect(address.isSecure == url.lowercased().hasPrefix("rtmps:"))
     }
 
     @Test(arguments: [
-        ("nonsense", "does not begin with rtmp://"), ("rtmps://h/live/x", "does not begin with rtmp://"),
+        ("nonsense", "does not begin with rtmp://"), ("rtmpt://h/live/x", "does not begin with rtmp://"),
+        ("rtmps:/h/live/x", "does not begin with rtmp://"), ("rtmps://u:w@h/live/x", "user name"),
+        ("rtmps://h", "no stream name"),
         ("rtmp://", "no host"), ("rtmp:///live/x", "no host"), ("rtmp://h", "no stream name"),
         ("rtmp://h/", "no stream name"), ("rtmp://h/live", "no stream name"), ("rtmp://h/live/", "no stream name"),
         ("rtmp://h/live/?key", "no stream name"), ("rtmp://h:0/live/x", "port"), ("rtmp://h:65536/live/x", "port"),

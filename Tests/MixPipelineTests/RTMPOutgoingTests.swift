@@ -6,52 +6,10 @@ import Testing
 
 /// What is sent, and what is known of it.
 @Suite(.timeLimit(.minutes(1))) struct RTMPOutgoingTests {
-    /// A TCP connection on loopback: one end that does not block, and one that reads.
-    private final class Pair {
-        let here: Int32
-        let there: Int32
-
-        init() throws {
-            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(listener) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            here = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            let here = here
-            let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(listener, $0, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &size) == 0
-                        && connect(here, $0, size) == 0
-                }
-            }
-            there = accept(listener, nil, nil)
-            // Left to itself Linux lets the buffers grow to any size, and nothing is ever blocked.
-            var buffer = Int32(1 << 16)
-            setsockopt(here, SOL_SOCKET, SO_SNDBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
-            setsockopt(there, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
-            try #require(isConnected && there >= 0 && fcntl(here, F_SETFL, Int32(O_NONBLOCK)) == 0)
-        }
-
-        deinit {
-            close(here)
-            close(there)
-        }
-
-        /// What is there, at most `limit` bytes; `nil` at the end.
-        func read(_ limit: Int) -> [UInt8]? {
-            var bytes = [UInt8](repeating: 0, count: limit)
-            let count = recv(there, &bytes, limit, Int32(MSG_DONTWAIT))
-            if count == 0 { return nil }
-            return Array(bytes.prefix(max(0, count)))
-        }
-    }
-
     /// However much the socket takes at a time, everything arrives in order, and every byte is in exactly one place.
     @Test func nothingIsLostAndEverythingIsCounted() throws {
         var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCounted")
-        let pair = try Pair()
+        let pair = try SocketPair()
         var outgoing = Outgoing()
         var sent: [UInt8] = [1, 2, 3]
         // Before there is a connection everything waits.
@@ -86,8 +44,69 @@ import Testing
         #expect(outgoing.progress.waiting == 0 && Int(outgoing.progress.acknowledged) == sent.count)
     }
 
+    /// The same through TLS: what is counted is plaintext, and a write counts when it has arrived whole.
+    @Test func nothingIsLostAndEverythingIsCountedThroughTLS() async throws {
+        var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCountedThroughTLS")
+        let certificate = try await TestCertificate.make()
+        defer { certificate.remove() }
+        let pair = try SocketPair()
+        let server = try TLSPeer(certificate)
+        var outgoing = Outgoing(tls: TLSSession(TLSContext(trusting: certificate.file), host: "localhost"))
+        var sent: [UInt8] = [1, 2, 3]
+        // Before there is a connection, and before there is TLS, everything waits.
+        #expect(outgoing.send(sent) == .sent && outgoing.progress == TCPConnection.Progress(waiting: 3))
+        outgoing.descriptor = pair.here
+        #expect(outgoing.flush() == .sent && outgoing.beginHandshake() == .sent)
+        #expect(outgoing.waiting == 3 && outgoing.progress.acknowledged == 0)
+        var received: [UInt8] = []
+        var outcomes: Set<Outgoing.Outcome> = []
+        var last: Int64 = 0
+        func exchange(_ limit: Int) -> Bool {
+            guard let bytes = pair.read(limit) else { return false }
+            received += server.receive(bytes) ?? []
+            pair.answer(server.takeOutput())
+            if let answer = pair.readAnswer(), let reception = outgoing.receive(answer[...]) {
+                #expect(reception.plaintext.isEmpty && reception.state == .open || sent.count == 3)
+                outcomes.insert(reception.outcome)
+            }
+            return true
+        }
+        func check() {
+            let progress = outgoing.progress
+            #expect(Int(progress.acknowledged) + progress.unacknowledged + progress.waiting == sent.count)
+            #expect(progress.acknowledged >= last && progress.waiting >= 0 && progress.unacknowledged >= 0)
+            #expect(outgoing.waiting <= progress.waiting)
+            last = progress.acknowledged
+        }
+        #expect(try await outputEventually { exchange(1 << 16) && received == sent })
+        while sent.count < 20 << 20 {
+            let piece = [UInt8](
+                repeating: .random(in: 0...255, using: &random), count: .random(in: 1...100_000, using: &random))
+            sent += piece
+            outcomes.insert(outgoing.send(piece))
+            if Int.random(in: 0..<3, using: &random) == 0 { _ = exchange(100_000) }
+            if Int.random(in: 0..<20, using: &random) == 0 { server.changeKeys() }
+            if outgoing.isBlocked, Bool.random(using: &random) { _ = outgoing.flush() }
+            check()
+        }
+        #expect(outcomes.contains(.blocked))
+        // Nobody reads any more: nothing more arrives.
+        let before = outgoing.progress
+        #expect(before.waiting > 0)
+        outgoing.finish()
+        #expect(outgoing.send([9]) == .sent)
+        let end = MonotonicClock.now + 20_000_000_000
+        while exchange(1 << 20), MonotonicClock.now < end {
+            _ = outgoing.flush()
+            check()
+        }
+        #expect(received == sent, "\(received.count) of \(sent.count) bytes")
+        #expect(server.receive([]) == nil, "no goodbye")
+        #expect(outgoing.progress == TCPConnection.Progress(acknowledged: Int64(sent.count)))
+    }
+
     @Test func aConnectionThatIsGoneIsAFailure() throws {
-        let pair = try Pair()
+        let pair = try SocketPair()
         var outgoing = Outgoing()
         outgoing.descriptor = pair.here
         shutdown(pair.here, Int32(SHUT_WR))

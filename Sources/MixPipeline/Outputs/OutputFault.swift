@@ -20,6 +20,7 @@ struct OutputFault: Error, Hashable, Sendable {
             case .unreachable: .unreachable
             case .timedOut: .timeout
             case .lost: .connectionLost
+            case .tlsFailed: .tlsFailed
             case .protocolBroken: .protocolError
             case .applicationRefused: .applicationRefused
             case .streamRefused: .publishRefused

@@ -2,7 +2,7 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// Publishes over RTMPS, and over RTMP to servers that want a user name, through `rtmp2sink`.
+/// Publishes over RTMP or RTMPS to servers that want a user name, through `rtmp2sink`.
 ///
 /// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header, keeps the tags' timestamps, and blocks its own thread
 /// until it is connected and while the socket is full: what it has not taken waits in the source before it.

@@ -240,8 +240,8 @@ public final class RTMPOutput: Sendable {
     private static func makeConnection(
         _ url: String, _ limits: Destination.Limits?, _ name: String
     ) throws -> any OutputConnection {
-        // TLS and Adobe's way of logging in are `rtmp2sink`'s.
-        if url.prefix(8).lowercased() == "rtmps://" || RTMPAddress.hasCredentials(url) {
+        // Adobe's way of logging in is `rtmp2sink`'s.
+        if RTMPAddress.hasCredentials(url) {
             return try RTMPConnection(url: url, limits: limits, name: name)
         }
         return try RTMPSocketConnection(url: url, limits: limits)

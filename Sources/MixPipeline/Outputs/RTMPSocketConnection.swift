@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Publishes over RTMP with a socket of its own.
+/// Publishes over RTMP or RTMPS with a socket of its own.
 ///
 /// A tag is written to the socket by whoever pushes it: no thread is woken for it. The destination's thread, which is
 /// that of all sockets, has to do only when the socket is full or the server says something.
@@ -46,13 +46,13 @@ final class RTMPSocketConnection: OutputConnection {
     private let shared = Shared()
     private let session: RTMPSession
 
+    /// - Parameter trust: Whose certificates are believed; `nil` = whom the system believes.
     /// - Throws: `RTMPError.badURL`: trying again cannot help.
-    init(url: String, limits: Destination.Limits? = nil) throws(RTMPError) {
+    init(url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil) throws(RTMPError) {
         let address = try RTMPAddress(url)
-        session = RTMPSession(.publish, address, limits: limits, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)) {
-            [shared] event in
-            shared.take(event)
-        }
+        session = RTMPSession(
+            .publish, address, limits: limits, trust: trust, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)
+        ) { [shared] event in shared.take(event) }
     }
 
     deinit { session.stop() }

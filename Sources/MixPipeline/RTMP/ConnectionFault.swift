@@ -13,6 +13,8 @@ struct ConnectionFault: Error, Hashable, Sendable {
         case timedOut
         /// It was there and ended.
         case lost
+        /// Somebody answers who cannot, or may not, be spoken to over TLS.
+        case tlsFailed
         /// What answers does not keep to the protocol.
         case protocolBroken
         /// The server lets nobody into the application.

@@ -114,7 +114,8 @@ extension Destination {
         let standard: UInt16 =
             switch scheme {
             case "http": 80
-            case "https", "rtmps": 443
+            case "https": 443
+            case "rtmps": RTMPAddress.defaultSecurePort
             default: RTMPAddress.defaultPort
             }
         guard let (host, port) = try? RTMPAddress.split(authority: place, defaultPort: standard) else { return nil }

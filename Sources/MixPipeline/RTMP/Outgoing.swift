@@ -1,7 +1,9 @@
 import Foundation
 
-/// The bytes that a socket has still to be given.
-struct Outgoing: Sendable {
+/// The bytes that a socket has still to be given, encrypted on the way if there is a `TLSSession`.
+///
+/// All numbers are of bytes as they were to be sent, before encryption.
+struct Outgoing {
     enum Outcome: Hashable, Sendable {
         /// Nothing has changed for whoever waits for the socket.
         case sent
@@ -11,27 +13,44 @@ struct Outgoing: Sendable {
         case failed(Int32)
     }
 
+    /// What bytes from the server meant.
+    struct Reception: Hashable, Sendable {
+        var plaintext: [UInt8] = []
+        var state: TLSSession.State
+        /// Of what had to be said to them.
+        var outcome: Outcome
+    }
+
     /// −1: not connected yet, or no more.
     var descriptor: Int32 = -1
     /// The socket was full at the last attempt.
     private(set) var isBlocked = false
+
+    /// `nil`: bytes go out as they are.
+    private let tls: TLSSession?
+    private var ledger = TLSLedger()
+    /// What TLS does not take yet.
+    private var early: [UInt8] = []
 
     private var bytes: [UInt8] = []
     private var head = 0
     /// What the socket was given.
     private var given: Int64 = 0
     private var isFinishing = false
+    /// Nothing is added to `bytes` any more.
+    private var isComplete = false
+
+    /// - Parameter tls: Nobody else may use it.
+    init(tls: TLSSession? = nil) { self.tls = tls }
 
     mutating func send(_ new: [UInt8]) -> Outcome {
         guard !isFinishing else { return .sent }
-        // Mostly nothing waits, and nothing has to be copied.
-        guard head == bytes.count, descriptor >= 0, !isBlocked else {
-            bytes.append(contentsOf: new)
+        guard let tls else { return give(new) }
+        guard early.isEmpty, tls.write(new) else {
+            early += new
             return .sent
         }
-        bytes = new
-        head = 0
-        return flush()
+        return giveEncrypted(new.count, by: tls)
     }
 
     /// Gives the socket what it takes.
@@ -54,28 +73,105 @@ struct Outgoing: Sendable {
         bytes = []
         head = 0
         isBlocked = false
-        if isFinishing { shutdown(descriptor, Int32(SHUT_WR)) }
+        if isComplete { shutdown(descriptor, Int32(SHUT_WR)) }
         return .sent
     }
 
     /// The end of what is sent follows what waits; what comes after this is lost.
-    mutating func finish() {
-        guard !isFinishing else { return }
+    @discardableResult
+    mutating func finish() -> Outcome {
+        guard !isFinishing else { return .sent }
         isFinishing = true
+        if let tls { return early.isEmpty ? sayGoodbye(by: tls) : .sent }
+        isComplete = true
         if head == bytes.count, descriptor >= 0 { shutdown(descriptor, Int32(SHUT_WR)) }
+        return .sent
     }
 
+    // MARK: - TLS
+
+    /// Begins TLS's handshake on a socket that is connected.
+    mutating func beginHandshake() -> Outcome {
+        guard let tls else { return .sent }
+        tls.begin()
+        return give(tls.takeOutput())
+    }
+
+    /// Decrypts what came and answers what TLS has to answer. `nil`: there is no TLS here.
+    mutating func receive(_ new: ArraySlice<UInt8>) -> Reception? {
+        guard let tls else { return nil }
+        let plaintext = tls.receive(new)
+        var outcome = give(tls.takeOutput())
+        // Also in the middle of a stream: TLS takes nothing while it has only a part of a server's message.
+        if !early.isEmpty, tls.write(early) {
+            let count = early.count
+            early = []
+            outcome = worse(outcome, giveEncrypted(count, by: tls))
+            if isFinishing { outcome = worse(outcome, sayGoodbye(by: tls)) }
+        }
+        return Reception(plaintext: plaintext, state: tls.state, outcome: outcome)
+    }
+
+    private mutating func giveEncrypted(_ count: Int, by tls: TLSSession) -> Outcome {
+        let ciphertext = tls.takeOutput()
+        if count > 0 { ledger.wrote(count, endingAt: total + Int64(ciphertext.count)) }
+        return give(ciphertext)
+    }
+
+    private mutating func sayGoodbye(by tls: TLSSession) -> Outcome {
+        tls.finish()
+        let ciphertext = tls.takeOutput()
+        // Whoever waits for the last bytes waits for this too.
+        ledger.extend(to: total + Int64(ciphertext.count))
+        isComplete = true
+        return give(ciphertext)
+    }
+
+    /// Of two in succession, the one that has to be acted on.
+    private func worse(_ one: Outcome, _ other: Outcome) -> Outcome {
+        if case .failed = one { one } else { other == .sent ? one : other }
+    }
+
+    // MARK: - The socket
+
+    private mutating func give(_ new: [UInt8]) -> Outcome {
+        // Mostly nothing waits, and nothing has to be copied.
+        guard head == bytes.count, descriptor >= 0, !isBlocked else {
+            bytes.append(contentsOf: new)
+            return .sent
+        }
+        bytes = new
+        head = 0
+        return flush()
+    }
+
+    /// All bytes for the socket so far.
+    private var total: Int64 { given + Int64(bytes.count - head) }
+
     /// Bytes that have not left this machine.
-    var waiting: Int { bytes.count - head + (descriptor >= 0 ? query(Self.unsentBytes) : 0) }
+    var waiting: Int {
+        let left = given - Int64(descriptor >= 0 ? query(Self.unsentBytes) : 0)
+        guard tls != nil else { return Int(total - left) }
+        return early.count + Int(ledger.written - ledger.plaintext(within: left))
+    }
 
     var progress: TCPConnection.Progress {
-        let mine = bytes.count - head
-        guard descriptor >= 0 else { return TCPConnection.Progress(waiting: mine) }
-        let unsent = query(Self.unsentBytes)
-        let unacknowledged = query(Self.unacknowledgedBytes)
-        return TCPConnection.Progress(
-            waiting: mine + unsent, unacknowledged: max(0, unacknowledged - unsent),
-            acknowledged: given - Int64(unacknowledged))
+        mutating get {
+            guard descriptor >= 0 else { return TCPConnection.Progress(waiting: waiting) }
+            let unsent = query(Self.unsentBytes)
+            let unacknowledged = query(Self.unacknowledgedBytes)
+            let acknowledged = given - Int64(unacknowledged)
+            guard tls != nil else {
+                return TCPConnection.Progress(
+                    waiting: bytes.count - head + unsent, unacknowledged: max(0, unacknowledged - unsent),
+                    acknowledged: acknowledged)
+            }
+            ledger.confirm(acknowledged)
+            let left = ledger.plaintext(within: given - Int64(unsent))
+            return TCPConnection.Progress(
+                waiting: early.count + Int(ledger.written - left), unacknowledged: Int(left - ledger.arrived),
+                acknowledged: ledger.arrived)
+        }
     }
 
     // SIOCOUTQNSD and SIOCOUTQ of Linux, which Swift does not import.

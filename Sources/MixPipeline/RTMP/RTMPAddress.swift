@@ -1,11 +1,15 @@
-/// Where a stream is: the parts of an `rtmp://` URL that a connection needs.
+/// Where a stream is: the parts of an `rtmp://` or `rtmps://` URL that a connection needs.
 ///
 /// Application and stream stay as they are written, percent-encoding and queries included, as other RTMP clients do.
 struct RTMPAddress: Hashable, Sendable {
     static let defaultPort: UInt16 = 1935
+    /// With TLS.
+    static let defaultSecurePort: UInt16 = 443
     /// Of the whole URL, in bytes.
     static let longest = 8192
 
+    /// With TLS.
+    let isSecure: Bool
     /// A name or an address; IPv6 without brackets.
     let host: String
     let port: UInt16
@@ -23,12 +27,17 @@ struct RTMPAddress: Hashable, Sendable {
     ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
     init(_ url: String) throws(RTMPError) {
         guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
-        guard url.prefix(7).lowercased() == "rtmp://" else { throw .badURL("the URL does not begin with rtmp://") }
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        guard scheme == "rtmp" || scheme == "rtmps", url.dropFirst(scheme.count).hasPrefix("://") else {
+            throw .badURL("the URL does not begin with rtmp:// or rtmps://")
+        }
+        isSecure = scheme == "rtmps"
+        let defaultPort = isSecure ? Self.defaultSecurePort : Self.defaultPort
         let authority = Self.authority(of: url)
         guard !authority.contains("@") else { throw .badURL("the URL has a user name in it") }
-        (host, port) = try Self.split(authority: authority)
+        (host, port) = try Self.split(authority: authority, defaultPort: defaultPort)
 
-        let path = url.dropFirst(7 + authority.count).drop { $0 == "/" }
+        let path = url.dropFirst(scheme.count + 3 + authority.count).drop { $0 == "/" }
         let query = path.firstIndex(of: "?") ?? path.endIndex
         guard let slash = path[..<query].lastIndex(of: "/") ?? path.lastIndex(of: "/") else {
             throw .badURL("the URL has no stream name")
@@ -37,7 +46,7 @@ struct RTMPAddress: Hashable, Sendable {
         stream = String(path[path.index(after: slash)...])
         guard !stream.isEmpty, !stream.hasPrefix("?") else { throw .badURL("the URL has no stream name") }
         let name = host.contains(":") ? "[\(host)]" : host
-        connectURL = "rtmp://\(name)\(port == Self.defaultPort ? "" : ":\(port)")/\(application)"
+        connectURL = "\(scheme)://\(name)\(port == defaultPort ? "" : ":\(port)")/\(application)"
     }
 
     /// Host and port as they are written, and what may precede them.

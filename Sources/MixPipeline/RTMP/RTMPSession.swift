@@ -29,6 +29,8 @@ final class RTMPSession: @unchecked Sendable {
     private let onEvent: @Sendable (Event) -> Void
     private let timeouts: Timeouts
     private let limits: Destination.Limits?
+    /// `nil`: without TLS.
+    private let tls: TLSContext?
     private var client: RTMPClient
     private var connection: TCPConnection?
     private var timer: SocketLoop.Watch?
@@ -38,15 +40,17 @@ final class RTMPSession: @unchecked Sendable {
 
     /// - Parameters:
     ///   - limits: Where the connection may go; `nil` = anywhere.
+    ///   - trust: Whose certificates are believed, where the address is `rtmps`; `nil` = whom the system believes.
     ///   - onEvent: Called on the loop, one event after another; must return at once.
     init(
-        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?, timeouts: Timeouts,
-        onEvent: @escaping @Sendable (Event) -> Void
+        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?,
+        trust: TLSContext? = nil, timeouts: Timeouts, onEvent: @escaping @Sendable (Event) -> Void
     ) {
         var random = SystemRandomNumberGenerator()
         client = RTMPClient(purpose, address, using: &random)
         self.timeouts = timeouts
         self.limits = limits
+        tls = address.isSecure ? trust ?? .system : nil
         self.onEvent = onEvent
     }
 
@@ -59,8 +63,9 @@ final class RTMPSession: @unchecked Sendable {
             loop.add(timer)
             let connection = TCPConnection(
                 Destination(
-                    scheme: "rtmp", host: client.address.host, port: client.address.port, limits: limits),
-                loop: loop, timeout: timeouts.step
+                    scheme: tls == nil ? "rtmp" : "rtmps", host: client.address.host, port: client.address.port,
+                    limits: limits),
+                tls: tls, loop: loop, timeout: timeouts.step
             ) { [weak self] event in self?.take(event) }
             self.connection = connection
             connection.open()

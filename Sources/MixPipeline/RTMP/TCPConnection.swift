@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A TCP connection to a server, read and written without ever blocking.
+/// A TCP connection to a server, with or without TLS, read and written without ever blocking.
 ///
 /// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. There every event comes,
 /// and there every method has to be called that does not say otherwise. Whoever opens it closes it.
 final class TCPConnection: @unchecked Sendable {
     enum Event {
+        /// With TLS: the server is the one that was meant.
         case connected
         /// The bytes are good for the time of the call; the time is in ns of CLOCK_MONOTONIC.
         case received(ArraySlice<UInt8>, arrivedAt: Int64)
@@ -30,14 +31,22 @@ final class TCPConnection: @unchecked Sendable {
     /// −1: none.
     private var descriptor: Int32 = -1
     private var buffer: [UInt8] = []
-    private let outgoing = Mutex(Outgoing())
+    private let outgoing: Mutex<Outgoing>
+    /// Bytes go through TLS, which has not begun to work yet.
+    private var isShakingHands: Bool
 
     /// - Parameters:
     ///   - destination: Its host is looked up when the connection is opened.
-    ///   - timeout: For resolving the name and for each of its addresses, in seconds.
+    ///   - tls: Whose certificates are believed; `nil` = no TLS.
+    ///   - timeout: For resolving the name, for each of its addresses and for TLS's handshake, in seconds.
     ///   - onEvent: Called on the loop.
-    init(_ destination: Destination, loop: SocketLoop, timeout: Int, onEvent: @escaping (Event) -> Void) {
+    init(
+        _ destination: Destination, tls: TLSContext? = nil, loop: SocketLoop, timeout: Int,
+        onEvent: @escaping (Event) -> Void
+    ) {
         self.destination = destination
+        isShakingHands = tls != nil
+        outgoing = Mutex(Outgoing(tls: tls.map { TLSSession($0, host: destination.target.host) }))
         self.loop = loop
         self.timeout = Int64(timeout) * 1_000_000_000
         self.onEvent = onEvent
@@ -99,7 +108,11 @@ final class TCPConnection: @unchecked Sendable {
     /// Sends as much as the system takes at once, and the rest, or what is sent before the connection is there, later.
     /// From any thread.
     func send(_ bytes: [UInt8]) {
-        let outcome = outgoing.withLock { $0.send(bytes) }
+        act(on: outgoing.withLock { $0.send(bytes) })
+    }
+
+    /// From any thread.
+    private func act(on outcome: Outgoing.Outcome) {
         switch outcome {
         case .sent: break
         case .blocked: loop.perform { [weak self] in self?.watchWriting() }
@@ -109,7 +122,7 @@ final class TCPConnection: @unchecked Sendable {
 
     /// Sends what waits and tells the server that nothing more comes. What it says is still received.
     func finish() {
-        outgoing.withLock { $0.finish() }
+        act(on: outgoing.withLock { $0.finish() })
     }
 
     /// What has become of the bytes that were to be sent. From any thread.
@@ -160,8 +173,12 @@ final class TCPConnection: @unchecked Sendable {
     }
 
     private func timedOut() {
-        guard isResolving else { return }
-        end(ConnectionFault(.unresolvable, "cannot resolve \(destination.target.host): timed out"))
+        if isResolving {
+            end(ConnectionFault(.unresolvable, "cannot resolve \(destination.target.host): timed out"))
+        } else if isConnected, isShakingHands {
+            let words = "timed out: no answer to the TLS handshake within \(timeout / 1_000_000_000) s"
+            end(ConnectionFault(.timedOut, words))
+        }
     }
 
     private func begin(with descriptor: Int32) {
@@ -174,9 +191,15 @@ final class TCPConnection: @unchecked Sendable {
         isConnected = true
         buffer = [UInt8](repeating: 0, count: 1 << 16)
         watch?.events = POLLIN
-        watch?.deadline = .max
+        watch?.deadline = isShakingHands ? MonotonicClock.now + timeout : .max
         outgoing.withLock { $0.descriptor = descriptor }
-        onEvent(.connected)
+        if isShakingHands {
+            act(on: outgoing.withLock { $0.beginHandshake() })
+            // Without a word from the server: TLS cannot even begin.
+            decrypt([], at: MonotonicClock.now)
+        } else {
+            onEvent(.connected)
+        }
         // Also what was sent before.
         flush()
     }
@@ -195,7 +218,7 @@ final class TCPConnection: @unchecked Sendable {
             guard !isOver else { return }
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             let arrival = MonotonicClock.now
-            if count == 0 { return end(nil) }
+            if count == 0 { return end(faultOfClosing) }
             guard count > 0 else {
                 if errno == EINTR { continue }
                 if errno != EAGAIN { end(ConnectionFault(errno: errno)) }
@@ -204,8 +227,26 @@ final class TCPConnection: @unchecked Sendable {
             // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel holds
             // back for 40 ms. Not a lasting property: the kernel goes back to that by itself.
             set(Self.tcp, TCP_QUICKACK)
-            onEvent(.received(buffer[..<count], arrivedAt: arrival))
+            decrypt(buffer[..<count], at: arrival)
             if count < buffer.count { return }
+        }
+    }
+
+    private func decrypt(_ bytes: ArraySlice<UInt8>, at arrival: Int64) {
+        guard let reception = outgoing.withLock({ $0.receive(bytes) }) else {
+            return onEvent(.received(bytes, arrivedAt: arrival))
+        }
+        if isShakingHands, reception.state == .open || reception.state == .ended {
+            isShakingHands = false
+            watch?.deadline = .max
+            onEvent(.connected)
+        }
+        if !isOver, !reception.plaintext.isEmpty { onEvent(.received(reception.plaintext[...], arrivedAt: arrival)) }
+        guard !isOver else { return }
+        switch reception.state {
+        case .handshake, .open: act(on: reception.outcome)
+        case .ended: end(nil)
+        case .failed(let words): end(ConnectionFault(.tlsFailed, "TLS: \(words)"))
         }
     }
 
@@ -225,6 +266,11 @@ final class TCPConnection: @unchecked Sendable {
     }
 
     // MARK: - The end
+
+    /// `nil`: what it means is for others to say.
+    private var faultOfClosing: ConnectionFault? {
+        isShakingHands ? ConnectionFault(.lost, "the server closed the connection at the TLS handshake") : nil
+    }
 
     private func drop() {
         watch?.descriptor = -1

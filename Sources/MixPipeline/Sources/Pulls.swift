@@ -12,9 +12,8 @@ enum Pulls {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return switch scheme {
         case "http", "https": HTTPPull.open(url, limits: limits, onEvent: onEvent)
-        // TLS and Adobe's way of logging in are `rtmp2src`'s.
-        case "rtmp" where !RTMPAddress.hasCredentials(url): RTMPSocketPull.open(url, limits: limits, onEvent: onEvent)
-        default: RTMPPull.open(url, limits: limits, onEvent: onEvent)
+        case _ where RTMPAddress.hasCredentials(url): RTMPPull.open(url, limits: limits, onEvent: onEvent)
+        default: RTMPSocketPull.open(url, limits: limits, onEvent: onEvent)
         }
     }
 }

@@ -3,10 +3,10 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// Pulls a stream over RTMP with a socket of its own. An event holds the FLV tags that came together, whole; the first
+/// Pulls a stream over RTMP or RTMPS with a socket of its own. An event holds the FLV tags that came together, whole; the first
 /// follows the FLV header.
 ///
-/// Not for RTMPS, and not for URLs with a user name: `RTMPPull` has both. docs/adr/0010-rtmp-over-sockets.md says why
+/// Not for URLs with a user name, which are `RTMPPull`'s. docs/adr/0010-rtmp-over-sockets.md says why
 /// there are two.
 public final class RTMPSocketPull: SourcePull {
     /// What the session's queue and the owner share.
@@ -52,21 +52,22 @@ public final class RTMPSocketPull: SourcePull {
 
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
-    ///   - url: `rtmp://` host, application and stream.
+    ///   - url: `rtmp://` or `rtmps://` host, application and stream.
     ///   - limits: Where the connection may go; `nil` = anywhere.
+    ///   - trust: Whose certificates are believed; `nil` = whom the system believes.
     ///   - connectTimeout: For every step of making the connection, in whole seconds.
     ///   - idleTimeout: The connection ends when no media has come for so long, in whole seconds; 0 = never. Also the
     ///     longest wait for somebody to publish.
     static func open(
-        _ url: String, limits: Destination.Limits? = nil, connectTimeout: Int = 5, idleTimeout: Int = 15,
-        onEvent: @escaping @Sendable (PullEvent) -> Void
+        _ url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil, connectTimeout: Int = 5,
+        idleTimeout: Int = 15, onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         RTMPSocketPull(
-            url, limits, RTMPSession.Timeouts(step: max(1, connectTimeout), idle: max(0, idleTimeout)), onEvent)
+            url, limits, trust, RTMPSession.Timeouts(step: max(1, connectTimeout), idle: max(0, idleTimeout)), onEvent)
     }
 
     private init(
-        _ url: String, _ limits: Destination.Limits?, _ timeouts: RTMPSession.Timeouts,
+        _ url: String, _ limits: Destination.Limits?, _ trust: TLSContext?, _ timeouts: RTMPSession.Timeouts,
         _ onEvent: @escaping @Sendable (PullEvent) -> Void
     ) {
         let receiver = Receiver(onEvent)
@@ -82,7 +83,7 @@ public final class RTMPSocketPull: SourcePull {
             DispatchQueue.global().async { receiver.end(reason) }
             return
         }
-        let session = RTMPSession(.play, address, limits: limits, timeouts: timeouts) { event in
+        let session = RTMPSession(.play, address, limits: limits, trust: trust, timeouts: timeouts) { event in
             switch event {
             case .began, .acknowledged: break
             case .media(let messages, let arrival): receiver.take(messages, arrivedAt: arrival)

@@ -1,0 +1,165 @@
+import COpenSSL
+
+/// The client's side of one TLS connection: bytes in, bytes out, no socket.
+///
+/// The server has to show a certificate for the host that somebody whom `TLSContext` believes has signed. Not for several
+/// threads at once: it belongs under its owner's lock.
+final class TLSSession {
+    enum State: Hashable {
+        case handshake
+        case open
+        /// The server has said that nothing more comes from it; it may still be written to.
+        case ended
+        /// For good, with OpenSSL's words.
+        case failed(String)
+    }
+
+    private(set) var state = State.handshake
+    /// `nil` only in a session that has failed.
+    private let ssl: OpaquePointer?
+    /// What came from the server, and what is to go there. They belong to `ssl`.
+    private let incoming: OpaquePointer?
+    private let outgoing: OpaquePointer?
+    private var hasSaidGoodbye = false
+
+    /// - Parameter host: A name or an address in digits, IPv6 without brackets, as the certificate has it.
+    init(_ context: TLSContext, host: String) {
+        ERR_clear_error()
+        guard let shared = context.context, let ssl = SSL_new(shared) else {
+            (ssl, incoming, outgoing) = (nil, nil, nil)
+            state = .failed(context.fault ?? Self.reason ?? "OpenSSL does not work")
+            return
+        }
+        self.ssl = ssl
+        incoming = BIO_new(BIO_s_mem())
+        outgoing = BIO_new(BIO_s_mem())
+        SSL_set_bio(ssl, incoming, outgoing)
+        SSL_set_connect_state(ssl)
+        if !Self.expect(host, of: ssl) { state = .failed("\(host) can be in no certificate") }
+    }
+
+    deinit { SSL_free(ssl) }
+
+    /// Whom the certificate has to name. Addresses are not told to servers as names (RFC 6066, §3).
+    private static func expect(_ host: String, of ssl: OpaquePointer) -> Bool {
+        let expected = SSL_get0_param(ssl)
+        if X509_VERIFY_PARAM_set1_ip_asc(expected, host) == 1 { return true }
+        // The dot that ends an absolute name is no part of it in certificates.
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        X509_VERIFY_PARAM_set_hostflags(expected, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+        return !name.isEmpty && X509_VERIFY_PARAM_set1_host(expected, name, 0) == 1
+            && cossl_set_server_name(ssl, name) == 1
+    }
+
+    /// Begins the handshake. What is to be sent is there afterwards.
+    func begin() { shakeHands() }
+
+    /// Takes bytes that came from the server, cut anywhere. Afterwards there may be something to send.
+    ///
+    /// - Returns: The plaintext that they complete.
+    func receive(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        guard let incoming else { return [] }
+        var written = 0
+        ERR_clear_error()
+        bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return }
+            // Grows as it has to.
+            BIO_write_ex(incoming, start, buffer.count, &written)
+        }
+        guard written == bytes.count else {
+            fail("no memory")
+            return []
+        }
+        if state == .handshake { shakeHands() }
+        return read()
+    }
+
+    /// - Returns: Whether it was taken; whole or not at all. What was not may be given again after the next bytes have come
+    ///   from the server.
+    func write(_ plaintext: [UInt8]) -> Bool {
+        guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return false }
+        guard !plaintext.isEmpty else { return true }
+        var written = 0
+        ERR_clear_error()
+        let status = SSL_write_ex(ssl, plaintext, plaintext.count, &written)
+        if status != 1 { check(status) }
+        return status == 1
+    }
+
+    /// What is to go to the server now.
+    func takeOutput() -> [UInt8] {
+        guard let outgoing else { return [] }
+        let count = BIO_ctrl_pending(outgoing)
+        guard count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+            BIO_read_ex(outgoing, buffer.baseAddress, buffer.count, &length)
+        }
+    }
+
+    /// Says goodbye (close_notify): what is written after it is refused. What the server says is still read.
+    func finish() {
+        guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return }
+        hasSaidGoodbye = true
+        ERR_clear_error()
+        SSL_shutdown(ssl)
+    }
+
+    // MARK: - OpenSSL
+
+    private func shakeHands() {
+        guard let ssl, state == .handshake else { return }
+        ERR_clear_error()
+        let status = SSL_do_handshake(ssl)
+        if status == 1 { state = .open } else { check(status) }
+    }
+
+    private func read() -> [UInt8] {
+        guard let ssl, state == .open else { return [] }
+        var plaintext: [UInt8] = []
+        while state == .open {
+            var count = 0
+            var status: Int32 = 0
+            ERR_clear_error()
+            // One record holds no more.
+            plaintext += [UInt8](unsafeUninitializedCapacity: Int(SSL3_RT_MAX_PLAIN_LENGTH)) { buffer, length in
+                status = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+                length = count
+            }
+            guard status == 1 else {
+                check(status)
+                break
+            }
+        }
+        return plaintext
+    }
+
+    /// What a call that did not succeed means.
+    private func check(_ status: Int32) {
+        switch SSL_get_error(ssl, status) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
+        case SSL_ERROR_ZERO_RETURN: state = .ended
+        default: fail(Self.reason ?? "the connection is broken")
+        }
+    }
+
+    private func fail(_ words: String) {
+        // Which of many things is wrong with a certificate is known elsewhere than in the list of errors.
+        let verdict = SSL_get_verify_result(ssl)
+        if verdict != Int(X509_V_OK), let text = X509_verify_cert_error_string(verdict) {
+            state = .failed("the server's certificate is refused: \(String(cString: text))")
+        } else {
+            state = .failed(words)
+        }
+    }
+
+    /// The first error of the calling thread's list, in words.
+    static var reason: String? {
+        let error = ERR_get_error()
+        guard error != 0 else { return nil }
+        if let words = ERR_reason_error_string(error) { return String(cString: words) }
+        // One of the system's.
+        var text = [CChar](repeating: 0, count: 256)
+        ERR_error_string_n(error, &text, text.count)
+        return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+/// A TCP connection on loopback: one end that does not block, and one that reads.
+final class SocketPair {
+    let here: Int32
+    let there: Int32
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        here = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let here = here
+        let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &size) == 0
+                    && connect(here, $0, size) == 0
+            }
+        }
+        there = accept(listener, nil, nil)
+        // Left to itself Linux lets the buffers grow to any size, and nothing is ever blocked.
+        var buffer = Int32(1 << 16)
+        setsockopt(here, SOL_SOCKET, SO_SNDBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(there, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
+        try #require(isConnected && there >= 0 && fcntl(here, F_SETFL, Int32(O_NONBLOCK)) == 0)
+    }
+
+    deinit {
+        close(here)
+        close(there)
+    }
+
+    /// What is there, at most `limit` bytes; `nil` at the end.
+    func read(_ limit: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = recv(there, &bytes, limit, Int32(MSG_DONTWAIT))
+        if count == 0 { return nil }
+        return Array(bytes.prefix(max(0, count)))
+    }
+
+    /// From the end that reads to the other, whole.
+    func answer(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        #expect(send(there, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) == bytes.count)
+    }
+
+    /// What has come of that; `nil`: nothing.
+    func readAnswer() -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(here, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return count > 0 ? Array(bytes.prefix(count)) : nil
+    }
+}
