@@ -11,8 +11,10 @@ set -euo pipefail
 packages=(
     # The start files and libraries of C and C++ that Swift's linker asks for.
     g++
-    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite).
-    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev pkg-config make git
+    # Building: GStreamer's and SQLite's headers (GRDB links the system's SQLite), and OpenSSL's for RTMPS.
+    libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev libsqlite3-dev libssl-dev pkg-config make git
+    # Running: TLS and whom it believes.
+    libssl3 ca-certificates
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
     gstreamer1.0-libav
@@ -22,7 +24,7 @@ packages=(
     # The media server of the tests and of the demo, and their publishers.
     nginx libnginx-mod-rtmp ffmpeg
     # The scripts.
-    curl jq procps ca-certificates
+    curl jq procps
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )

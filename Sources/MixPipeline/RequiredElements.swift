@@ -8,9 +8,9 @@ public enum RequiredElements {
     }
 
     public static let all: [Required] = [
-        Required(name: "rtmp2src", purpose: "pulling RTMPS sources"),
+        Required(name: "rtmp2src", purpose: "pulling RTMP sources that want a user name"),
         Required(name: "souphttpsrc", purpose: "pulling HTTP-FLV sources"),
-        Required(name: "rtmp2sink", purpose: "pushing programs to RTMPS destinations"),
+        Required(name: "rtmp2sink", purpose: "pushing programs to RTMP destinations that want a user name"),
         Required(name: "appsrc", purpose: "every pipeline"),
         Required(name: "appsink", purpose: "every pipeline"),
         Required(name: "avdec_h264", purpose: "decoding pictures"),

@@ -110,6 +110,7 @@ struct ModuleEdgesTests {
         for module in Self.allowed.keys.sorted() { #expect(reach(module, []) == nil) }
         // The control plane never reaches the media plane.
         #expect(
-            Self.allowed["MixOrchestrator"]?.isDisjoint(with: ["GStreamerKit", "MixPipeline", "CGStreamer", "COpenSSL"]) == true)
+            Self.allowed["MixOrchestrator"]?.isDisjoint(with: ["GStreamerKit", "MixPipeline", "CGStreamer", "COpenSSL"])
+                == true)
     }
 }

@@ -10,8 +10,8 @@ import Testing
         ledger.wrote(10, endingAt: 132)
         ledger.wrote(5, endingAt: 159)
         #expect(ledger.written == 15 && ledger.arrived == 0)
-        for (ciphertext, plaintext) in [(0, 0), (131, 0), (132, 10), (158, 10), (159, 15), (200, 15)] as [(Int64, Int64)]
-        {
+        let table: [(Int64, Int64)] = [(0, 0), (131, 0), (132, 10), (158, 10), (159, 15), (200, 15)]
+        for (ciphertext, plaintext) in table {
             #expect(ledger.plaintext(within: ciphertext) == plaintext)
             ledger.confirm(ciphertext)
             #expect(ledger.arrived == plaintext)

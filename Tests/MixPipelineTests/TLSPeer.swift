@@ -33,8 +33,7 @@ final class TLSPeer {
             { ssl, _ in
                 let data = [UInt8](repeating: 1, count: 2000)
                 return SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), data, data.count)
-            }, { _, _, _, _, status, _ in status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_IGNORE },
-            nil)
+            }, { _, _, _, _, _, _ in SSL_TICKET_RETURN_IGNORE }, nil)
         SSL_ctrl(ssl, SSL_CTRL_SET_MAX_SEND_FRAGMENT, 512, nil)
     }
 

@@ -9,7 +9,9 @@ import Testing
     /// Carries everything to and fro, `step` bytes at a time, until nobody has anything to say.
     /// - Returns: What each has got from the other.
     @discardableResult
-    private static func carry(_ client: TLSSession, _ server: TLSPeer, step: Int = .max) -> (up: [UInt8], down: [UInt8]) {
+    private static func carry(
+        _ client: TLSSession, _ server: TLSPeer, step: Int = .max
+    ) -> (up: [UInt8], down: [UInt8]) {
         var (up, down): ([UInt8], [UInt8]) = ([], [])
         var isQuiet = false
         while !isQuiet {

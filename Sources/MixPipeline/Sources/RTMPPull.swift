@@ -1,4 +1,4 @@
-/// Pulls a stream over RTMP or RTMPS, one FLV tag per event.
+/// Pulls a stream over RTMP or RTMPS from servers that want a user name, one FLV tag per event.
 ///
 /// Through `rtmp2src`: docs/adr/0001-rtmp-source.md has the measurements.
 public final class RTMPPull: SourcePull {
