@@ -5,7 +5,7 @@ import COpenSSL
 /// `@unchecked Sendable`: it is not changed after it was made, and OpenSSL counts the references and locks its caches.
 final class TLSContext: @unchecked Sendable {
     /// Believes whom the system believes (on Debian the package ca-certificates; `SSL_CERT_FILE` and `SSL_CERT_DIR` name
-    /// others). Reading them takes some 10 ms, once.
+    /// others). Reading them takes some 20 ms, once.
     static let system = TLSContext { SSL_CTX_set_default_verify_paths($0) == 1 }
 
     /// `nil` if OpenSSL cannot be used, of which `fault` tells.
