@@ -157,7 +157,7 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport",
+                "GStreamerKit", "MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -129,19 +129,23 @@ import Testing
     }
 
     /// The connection stays and nobody reads: no error ever comes.
-    @Test(arguments: [300, 1500]) func aConnectionThatIsWedgedIsNoticed(kilobits: Int) async throws {
+    ///
+    /// Also before the server has acknowledged often enough to be known for it.
+    @Test(arguments: [(300, 4), (300, 1), (1500, 4)])
+    func aConnectionThatIsWedgedIsNoticed(kilobits: Int, seconds: Int) async throws {
         let server = try await OutputMediaServer.start()
         let proxy = try FaultyProxy(to: server.rtmpPort)
         let tags = try await outputProgram(seconds: 30, bitrate: "\(kilobits)k")
         let output = Self.output("o", "rtmp://127.0.0.1:\(proxy.port)/live/wedged")
         let playing = Task { try await output.play(tags) }
         #expect(try await outputEventually { output.status.state == .live })
-        try await Task.sleep(for: .seconds(3))
+        #expect(try await outputEventually { output.status.bytesSent > Int64(kilobits * seconds) * 1000 / 8 })
+        #expect(output.status.state == .live && output.status.reconnects == 0)
         proxy.set(.frozen)
         let start = ContinuousClock.now
         #expect(try await outputEventually { output.status.state == .recovering })
         let delay = Self.ms(since: start)
-        print("frozen proxy, \(kilobits) kbit/s: noticed after \(delay) ms")
+        print("frozen proxy, \(kilobits) kbit/s for \(seconds) s: noticed after \(delay) ms")
         #expect(delay <= 5000)
         #expect(output.status.lastErrorCode == .wedged)
         try await Task.sleep(for: .seconds(2))

@@ -200,10 +200,11 @@ import Testing
             machine.observe(.init(hasBegun: true, taken: taken, isWaiting: isWaiting), at: at, jitter: 0)
         }
         #expect(wedged(9, false, 100 * Self.second) == [])
-        #expect(wedged(9, true, 104 * Self.second) == [])
+        #expect(wedged(9, true, 103 * Self.second) == [])
         #expect(wedged(10, true, 105 * Self.second) == [])
-        #expect(wedged(10, true, 109 * Self.second) == [])
-        #expect(wedged(10, true, 109 * Self.second + 1) == [.abandon])
+        let limit = 105 * Self.second + OutputMachine.Policy().stallLimit
+        #expect(wedged(10, true, limit) == [])
+        #expect(wedged(10, true, limit + 1) == [.abandon])
         #expect(machine.lastFault == OutputFault(.wedged, "the server takes no more bytes"))
     }
 
@@ -214,10 +215,11 @@ import Testing
             machine.observe(
                 .init(hasBegun: true, taken: at, isWaiting: true, silentSince: silentSince), at: at, jitter: 0)
         }
-        #expect(deaf(since + 4 * Self.second, since) == [])
-        #expect(deaf(since + 9 * Self.second, nil) == [])
-        #expect(deaf(since + 9 * Self.second, since + 5 * Self.second) == [])
-        #expect(deaf(since + 9 * Self.second + 1, since + 5 * Self.second) == [.abandon])
+        let limit = OutputMachine.Policy().stallLimit
+        #expect(deaf(since + limit, since) == [])
+        #expect(deaf(since + 3 * limit, nil) == [])
+        #expect(deaf(since + 3 * limit, since + 2 * limit) == [])
+        #expect(deaf(since + 3 * limit + 1, since + 2 * limit) == [.abandon])
         #expect(machine.lastFault?.code == .wedged)
     }
 

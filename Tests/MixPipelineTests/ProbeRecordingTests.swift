@@ -1,5 +1,7 @@
 import Foundation
 import LayoutEngine
+import MixModel
+import ProgramSplicer
 import Testing
 
 @testable import MixPipeline
@@ -43,5 +45,33 @@ import Testing
         let rgb = sample.rgb(matrix: publisher.colourTag == .bt709 ? .bt709 : .bt601, isFullRange: false)
         let wanted = [publisher.colour.red, publisher.colour.green, publisher.colour.blue].map(Double.init)
         #expect(zip(rgb, wanted).allSatisfy { abs($0 - $1) <= 3 }, "\(rgb) instead of \(wanted)")
+    }
+
+    @Test("A viewer who leaves between a picture and those shown before it has seen no gap; one in the middle is one")
+    func theEndOfAStreamWithBFrames() throws {
+        /// Shown every 50 ms, decoded I P B B P B B, 100 ms ahead.
+        func recording(_ pictures: [Int]) throws -> ProgramTrace {
+            var writer = FLVTag.fileHeader
+            let header = CodecConfiguration(track: .video, bytes: [1, 0x64, 0, 0x1F, 0xFF, 0xE0, 0])
+            writer += FLVTag(header, at: .zero, origin: .zero).encoded
+            for (index, picture) in pictures.enumerated() {
+                let (pts, dts) = (picture * 50 + 100, index * 50)
+                let frame = EncodedFrame(
+                    track: .video, pts: .milliseconds(pts), dts: .milliseconds(dts), isIDR: index == 0,
+                    payload: [0, 0, 0, 1, 0x41])
+                writer += FLVTag(frame, origin: .zero).encoded
+            }
+            return try ProgramTrace(flv: writer)
+        }
+        let whole = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8, 12, 10, 11, 15, 13, 14]
+        for count in 10...whole.count {
+            let times = TimingAnalysis(try recording(Array(whole.prefix(count)))).videoTimes
+            #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 50 }, "\(times)")
+            #expect(times.count >= count - 2)
+        }
+        var lossy = whole
+        lossy.removeAll { $0 == 7 }
+        let times = TimingAnalysis(try recording(lossy)).videoTimes
+        #expect(zip(times, times.dropFirst()).map { $1 - $0 }.max() == 100)
     }
 }

@@ -18,8 +18,10 @@ struct OutputMachine: Sendable {
     struct Policy: Hashable, Sendable {
         /// From the attempt to the server's consent.
         var connectLimit: Int64 = 10_000_000_000
-        /// How long bytes may wait without one being taken: a wedged connection reports nothing.
-        var stallLimit: Int64 = 4_000_000_000
+        /// How long bytes may wait without one being taken: a wedged connection reports nothing. Longer than the pauses
+        /// that lost packets make (TCP repeats one after 0.2, 0.6, 1.4 and 3.0 s), and short enough to be noticed within
+        /// 5 s of the freeze: the buffers of the peer's machine fill first, 1.7 s at 300 kbit/s on loopback.
+        var stallLimit: Int64 = 3_200_000_000
         var network = Delays(first: 100_000_000, longest: 500_000_000)
         var address = Delays(first: 250_000_000, longest: 5_000_000_000)
         var refusal = Delays(first: 1_000_000_000, longest: 30_000_000_000)

@@ -98,6 +98,17 @@ public struct ProgramTrace: Sendable {
 }
 
 extension ProgramTrace {
+    /// Presentation time in ms of the last picture before which none is missing. A viewer who leaves may have a picture
+    /// and not yet those that are decoded after it and shown before it: the hole is the viewer's.
+    var lastWhole: Int64 {
+        let times = video.map(\.frame.pts.roundedMilliseconds).sorted()
+        guard let end = video.last?.frame.dts.roundedMilliseconds,
+            let interval = TimingAnalysis.interval(of: times.suffix(40)), let last = times.last
+        else { return .max }
+        let hole = zip(times, times.dropFirst()).first { $1 > end && Double($1 - $0) > 1.5 * interval }
+        return hole?.0 ?? last
+    }
+
     /// When a viewer's decoder can show each picture, in ns of CLOCK_MONOTONIC by presentation time in ms: when it has
     /// the first access unit that is decoded at or after that time. Without B-frames that is the picture's own
     /// arrival; with them a decoder waits for the reorder depth, as their decoding times say.

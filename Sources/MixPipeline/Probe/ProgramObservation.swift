@@ -30,6 +30,8 @@ extension ProgramObservation {
         if observed.count != trace.video.count {
             errors.append("\(observed.count) pictures were decoded of \(trace.video.count)")
         }
+        let last = trace.lastWhole
+        observed.removeAll { $0.time > last }
         let (sound, soundErrors) = try SoundDecoder.decode(trace)
         self.init(
             pictures: observed, sound: sound, timing: TimingAnalysis(trace), configurations: trace.configurations,

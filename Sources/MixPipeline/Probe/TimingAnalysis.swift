@@ -11,7 +11,8 @@ struct TimingAnalysis: Sendable {
     private let audio: [(time: Int64, nominal: Double, configuration: Int)]
 
     init(_ trace: ProgramTrace) {
-        videoTimes = trace.video.map(\.frame.pts.roundedMilliseconds).sorted()
+        let last = trace.lastWhole
+        videoTimes = trace.video.map(\.frame.pts.roundedMilliseconds).filter { $0 <= last }.sorted()
         backwardVideo = TimingAnalysis.backward(trace.video.map(\.frame.dts))
         backwardAudio = TimingAnalysis.backward(trace.audio.map(\.frame.dts))
         let nominal = trace.configurations.map { configuration -> Double in
