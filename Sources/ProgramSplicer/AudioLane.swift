@@ -6,7 +6,8 @@ import MixModel
 /// follows with the frame nearest to where the old one ended. Where both lie on one grid (the mixer's audio is laid
 /// on its host's) the cadence goes on without a step. Where they do not (another person takes over), the first frame
 /// is put exactly at the end of the last, and the difference, at most half a frame, is taken back by `easing` a
-/// frame: little enough that timestamps in whole milliseconds hide it, and A/V is exact again within about a second.
+/// frame: little enough that timestamps in whole milliseconds hide it, and A/V is exact again within about a second. A
+/// step of that size in the feed that is heard is taken the same way.
 struct AudioLane: Sendable {
     /// What is heard.
     private(set) var feed: Feed?
@@ -15,6 +16,8 @@ struct AudioLane: Sendable {
     /// How long the old feed may take to reach the boundary, and the new one to deliver from it on.
     static let patience = MediaTime.milliseconds(400)
     static let easing = MediaTime(nanoseconds: 200_000)
+    /// Smaller steps are left as they are.
+    static let noise = MediaTime.milliseconds(1)
 
     private var next: (feed: Feed, at: MediaTime, since: MediaTime)?
     /// Of the last frame emitted.
@@ -75,8 +78,16 @@ struct AudioLane: Sendable {
     }
 
     private mutating func emit(_ frame: EncodedFrame) -> EncodedFrame? {
-        let frame = frame.shifted(by: correction)
-        if let last, frame.pts < last.pts + frameLength / 4 { return nil }
+        var frame = frame.shifted(by: correction)
+        if let last {
+            if frame.pts < last.pts + frameLength / 4 { return nil }
+            // Its source's timeline was moved between the two, as may happen just before a program begins.
+            let step = last.end - frame.pts
+            if step.magnitude > AudioLane.noise, step.magnitude <= frameLength / 2 {
+                correction += step
+                frame = frame.shifted(by: step)
+            }
+        }
         last = (frame.pts, frame.pts + frameLength)
         let ease = min(max(correction, -AudioLane.easing), AudioLane.easing)
         correction -= ease

@@ -51,11 +51,21 @@ extension Relay {
         }
         retireMixers(need: decision.mixer, now: now)
         let isCalm = isCalm(now: now)
-        if isCalm, configuration.keepsMixerReady, !(plan.isOfOne ?? false), memory.isPlentiful(now: now) {
+        // Also while the first source is awaited, for those who join as soon as it is on air.
+        if isCalm || decision.aim == .wait, configuration.keepsMixerReady, !(plan.isOfOne ?? false),
+            memory.isPlentiful(now: now)
+        {
             spareUntil = now + Relay.spareTime
         }
-        keepSpare(isWanted: decision.mixer == .warm || (mixer == nil && now < spareUntil), now: now)
+        // Already before a mix is left: whoever joins right after it finds one that has started.
+        let isSpareNear = now < spareUntil && (mixer == nil || isLeavingMix(for: decision.aim))
+        keepSpare(isWanted: decision.mixer == .warm || isSpareNear, now: now)
         ticker.setPace(isCalm ? .calm : .quick)
+    }
+
+    private func isLeavingMix(for aim: ProgramDirector.Aim) -> Bool {
+        guard case .source = aim else { return false }
+        return splicer.onAir?.isMixer ?? false
     }
 
     /// A mixer that takes over is asked for the very frame; only one on air keeps its own distance.
