@@ -5,9 +5,8 @@ import MixModel
 /// Frames of the old feed go out while they begin before the boundary nearest to the video's splice; the new feed
 /// follows with the frame nearest to where the old one ended. Where both lie on one grid (the mixer's audio is laid
 /// on its host's) the cadence goes on without a step. Where they do not (another person takes over), the first frame
-/// is put exactly at the end of the last, and the difference, at most half a frame, is taken back by `easing` a
-/// frame: little enough that timestamps in whole milliseconds hide it, and A/V is exact again within about a second. A
-/// step of that size in the feed that is heard is taken the same way.
+/// is put exactly at the end of the last, and the difference, at most half a frame, is eased: A/V is exact again within
+/// about a second.
 struct AudioLane: Sendable {
     /// What is heard.
     private(set) var feed: Feed?
@@ -15,16 +14,13 @@ struct AudioLane: Sendable {
 
     /// How long the old feed may take to reach the boundary, and the new one to deliver from it on.
     static let patience = MediaTime.milliseconds(400)
-    static let easing = MediaTime(nanoseconds: 200_000)
-    /// Smaller steps are left as they are.
-    static let noise = MediaTime.milliseconds(1)
 
     private var next: (feed: Feed, at: MediaTime, since: MediaTime)?
     /// Of the last frame emitted.
     private var last: (pts: MediaTime, end: MediaTime)?
     private var frameLength = MediaTime.units(1024, rate: 48000)
     /// Added to the times of the feed that is heard.
-    private var correction = MediaTime.zero
+    private var correction = Easing()
 
     var grid: (next: MediaTime, frame: MediaTime)? { last.map { ($0.end, frameLength) } }
 
@@ -43,7 +39,7 @@ struct AudioLane: Sendable {
     /// What of an arriving frame goes out at once.
     mutating func arrived(_ frame: EncodedFrame, of feed: Feed) -> [EncodedFrame] {
         guard feed == self.feed else { return [] }
-        if let next, frame.pts + correction >= next.at - frameLength / 2 { return [] }
+        if let next, frame.pts + correction.rest >= next.at - frameLength / 2 { return [] }
         return emit(frame).map { [$0] } ?? []
     }
 
@@ -62,14 +58,14 @@ struct AudioLane: Sendable {
             // It has no sound, or none yet: whatever comes is heard.
             self.feed = feed
             next = nil
-            correction = .zero
+            correction = Easing()
             lastChange = (feed, nil)
             return []
         }
         let gap = last.map { max($0.end, first.pts) - $0.pts }
         let step = last.map { $0.end - first.pts } ?? .zero
         let joins = step.magnitude <= state.audioFrame / 2 + .milliseconds(1)
-        correction = joins ? step : .zero
+        correction = Easing(joins ? step : .zero)
         self.feed = feed
         frameLength = state.audioFrame
         next = nil
@@ -78,19 +74,9 @@ struct AudioLane: Sendable {
     }
 
     private mutating func emit(_ frame: EncodedFrame) -> EncodedFrame? {
-        var frame = frame.shifted(by: correction)
-        if let last {
-            if frame.pts < last.pts + frameLength / 4 { return nil }
-            // Its source's timeline was moved between the two, as may happen just before a program begins.
-            let step = last.end - frame.pts
-            if step.magnitude > AudioLane.noise, step.magnitude <= frameLength / 2 {
-                correction += step
-                frame = frame.shifted(by: step)
-            }
-        }
+        if let last, frame.pts + correction.rest < last.pts + frameLength / 4 { return nil }
+        let frame = correction.place(frame)
         last = (frame.pts, frame.pts + frameLength)
-        let ease = min(max(correction, -AudioLane.easing), AudioLane.easing)
-        correction -= ease
         return frame
     }
 }

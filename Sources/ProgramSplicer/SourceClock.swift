@@ -33,6 +33,16 @@ public struct SourceClock: Sendable {
     /// Packets that come this much before their time are a burst: jitter of a network is less.
     static let burst = MediaTime.milliseconds(80)
 
+    /// How packets that were mapped before lie beside those that follow.
+    public enum Change: Hashable, Sendable {
+        /// As their source made them, but for what `slewRate` hides.
+        case steady
+        /// They do once they are moved by so much.
+        case moved(by: MediaTime)
+        /// Not at all: the source began a new timeline.
+        case mappedAnew
+    }
+
     private var last: (dts: MediaTime, arrival: MediaTime)?
     private var movedAt: MediaTime?
     private var windowStart: MediaTime?
@@ -50,15 +60,15 @@ public struct SourceClock: Sendable {
     ///   - isOnAir: whether viewers see or hear the source, so that its timeline must not step for small reasons.
     ///   - isCopied: whether its timestamps are the program's own (bypass): only a jump of its own may make them step.
     ///   - reference: the lateness that the earliest packets shall have: the host's `leastLateness`.
-    /// - Returns: true if the source's timeline was mapped anew: what was mapped before does not fit what follows.
+    /// - Returns: what became of packets that were mapped before.
     public mutating func observe(
         dts: MediaTime, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false, reference: MediaTime = .zero
-    ) -> Bool {
+    ) -> Change {
         defer { last = (dts, arrival) }
         let due = arrival - reference
         guard let offset, let last else {
             remap(dts: dts, arrival: arrival, due: due)
-            return false
+            return .steady
         }
         let step = dts - last.dts
         let elapsed = arrival - last.arrival
@@ -67,7 +77,7 @@ public struct SourceClock: Sendable {
         let isPause = !isCopied && elapsed > SourceClock.pause && lateness > SourceClock.pause / 2
         if isJump || isPause {
             remap(dts: dts, arrival: arrival, due: due)
-            return true
+            return .mappedAnew
         }
         let isBurst = !isCopied && lateness < -SourceClock.burst && isNew(at: arrival)
         let isFixed = isOnAir && !isBurst
@@ -81,7 +91,8 @@ public struct SourceClock: Sendable {
         follow(
             lateness: isFixed ? lateness : max(lateness, .zero), reference: reference, arrival: arrival,
             isOnAir: isFixed)
-        return false
+        guard !isFixed, let moved = self.offset.map({ $0 - offset }), moved != .zero else { return .steady }
+        return .moved(by: moved)
     }
 
     /// How late the earliest packets of the last seconds were; negative when they came before their time. `nil` before

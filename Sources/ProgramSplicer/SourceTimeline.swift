@@ -8,6 +8,8 @@ public struct SourceTimeline: Sendable {
         case configuration(CodecConfiguration)
         /// In program time.
         case frame(EncodedFrame)
+        /// Frames that were told before have to be moved by so much to fit those that follow.
+        case moved(by: MediaTime)
         /// The source's timeline was mapped anew; its GOP is gone until the next IDR.
         case discontinuity
     }
@@ -111,9 +113,12 @@ public struct SourceTimeline: Sendable {
     ) -> [Event] {
         var frame = frame
         var events: [Event] = []
-        let isNewTimeline = clock.observe(
+        let change = clock.observe(
             dts: frame.dts, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied, reference: reference)
-        if isNewTimeline {
+        switch change {
+        case .steady: break
+        case .moved(let amount): events.append(.moved(by: amount))
+        case .mappedAnew:
             gop.removeAll()
             decodingTimes = []
             samples = samples.map {

@@ -109,6 +109,15 @@ public struct Splicer: Sendable {
         }
     }
 
+    /// What came of `feed` is taken to have come `amount` later than it was said: it is where its source is mapped to now.
+    public mutating func move(_ feed: Feed, by amount: MediaTime) {
+        let recent = feeds[feed]?.recentAudio ?? []
+        feeds[feed]?.recentAudio = recent.map { $0.shifted(by: amount) }
+        if case .entering(feed, let time, let held, let since) = pending {
+            pending = .entering(feed, at: time + amount, held: held.map { $0.shifted(by: amount) }, since: since)
+        }
+    }
+
     /// Nothing more will come of `feed` for now: it ended, was removed or stalled.
     public mutating func ended(_ feed: Feed, now: MediaTime) -> [Action] {
         feeds[feed]?.isGone = true
@@ -220,8 +229,7 @@ public struct Splicer: Sendable {
         let shift = gridShift(of: feed, to: time)
         if shift != .zero, case .source(let source) = feed {
             held = held.map { $0.shifted(by: shift) }
-            let recent = feeds[feed]?.recentAudio ?? []
-            feeds[feed]?.recentAudio = recent.map { $0.shifted(by: shift) }
+            move(feed, by: shift)
             actions.append(.shift(source, by: shift))
         }
         return actions + begin(feed, with: held, now: now)

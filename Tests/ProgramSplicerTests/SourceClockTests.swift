@@ -13,7 +13,7 @@ import Testing
         for index in 0..<Int(seconds * 50) {
             let media = start + Double(index) * 0.02
             let arrival = 100 + media * rate + lateness(index)
-            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) { remaps += 1 }
+            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) == .mappedAnew { remaps += 1 }
         }
         return remaps
     }
@@ -113,7 +113,7 @@ import Testing
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: true)
         let remapped = clock.observe(dts: .seconds(1 + seconds), arrival: .seconds(101), isOnAir: true)
-        #expect(remapped)
+        #expect(remapped == .mappedAnew)
         #expect(clock.map(.seconds(1 + seconds)) == .seconds(101))
     }
 
@@ -151,7 +151,7 @@ import Testing
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: true)
         let remapped = clock.observe(dts: .seconds(1), arrival: .seconds(101.5), isOnAir: true)
-        #expect(!remapped)
+        #expect(remapped == .steady)
         #expect(clock.map(.seconds(1)) == .seconds(101))
     }
 }

@@ -136,34 +136,6 @@ import Testing
         expectContinuousVideo(room, interval: .milliseconds(50), seed: 7)
     }
 
-    @Test("a source that is moved a little while it is heard makes no step in the cadence", arguments: [-9, -3, 4, 10])
-    func smallMove(by milliseconds: Int) {
-        var lane = AudioLane()
-        let host: Feed = .source(SplicerSimulation.host)
-        let frame = MediaTime.units(1024, rate: 48000)
-        var state = FeedState()
-        state.audioFrame = frame
-        var heard: [MediaTime] = []
-        for index in 0..<200 {
-            let exact = MediaTime.units(Int64(index) * 1024, rate: 48000)
-            let pts = exact + (index < 3 ? .zero : .milliseconds(milliseconds))
-            let sound = EncodedFrame(track: .audio, pts: pts, dts: pts, payload: [])
-            if index == 0 {
-                state.remember(audio: sound)
-                lane.change(to: host, at: .zero, now: .zero)
-                heard += (lane.changeIfReached(feeds: [host: state], now: .zero) ?? []).map(\.pts)
-            } else {
-                heard += lane.arrived(sound, of: host).map(\.pts)
-            }
-        }
-        #expect(heard.count == 200)
-        for (before, after) in zip(heard, heard.dropFirst()) {
-            #expect((after - before - frame).magnitude <= AudioLane.easing + MediaTime(nanoseconds: 2), "at \(after)")
-        }
-        let last = MediaTime.units(199 * 1024, rate: 48000) + .milliseconds(milliseconds)
-        #expect(((heard.last ?? .zero) - last).magnitude < .milliseconds(1))
-    }
-
     // MARK: Invariants
 
     private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {

@@ -21,6 +21,8 @@ struct RecordingSlot {
     private(set) var status: RecordingStatus
     /// Of a source: the program makes its own.
     private var stream = FLVProgram()
+    /// The source's timeline may still be moved; what is recorded of it has no steps.
+    private var easing = Easing()
     /// Of files of processes before the one that runs.
     private var before = RecorderReport(state: .starting)
     private var latest = RecorderReport(state: .starting)
@@ -41,7 +43,11 @@ struct RecordingSlot {
 
     /// What was made of the source.
     mutating func take(_ configuration: CodecConfiguration) { consumer.send(stream.configure(configuration)) }
-    mutating func take(_ frame: EncodedFrame) { consumer.send(stream.write(frame)) }
+    mutating func take(_ frame: EncodedFrame) { consumer.send(stream.write(easing.place(frame))) }
+    /// The source's timeline was moved; `nil`: it began a new one.
+    mutating func sourceMoved(by amount: MediaTime?) {
+        if let amount { easing.absorb(amount) } else { easing = Easing() }
+    }
 
     mutating func take(_ event: Consumer.Event) -> News? {
         switch event {

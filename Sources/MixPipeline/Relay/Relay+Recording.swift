@@ -9,9 +9,18 @@ extension Relay {
         let wanted = plan.recordings ?? []
         let publishing = Set(plan.sources.map(\.id))
         for slot in recordings.values where !slot.isWanted(by: wanted, publishing: publishing) { end(slot) }
-        for planned in wanted {
-            record(planned, source: nil)
-            for source in plan.sources where planned.settings.participants { record(planned, source: source.id) }
+        for planned in wanted { record(planned, source: nil) }
+        recordWhoHasCome()
+    }
+
+    /// Who publishes is recorded once it is clear where their timeline lies on the program's, from the keyframe before.
+    private func recordWhoHasCome() {
+        let now = now
+        for planned in plan?.recordings ?? [] where planned.settings.participants {
+            for source in plan?.sources ?? [] {
+                guard let timeline = sources[source.id]?.timeline, timeline.clock.isSettled(at: now) else { continue }
+                record(planned, source: source.id)
+            }
         }
     }
 
@@ -84,6 +93,7 @@ extension Relay {
     }
 
     func tickRecordings() {
+        recordWhoHasCome()
         for slot in recordings.values { slot.consumer.tick() }
     }
 
@@ -98,6 +108,10 @@ extension Relay {
 
     func sendToRecorders(_ frame: EncodedFrame, of source: SourceID) {
         for key in recordings.keys where key.source == source { recordings[key]?.take(frame) }
+    }
+
+    func tellRecorders(of source: SourceID, movedBy amount: MediaTime?) {
+        for key in recordings.keys where key.source == source { recordings[key]?.sourceMoved(by: amount) }
     }
 
     func tellRecorders(_ record: SwitchRecord) {

@@ -180,8 +180,12 @@ public actor Relay {
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
                     sendToRecorders(configuration, of: id)
+                case .moved(let amount):
+                    splicer.move(feed, by: amount)
+                    tellRecorders(of: id, movedBy: amount)
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped; mapped anew")
+                    tellRecorders(of: id, movedBy: nil)
                 case .frame(let frame):
                     if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
                         splicer.setInterval(interval, of: feed)

@@ -126,7 +126,7 @@ public struct ProgramSegmenter: Sendable {
         if frame.isIDR, audioChanged(from: current, at: entry.time) {
             close(at: entry.time, &segments)
             begin(entry, isDiscontinuity: true)
-        } else if isDue(entry, in: current) {
+        } else if isDue(entry, after: step, in: current) {
             close(at: entry.time, &segments)
             begin(entry, isDiscontinuity: false)
         } else {
@@ -134,22 +134,24 @@ public struct ProgramSegmenter: Sendable {
         }
     }
 
-    private func isDue(_ entry: FrameInterleaver.Entry, in current: OpenSegment) -> Bool {
+    private func isDue(_ entry: FrameInterleaver.Entry, after step: MediaTime?, in current: OpenSegment) -> Bool {
         let elapsed = entry.time - current.start
+        // The next may come after as long as this one did: another source's pictures are slower.
+        let interval = step.map { $0 < Self.hole ? max($0, frameInterval) : frameInterval } ?? frameInterval
         if entry.frame.isIDR {
             // The publisher's groups of pictures are rarely whole multiples of their frames.
             if elapsed + frameInterval / 2 >= .seconds(Double(wanted)) { return true }
             if exceeds(elapsed + groupLength, targetDuration ?? wanted) { return true }
         }
         // A frame lasts until the next one, or for its usual time.
-        return exceeds(elapsed + frameInterval, targetDuration ?? Self.longestTarget)
+        return exceeds(elapsed + interval, targetDuration ?? Self.longestTarget)
             || current.bytes + entry.frame.payload.count > Self.mostBytes
     }
 
     /// Rounded as players round it.
-    private func exceeds(_ duration: MediaTime, _ seconds: Int) -> Bool {
-        duration.nanoseconds >= Int64(seconds) * 1_000_000_000 + 490_000_000
-    }
+    private func exceeds(_ duration: MediaTime, _ seconds: Int) -> Bool { duration >= Self.limit(seconds) }
+
+    private static func limit(_ seconds: Int) -> MediaTime { .milliseconds(seconds * 1000 + 490) }
 
     /// Another configuration, or sound where there was none, or the other way round.
     private func audioChanged(from current: OpenSegment, at time: MediaTime) -> Bool {
@@ -242,8 +244,9 @@ public struct ProgramSegmenter: Sendable {
         let last = segment.lastTime + (segment.video == nil ? .milliseconds(21) : frameInterval)
         var duration = max((end ?? last) - segment.start, .milliseconds(1))
         // A short hole before the end is no part of it.
-        if exceeds(duration, targetDuration ?? Self.longestTarget) {
-            duration = max(last - segment.start, .milliseconds(1))
+        let longest = targetDuration ?? Self.longestTarget
+        if exceeds(duration, longest) {
+            duration = min(max(last - segment.start, .milliseconds(1)), Self.limit(longest) - .milliseconds(1))
         }
         if targetDuration == nil {
             let seconds = Int((duration.nanoseconds + 500_000_000) / 1_000_000_000)
