@@ -61,7 +61,8 @@ import Testing
             let times = emitted.filter { $0.frame.track == track }
             for (before, after) in zip(times, times.dropFirst()) {
                 let step = (after.frame.pts - before.frame.pts) - (after.made - before.made)
-                #expect(step.magnitude < MediaTime(nanoseconds: 100_000), "seed \(seed): \(track) made at \(after.made)")
+                #expect(
+                    step.magnitude < MediaTime(nanoseconds: 100_000), "seed \(seed): \(track) made at \(after.made)")
             }
         }
     }

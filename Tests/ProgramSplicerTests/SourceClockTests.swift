@@ -13,7 +13,9 @@ import Testing
         for index in 0..<Int(seconds * 50) {
             let media = start + Double(index) * 0.02
             let arrival = 100 + media * rate + lateness(index)
-            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) == .mappedAnew { remaps += 1 }
+            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) == .mappedAnew {
+                remaps += 1
+            }
         }
         return remaps
     }
