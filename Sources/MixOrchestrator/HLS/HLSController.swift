@@ -68,11 +68,11 @@ struct HLSController: Sendable {
 
     /// The playlist of a room that is just starting is worth waiting for: players ask once.
     private func found(_ room: RoomID) async throws -> HLSFiles.Item? {
-        if let item = files.master(of: room) { return item }
+        if let item = try await files.master(of: room) { return item }
         let deadline = ContinuousClock.now + Self.patience
         while try await registry.reader(room)?.isHLSExpected ?? false, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(200))
-            if let item = files.master(of: room) { return item }
+            if let item = try await files.master(of: room) { return item }
         }
         return nil
     }
@@ -121,7 +121,7 @@ struct HLSController: Sendable {
         try check(request)
         let session = try context.identifier("session")
         let name = "\(session).zip"
-        guard let facts = files.facts(room, session: session) else { throw Self.noFile(name) }
+        guard let facts = try await files.facts(room, session: session) else { throw Self.noFile(name) }
         guard facts.settings.enableVOD, facts.isEnded else {
             throw OrchestratorError(
                 .conflict, "archive-not-ready", "There is no such archive yet",

@@ -1,7 +1,9 @@
 import Foundation
 import MixModel
+import NIOPosix
 
-/// Where packagers put what viewers get. Names from URLs become paths only here.
+/// Where packagers put what viewers get. Names from URLs become paths only here. What is `async` looks at the disk, on a
+/// thread that may wait; the rest that does is for such threads.
 struct HLSFiles: Sendable {
     /// Absolute.
     let directory: String
@@ -40,22 +42,24 @@ struct HLSFiles: Sendable {
     }
 
     /// The master playlist of the newest session that has one.
-    func master(of room: RoomID) -> Item? {
-        sessions(of: room).lazy.compactMap { item(room, session: $0, file: Self.master) }.first {
-            access($0.path, R_OK) == 0
+    func master(of room: RoomID) async throws -> Item? {
+        try await NIOThreadPool.singleton.runIfActive {
+            Self.sessions(in: directory(of: room)).lazy
+                .compactMap { item(room, session: $0, file: Self.master) }
+                .first { access($0.path, R_OK) == 0 }
         }
     }
 
     /// Newest first.
-    func sessions(of room: RoomID) -> [String] { Self.sessions(in: directory(of: room)) }
-
     static func sessions(in directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter(isSession).sorted { Int64($0) ?? 0 > Int64($1) ?? 0 }
     }
 
-    func facts(_ room: RoomID, session: String) -> Session? {
-        Self.isSession(session) ? Self.facts("\(directory(of: room))/\(session)") : nil
+    /// `nil` where there is no such session.
+    func facts(_ room: RoomID, session: String) async throws -> Session? {
+        guard Self.isSession(session) else { return nil }
+        return try await NIOThreadPool.singleton.runIfActive { Self.facts("\(directory(of: room))/\(session)") }
     }
 
     static func facts(_ directory: String) -> Session? {

@@ -7,8 +7,6 @@ extension Relay {
     private static let healthyAfter = MediaTime.seconds(30)
     /// A mixer that has not taken this much from its socket hangs.
     private static let hangLimit = 24 << 20
-    /// How long a spare mixer waits after a mix, or after a bypass it waited beside: whoever joins is on air some 100 ms sooner.
-    private static let spareTime = MediaTime.seconds(60)
     /// How long a mix goes on after it was told to let somebody's sound go: the mixer fades it out over one AAC frame, and a
     /// splice in the middle of that is a click. A GOP of one person's may begin meanwhile; then the next one is taken.
     private static let fadeOut = MediaTime.milliseconds(100)
@@ -18,9 +16,10 @@ extension Relay {
         guard let plan else { return }
         let now = now
         let facts = sources.mapValues { $0.fact(now: now) }
+        let onAir = splicer.onAir
         let isMixerFailing = mixer == nil && mixerFailures > 1 && now < mixerRetryAt
         let decision = director.decide(
-            plan: plan, age: now - planAppliedAt, onAir: splicer.onAir, sources: facts, isOnAirLost: isOnAirLost,
+            plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
             isMixerFailing: isMixerFailing)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision, plan: plan, scene: scene, now: now)
@@ -43,7 +42,6 @@ extension Relay {
         case .wait: break
         case .source where splicer.onAir?.isMixer ?? false && now < fadesUntil && !isOnAirLost: break
         case .source(let source):
-            if splicer.onAir?.isMixer ?? false { spareUntil = now + Relay.spareTime }
             perform(splicer.setTarget(.source(source), now: now))
             if splicer.onAir == nil { begin(with: source, now: now) }
         case .mixer:
@@ -51,21 +49,12 @@ extension Relay {
         }
         retireMixers(need: decision.mixer, now: now)
         let isCalm = isCalm(now: now)
-        // Also while the first source is awaited, for those who join as soon as it is on air.
-        if isCalm || decision.aim == .wait, configuration.keepsMixerReady, !(plan.isOfOne ?? false),
-            memory.isPlentiful(now: now)
-        {
-            spareUntil = now + Relay.spareTime
-        }
-        // Already before a mix is left: whoever joins right after it finds one that has started.
-        let isSpareNear = now < spareUntil && (mixer == nil || isLeavingMix(for: decision.aim))
-        keepSpare(isWanted: decision.mixer == .warm || isSpareNear, now: now)
+        let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
+        let isSpareWanted = sparePolicy.isWanted(
+            for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
+            now: now)
+        keepSpare(isWanted: isSpareWanted, now: now)
         ticker.setPace(isCalm ? .calm : .quick)
-    }
-
-    private func isLeavingMix(for aim: ProgramDirector.Aim) -> Bool {
-        guard case .source = aim else { return false }
-        return splicer.onAir?.isMixer ?? false
     }
 
     /// A mixer that takes over is asked for the very frame; only one on air keeps its own distance.

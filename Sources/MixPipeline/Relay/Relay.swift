@@ -66,8 +66,7 @@ public actor Relay {
     var outgoingMixer: MixerSlot?
     /// A mixer's process that has nothing to do yet, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
-    /// Until then there is a spare, although nothing is mixed.
-    var spareUntil = MediaTime.zero
+    var sparePolicy = SparePolicy()
     var memory = MachineMemory()
     var mixerGeneration = 0
     var mixerFailures = 0
