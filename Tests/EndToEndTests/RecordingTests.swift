@@ -71,6 +71,29 @@ import Testing
         }
     }
 
+    /// Who takes over is moved onto the program's frame grid; their own file has no step there.
+    @Test(.timeLimit(.minutes(2))) func takingOverIsNoStepInAFile() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let shelf = RecordingClient(stage: stage)
+            try await shelf.start(#"{"participants":true}"#)
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await Task.sleep(for: .seconds(1))
+            try await stage.leave("alice")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2))
+            try await shelf.stop()
+            for file in try await shelf.closed(count: 3) {
+                let judged = try await shelf.judge(file)
+                #expect(judged.steps.isEmpty, "\(file.file): pictures out of step: \(judged.steps)")
+                #expect(judged.decodeErrors.isEmpty && judged.pictures > 20, "\(file.file): \(judged)")
+            }
+        }
+    }
+
     /// A room without any output is recorded; what cannot be written is told, and the program goes on.
     @Test(.timeLimit(.minutes(2))) func aRoomWithoutOutputsIsRecorded() async throws {
         try await Stage.run { stage in

@@ -17,7 +17,9 @@ extension Relay {
             case .requestIDR(let generation, let time):
                 logger.debug("asks mixer \(generation) for an IDR at \(time), now \(now)")
                 if mixer?.generation == generation { mixer?.process.send(.requestIDR(time)) }
-            case .shift(let source, let amount): sources[source]?.timeline.shift(by: amount)
+            case .shift(let source, let amount):
+                sources[source]?.timeline.shift(by: amount)
+                tellRecorders(of: source, movedBy: amount)
             case .switched(let splice): report(splice)
             }
         }

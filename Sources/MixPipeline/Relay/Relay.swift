@@ -189,9 +189,10 @@ public actor Relay {
                     if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
                         splicer.setInterval(interval, of: feed)
                     }
+                    // Before a splice that moves the source's timeline.
+                    sendToRecorders(frame, of: id)
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
-                    sendToRecorders(frame, of: id)
                 }
             }
         }
