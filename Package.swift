@@ -145,6 +145,7 @@ if only == "bench" {
             name: "ServiceBenchmarks",
             dependencies: [
                 "MixModel", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],

@@ -19,8 +19,11 @@ enum CallBenchmark {
         try await server.start()
         let load = Load(port: server.port, connections: connections)
         for signature in [Signature.acs3, .rpc] {
-            _ = try await measure("warm-up", signature, server, load, count: min(count, 5000))
-            _ = try await measure("\(signature)", signature, server, load, count: count)
+            try await measure("warm-up", signature, server, load, count: min(count, 5000))
+            try await measure("\(signature)", signature, server, load, count: count)
+            try await BareServer.compare("calls, \(signature)", connections: connections, count: 20_000, aim: 5_000) {
+                try await rate(signature, load, count: 5_000).rate
+            }
         }
         print("memory \(server.residentMemory()) MB")
     }
@@ -29,7 +32,22 @@ enum CallBenchmark {
 
     private static func measure(
         _ name: String, _ signature: Signature, _ server: Server, _ load: Load, count: Int
-    ) async throws -> Load.Result {
+    ) async throws {
+        let before = server.processorTime()
+        let (rate, result) = try await rate(signature, load, count: count)
+        let processor = server.processorTime() - before
+        print(
+            """
+            calls, \(name): \(Int(rate)) signed and durable calls/s over \(connections) connections, \
+            \(Latencies(result.latencies).summary), answers \(result.statuses), \
+            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time a call
+            """)
+    }
+
+    /// - Returns: Durable calls a second, and how they were answered.
+    private static func rate(
+        _ signature: Signature, _ load: Load, count: Int
+    ) async throws -> (rate: Double, result: Load.Result) {
         // Signed beforehand: what is measured is the service, and its clients have cores of their own.
         let run = UInt32.random(in: 0 ... .max)
         let signer = Signer(signature)
@@ -38,7 +56,6 @@ enum CallBenchmark {
             (0..<perConnection).map { signer.request(connection, $0, run) }
         }
         let next = Mutex([Int](repeating: 0, count: connections))
-        let before = server.processorTime()
         let result = try await load.run { connection in
             let number = next.withLock { next in
                 defer { next[connection] += 1 }
@@ -46,15 +63,7 @@ enum CallBenchmark {
             }
             return number < perConnection ? requests[connection][number] : nil
         }
-        let processor = server.processorTime() - before
-        let good = result.statuses[200] ?? 0
-        print(
-            """
-            calls, \(name): \(Int(Double(good) / result.seconds)) signed and durable calls/s over \(connections) connections, \
-            \(Latencies(result.latencies).summary), answers \(result.statuses), \
-            service \(Int(processor / Double(max(1, good)) * 1e6)) µs of processor time a call
-            """)
-        return result
+        return (Double(result.statuses[200] ?? 0) / result.seconds, result)
     }
 
     private struct Signer: Sendable {

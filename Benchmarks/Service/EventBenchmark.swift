@@ -14,26 +14,23 @@ enum EventBenchmark {
         try await server.start()
         let load = Load(port: server.port, connections: connections)
         // Makes the rooms and fills caches.
-        _ = try await measure("warm-up", server, load, events: min(count, 20_000), batch: 1)
-        try await measureBare(server, load, count: count)
-        _ = try await measure("single events", server, load, events: count, batch: 1)
-        _ = try await measure("batches of 20", server, load, events: count, batch: 20)
+        try await measure("warm-up", server, load, events: min(count, 20_000), batch: 1)
+        try await measureHealth(server, load, count: count)
+        try await measure("single events", server, load, events: count, batch: 1)
+        try await BareServer.compare("single events", connections: connections, count: count / 10, aim: 15_000) {
+            try await rate(load, events: count / 10, batch: 1).rate
+        }
+        try await measure("batches of 20", server, load, events: count, batch: 20)
         print(
             "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
         )
     }
 
     /// What the same connections get of an answer that nothing is stored for: the machine's measure.
-    private static func measureBare(_ server: Server, _ load: Load, count: Int) async throws {
-        let left = Mutex(count)
-        let request = HTTPCaller.request("GET", "/healthz", type: "text/plain", "")
+    private static func measureHealth(_ server: Server, _ load: Load, count: Int) async throws {
+        let request = HTTPCaller.request("GET", "/healthz")
         let before = server.processorTime()
-        let result = try await load.run { _ in
-            left.withLock { left in
-                left -= 1
-                return left >= 0 ? request : nil
-            }
-        }
+        let result = try await load.run(request, count: count)
         let processor = server.processorTime() - before
         let answers = result.statuses.values.reduce(0, +)
         print(
@@ -45,12 +42,26 @@ enum EventBenchmark {
 
     private static func measure(
         _ name: String, _ server: Server, _ load: Load, events: Int, batch: Int
-    ) async throws -> Load.Result {
+    ) async throws {
+        let before = server.processorTime()
+        let (rate, result) = try await rate(load, events: events, batch: batch)
+        let processor = server.processorTime() - before
+        print(
+            """
+            \(name): \(Int(rate)) durable events/s from \(connections) connections over \(rooms) rooms, \
+            \(Latencies(result.latencies).summary), answers \(result.statuses), \
+            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time an event
+            """)
+    }
+
+    /// - Returns: Durable events a second, and how they were answered.
+    private static func rate(
+        _ load: Load, events: Int, batch: Int
+    ) async throws -> (rate: Double, result: Load.Result) {
         let run = UInt32.random(in: 0 ... .max)
         // Written beforehand, as calls are: the service's clients have cores of their own.
         let requests = stride(from: 0, to: events, by: batch).map { request($0..<$0 + batch, run) }
         let next = Mutex(0)
-        let before = server.processorTime()
         let result = try await load.run { _ in
             let number = next.withLock { next in
                 defer { next += 1 }
@@ -58,16 +69,7 @@ enum EventBenchmark {
             }
             return number < requests.count ? requests[number] : nil
         }
-        let processor = server.processorTime() - before
-        let good = result.statuses[202] ?? 0
-        let rate = Int(Double(good * batch) / result.seconds)
-        print(
-            """
-            \(name): \(rate) durable events/s from \(connections) connections over \(rooms) rooms, \
-            \(Latencies(result.latencies).summary), answers \(result.statuses), \
-            service \(Int(processor / Double(max(1, good * batch)) * 1e6)) µs of processor time an event
-            """)
-        return result
+        return (Double((result.statuses[202] ?? 0) * batch) / result.seconds, result)
     }
 
     /// Somebody mutes and unmutes; every event changes the room.

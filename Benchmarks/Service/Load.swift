@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// Keeps a number of connections busy on one thread: each sends its next request when it has the answer to the last.
 final class Load: Sendable {
@@ -16,6 +17,17 @@ final class Load: Sendable {
     init(port: Int, connections: Int) {
         self.port = port
         self.connections = connections
+    }
+
+    /// The same request again and again.
+    func run(_ request: ByteBuffer, count: Int) async throws -> Result {
+        let left = Mutex(count)
+        return try await run { _ in
+            left.withLock { left in
+                left -= 1
+                return left >= 0 ? request : nil
+            }
+        }
     }
 
     /// - Parameter next: The request of a connection (by its index), `nil` when it is done. Called on one thread.

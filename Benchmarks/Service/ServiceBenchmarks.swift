@@ -17,6 +17,9 @@ enum ServiceBenchmarks {
     }
 
     private static func run(_ arguments: ArraySlice<String>) async throws {
+        if arguments.first == BareServer.command, let port = arguments.dropFirst().first.flatMap({ Int($0) }) {
+            return try await BareServer.serve(port: port)
+        }
         guard let binary = arguments.first, access(binary, X_OK) == 0 else {
             throw BenchmarkError(
                 "usage: ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory|playback]…")

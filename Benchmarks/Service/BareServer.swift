@@ -1,0 +1,68 @@
+import Foundation
+import Hummingbird
+
+/// Hummingbird with one route and nothing else, as a process of its own: how fast this machine is in these minutes. The
+/// aims were set where it answers `referenceRate` requests a second; what a slower machine shows of them is a ratio.
+struct BareServer {
+    static let command = "bare"
+    /// Requests a second from 64 connections on 2 cores, load generator included.
+    static let referenceRate = 69_000.0
+
+    /// Serves until the process is ended.
+    static func serve(port: Int) async throws {
+        let router = Router()
+        router.get("/") { _, _ in "ok" }
+        let address = ApplicationConfiguration(address: .hostname("127.0.0.1", port: port))
+        try await Application(router: router, configuration: address).runService()
+    }
+
+    /// Measures by turns how many requests a second it answers and what `rate` says, because machines change their speed
+    /// from minute to minute, and prints the median of the ratios.
+    ///
+    /// - Parameter aim: What `rate` shall be where this answers `referenceRate`.
+    static func compare(
+        _ name: String, connections: Int, count: Int, aim: Double, with rate: () async throws -> Double
+    ) async throws {
+        let (process, port) = try await start()
+        defer {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        let request = HTTPCaller.request("GET", "/")
+        let load = Load(port: port, connections: connections)
+        _ = try await load.run(request, count: count)
+        var ratios: [Double] = []
+        var answers: [Double] = []
+        for _ in 0..<rounds {
+            answers.append(Double(count) / (try await load.run(request, count: count).seconds))
+            ratios.append(try await rate() / (answers.last ?? 1))
+        }
+        func share(_ ratio: Double) -> String { String(format: "%.3f", ratio) }
+        let sorted = ratios.sorted()
+        print(
+            """
+            \(name): \(share(sorted[rounds / 2])) of bare Hummingbird (\(share(sorted[0]))–\(share(sorted[rounds - 1])) in \
+            \(rounds) rounds by turns), which answers \(Int(answers.sorted()[rounds / 2])) requests/s here; \
+            the aim is \(share(aim / referenceRate))
+            """)
+    }
+
+    private static let rounds = 11
+
+    /// Returns when it answers.
+    private static func start() async throws -> (Process, port: Int) {
+        let port = try Server.freePort()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = [command, "\(port)"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let limit = Date().addingTimeInterval(Server.startLimit)
+        while await (try? HTTPCaller.answer(port: port, HTTPCaller.request("GET", "/"))) != 200 {
+            guard process.isRunning, Date() < limit else { throw BenchmarkError("bare Hummingbird does not serve") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return (process, port)
+    }
+}
