@@ -76,6 +76,23 @@ import Testing
         #expect(segments.filter(\.isDiscontinuity).map(\.start) == [.seconds(8)])
     }
 
+    @Test("pictures that become slower just before a segment has to end do not make it longer than the target")
+    func slowerPictures() {
+        let quick = (0..<194).map { Int64($0) * 33 }
+        let times = quick + (1...60).map { 193 * 33 + Int64($0) * 67 }
+        let items =
+            [.configuration(HLSProgram.video(1))]
+            + times.enumerated().map { index, time in
+                FLVReader.Item.frame(
+                    HLSProgram.picture(at: .milliseconds(time), isIDR: index == 0 || index == 91, size: 50))
+            }
+        var segmenter = ProgramSegmenter(segmentSeconds: 3)
+        let segments = items.flatMap { segmenter.push($0, wallClock: 0) } + segmenter.finish()
+        #expect(segmenter.targetDuration == 3)
+        #expect(segments.allSatisfy { $0.duration < .milliseconds(3490) }, "\(segments.map(\.duration))")
+        #expect(segments.flatMap(\.frames).count == times.count)
+    }
+
     @Test("sound alone, and pictures alone")
     func oneTrack() {
         var random = SeededGenerator(announcedFor: "one track")
