@@ -3,7 +3,7 @@ import Hummingbird
 
 /// Hummingbird with one route and nothing else, as a process of its own: how fast this machine is in these minutes. The
 /// aims were set where it answers `referenceRate` requests a second; what a slower machine shows of them is a ratio.
-struct BareServer {
+enum BareServer {
     static let command = "bare"
     /// Requests a second from 64 connections on 2 cores, load generator included.
     static let referenceRate = 69_000.0
@@ -23,11 +23,13 @@ struct BareServer {
     static func compare(
         _ name: String, connections: Int, count: Int, aim: Double, with rate: () async throws -> Double
     ) async throws {
-        let (process, port) = try await start()
+        let port = try Server.freePort()
+        let process = try launch(port)
         defer {
             process.terminate()
             process.waitUntilExit()
         }
+        try await awaitAnswer(of: process, port)
         let request = HTTPCaller.request("GET", "/")
         let load = Load(port: port, connections: connections)
         _ = try await load.run(request, count: count)
@@ -49,20 +51,21 @@ struct BareServer {
 
     private static let rounds = 11
 
-    /// Returns when it answers.
-    private static func start() async throws -> (Process, port: Int) {
-        let port = try Server.freePort()
+    private static func launch(_ port: Int) throws -> Process {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         process.arguments = [command, "\(port)"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+        return process
+    }
+
+    private static func awaitAnswer(of process: Process, _ port: Int) async throws {
         let limit = Date().addingTimeInterval(Server.startLimit)
         while await (try? HTTPCaller.answer(port: port, HTTPCaller.request("GET", "/"))) != 200 {
             guard process.isRunning, Date() < limit else { throw BenchmarkError("bare Hummingbird does not serve") }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return (process, port)
     }
 }

@@ -26,7 +26,7 @@ enum EventBenchmark {
         )
     }
 
-    /// What the same connections get of an answer that nothing is stored for: the machine's measure.
+    /// What the same connections get of an answer that nothing is stored for: what the service's HTTP costs.
     private static func measureHealth(_ server: Server, _ load: Load, count: Int) async throws {
         let request = HTTPCaller.request("GET", "/healthz")
         let before = server.processorTime()
