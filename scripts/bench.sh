@@ -11,7 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export MIX_ONLY=bench
 scratch=${BUILD_DIR:-.build}-bench
-build() { swift build --scratch-path "$scratch" --configuration release --product "$1"; }
+# As deploy/README.md has it, for the figures to be those of what is installed.
+build() { swift build --static-swift-stdlib --scratch-path "$scratch" --configuration release --product "$1"; }
 
 pure() {
     build Benchmarks

@@ -58,10 +58,12 @@ struct PreparedChange: Sendable {
         event = try change.event.map { event in
             Event(
                 app: event.room.app.rawValue, source: event.source, id: event.id, room: event.room.rawValue,
-                type: event.type, text: try DocumentEncoder.json(event))
+                type: event.type, text: try event.document())
         }
         room = try change.room.map {
-            try Self.document($0, id: \.id.rawValue) { .room(isLive: $0.isLive, layout: $0.settings.layout) }
+            try Self.document($0, id: \.id.rawValue, text: { try $0.document() }) {
+                .room(isLive: $0.isLive, layout: $0.settings.layout)
+            }
         }
         tasks = try change.tasks.map { task in
             Task(
@@ -80,12 +82,13 @@ struct PreparedChange: Sendable {
     }
 
     private static func document<Value: Encodable>(
-        _ write: StoreChange.Write<Value>, id: KeyPath<Value, String>, columns: (Value) -> Columns
+        _ write: StoreChange.Write<Value>, id: KeyPath<Value, String>,
+        text: (Value) throws -> String = { try DocumentEncoder.json($0) }, columns: (Value) -> Columns
     ) throws -> Document {
         switch write {
         case .put(let value, let expected):
             .put(
-                id: value[keyPath: id], text: try DocumentEncoder.json(value), expected: expected,
+                id: value[keyPath: id], text: try text(value), expected: expected,
                 columns: columns(value))
         case .delete(let id, let expected): .delete(id: id, expected: expected)
         }

@@ -47,7 +47,7 @@ struct ApsaraVideoController: Sendable {
 
     @Sendable private func handle(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let id = UUID().uuidString
+        let id = UUID.quick().uuidString
         var action: String?
         var isSigned = false
         do {

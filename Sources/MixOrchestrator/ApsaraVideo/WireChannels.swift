@@ -96,7 +96,7 @@ struct WireChannels: Sendable {
 
     private static func event(_ room: RoomID, _ kind: RoomEvent.Kind) -> RoomEvent {
         RoomEvent(
-            room: room, app: room.app.rawValue, source: "apsaravideo", id: UUID().uuidString, time: wallClock(),
+            room: room, app: room.app.rawValue, source: "apsaravideo", id: UUID.quick().uuidString, time: wallClock(),
             kind: kind)
     }
 

@@ -42,20 +42,24 @@ struct EventController: Sendable {
     @Sendable private func cloudEvents(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let mode = try ContentMode(request.headers)
-        let rule = apps.map { AppRule.any($0) } ?? .only(context.caller.app)
-        let events =
-            switch mode {
-            case .structured: [try parser.cloudEvent(try await request.json(), apps: rule)]
-            case .batch: try parser.batch(try await request.json(), apps: rule)
-            case .json: try parser.cloudEvents(try await request.json(), apps: rule)
-            case .binary:
-                [
-                    try parser.binaryEvent(
-                        headers: request.headers.lazy.map { ($0.name.canonicalName, $0.value) },
-                        body: try await request.bytes(), apps: rule)
-                ]
-            }
+        let events = try events(in: try await request.bytes(), packed: mode, request.headers, context)
         return try await take(events, receivedAt, context)
+    }
+
+    private func events(
+        in body: [UInt8], packed mode: ContentMode, _ headers: HTTPFields, _ context: OrchestratorContext
+    ) throws -> [RoomEvent] {
+        let rule = apps.map { AppRule.any($0) } ?? .only(context.caller.app)
+        return switch mode {
+        case .structured: [try parser.cloudEvent(try JSONValue(parsing: body), apps: rule)]
+        case .batch: try parser.batch(try JSONValue(parsing: body), apps: rule)
+        case .json: try parser.cloudEvents(try JSONValue(parsing: body), apps: rule)
+        case .binary:
+            [
+                try parser.binaryEvent(
+                    headers: headers.lazy.map { ($0.name.canonicalName, $0.value) }, body: body, apps: rule)
+            ]
+        }
     }
 
     /// How an event is packed (HTTP protocol binding 1.0, section 3).
@@ -99,7 +103,7 @@ struct EventController: Sendable {
     @Sendable private func shortForm(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        let key = try request.idempotencyKey() ?? UUID().uuidString
+        let key = try request.idempotencyKey() ?? UUID.quick().uuidString
         return try await take(
             [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
     }

@@ -24,7 +24,7 @@ struct SnapshotController: Sendable {
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        let id = try request.idempotencyKey() ?? UUID().uuidString
+        let id = try request.idempotencyKey() ?? UUID.quick().uuidString
         let event = try parser.snapshot(try await request.json(), room: room, id: id)
         try limits.take(events: 1, context)
         let outcome = try await registry.owner(room).receive(event, at: receivedAt)

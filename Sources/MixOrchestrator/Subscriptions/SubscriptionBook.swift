@@ -66,7 +66,7 @@ final class SubscriptionBook: Sendable {
         }
     }
 
-    private static func messageID() -> String { "msg_" + UUID().uuidString.lowercased().replacing("-", with: "") }
+    private static func messageID() -> String { "msg_" + UUID.quick().uuidString.lowercased().replacing("-", with: "") }
 
     /// To be called when messages are stored.
     func stored(_ messages: [OutboxMessage]) {

@@ -1,8 +1,7 @@
 import Foundation
-import MixModel
 import Testing
 
-@testable import TaskStore
+@testable import MixModel
 
 /// `DocumentEncoder` writes what `JSONEncoder` means.
 @Suite struct DocumentEncoderTests {

@@ -1,0 +1,145 @@
+/// Writes JSON (RFC 8259) straight into bytes.
+///
+/// Fields and elements are separated by what was written last, so whoever writes says each value once and in order.
+public struct DocumentWriter {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    // MARK: Containers
+
+    public mutating func object(_ fields: (inout DocumentWriter) throws -> Void) rethrows {
+        begin("{")
+        try fields(&self)
+        end("}")
+    }
+
+    public mutating func array<Element>(
+        _ elements: some Sequence<Element>, _ write: (inout DocumentWriter, Element) throws -> Void
+    ) rethrows {
+        begin("[")
+        for element in elements {
+            separate()
+            try write(&self, element)
+        }
+        end("]")
+    }
+
+    mutating func begin(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
+    mutating func end(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
+
+    /// Makes ready for the next field or element.
+    mutating func separate() {
+        guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
+        bytes.append(UInt8(ascii: ","))
+    }
+
+    // MARK: Fields
+
+    /// The name of the next value.
+    mutating func key(_ key: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        write(key)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    mutating func key(_ key: String) {
+        separate()
+        write(key)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    public mutating func field(_ key: StaticString, _ value: String) {
+        self.key(key)
+        write(value)
+    }
+    public mutating func field(_ key: StaticString, _ value: Bool) {
+        self.key(key)
+        write(value)
+    }
+    public mutating func field(_ key: StaticString, _ value: some FixedWidthInteger) {
+        self.key(key)
+        write(integer: value)
+    }
+    public mutating func field(_ key: StaticString, _ value: Double) throws {
+        self.key(key)
+        try write(number: value)
+    }
+    /// Leaves out what is not there, as synthesised conformances do.
+    public mutating func field(_ key: StaticString, ifPresent value: String?) {
+        if let value { field(key, value) }
+    }
+    public mutating func field(_ key: StaticString, ifPresent value: Bool?) {
+        if let value { field(key, value) }
+    }
+    public mutating func field(_ key: StaticString, ifPresent value: (some FixedWidthInteger)?) {
+        if let value { field(key, value) }
+    }
+    public mutating func field(_ key: StaticString, ifPresent value: Double?) throws {
+        if let value { try field(key, value) }
+    }
+    public mutating func field(_ key: StaticString, _ value: some DocumentWritable) throws {
+        self.key(key)
+        try value.write(to: &self)
+    }
+    public mutating func field(_ key: StaticString, _ values: [some DocumentWritable]) throws {
+        self.key(key)
+        try array(values) { document, value in try value.write(to: &document) }
+    }
+    /// For parts that most documents do not have: through `Encodable`, at some microseconds for each of their objects.
+    public mutating func field(_ key: StaticString, encoding value: (some Encodable)?) throws {
+        guard let value else { return }
+        self.key(key)
+        try DocumentEncoder.write(value, to: &self)
+    }
+
+    // MARK: Values
+
+    mutating func write(_ flag: Bool) { write(flag ? "true" : "false" as StaticString) }
+    mutating func writeNull() { write("null" as StaticString) }
+    mutating func write(integer: some FixedWidthInteger) { bytes.append(contentsOf: integer.description.utf8) }
+
+    /// - Throws: `EncodingError` for what JSON has no number for.
+    mutating func write(number: some BinaryFloatingPoint & CustomStringConvertible) throws {
+        guard number.isFinite else {
+            throw EncodingError.invalidValue(
+                number, .init(codingPath: [], debugDescription: "JSON has no number for \(number)"))
+        }
+        bytes.append(contentsOf: number.description.utf8)
+    }
+
+    /// As it is: nothing is escaped.
+    mutating func write(_ word: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
+    public mutating func write(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { utf8 in
+            // Hardly any text has something to escape.
+            if utf8.allSatisfy({ !Self.isEscaped($0) }) { bytes.append(contentsOf: utf8) } else { escape(utf8) }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ utf8: UnsafeBufferPointer<UInt8>) {
+        for byte in utf8 {
+            switch byte {
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                bytes.append(contentsOf: ("\\u00" + (digits.count < 2 ? "0" : "") + digits).utf8)
+            case _ where Self.isEscaped(byte): bytes += [UInt8(ascii: "\\"), byte]
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+extension Room: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { room in
+            room.field("id", id.rawValue)
+            try room.field("settings", settings)
+            room.field("settingsVersion", ifPresent: settingsVersion)
+            room.field("isOpen", isOpen)
+            try room.field("participants", participants)
+            room.field("nextJoinOrder", nextJoinOrder)
+            room.field("nextPublishOrder", nextPublishOrder)
+            room.key("marks" as StaticString)
+            try room.object { subjects in
+                for (subject, mark) in marks {
+                    subjects.key(subject)
+                    try mark.write(to: &subjects)
+                }
+            }
+            room.field("nextTouch", nextTouch)
+        }
+    }
+}
+
+extension Participant: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { participant in
+            participant.field("user", user.rawValue)
+            participant.field("name", ifPresent: name)
+            participant.field("role", ifPresent: role?.rawValue)
+            participant.field("joinOrder", joinOrder)
+            participant.field("joinedExplicitly", joinedExplicitly)
+            try participant.field("streams", streams)
+        }
+    }
+}
+
+extension LiveStream: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { stream in
+            stream.field("kind", kind.rawValue)
+            stream.field("url", url)
+            stream.field("audio", audio)
+            stream.field("video", video)
+            stream.field("publishOrder", publishOrder)
+        }
+    }
+}
+
+extension EventMark: DocumentWritable {
+    func write(to document: inout DocumentWriter) throws {
+        try document.object { mark in
+            mark.field("source", source)
+            mark.field("sequence", ifPresent: sequence)
+            try mark.field("time", ifPresent: time)
+            mark.field("touched", touched)
+        }
+    }
+}
+
+extension RoomSettings: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { settings in
+            settings.field("host", ifPresent: host?.rawValue)
+            settings.field("layout", ifPresent: layout)
+            try settings.field("outputs", encoding: outputs)
+            try settings.field("canvas", encoding: canvas)
+            try settings.field("policy", policy)
+            try settings.field("program", encoding: program)
+            try settings.field("recording", encoding: recording)
+            try settings.field("hls", encoding: hls)
+        }
+    }
+}
+
+extension RoomPolicy: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { policy in
+            policy.field("bypass", bypass.rawValue)
+            policy.field("whenHostLeaves", whenHostLeaves.rawValue)
+            policy.field("maxIdleSeconds", maxIdleSeconds)
+            policy.field("priority", priority)
+            policy.field("whenIdle", whenIdle.rawValue)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import LayoutEngine
+import TestSupport
+import Testing
+
+@testable import MixModel
+
+/// What writes its document itself says what its `Encodable` conformance says, and `JSONDecoder` reads it.
+@Suite struct DocumentWritableTests {
+    private func expectSame<Value: DocumentWritable & Decodable & Equatable>(
+        _ value: Value, _ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let ours = Data(try value.document().utf8)
+        let theirs = try JSONEncoder().encode(value)
+        #expect(
+            try JSONSerialization.jsonObject(with: ours) as? NSDictionary
+                == JSONSerialization.jsonObject(with: theirs) as? NSDictionary,
+            "\(String(decoding: ours, as: UTF8.self)) \(comment)", sourceLocation: sourceLocation)
+        #expect(
+            try JSONDecoder().decode(Value.self, from: ours) == value, "\(comment)", sourceLocation: sourceLocation)
+    }
+
+    /// The same for a value in which nothing is `nil`: a property that comes later fails here until it is written, and
+    /// until the sample has it.
+    private func expectAll<Value: DocumentWritable & Decodable & Equatable>(
+        _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for child in Mirror(reflecting: value).children {
+            let isMissing = Mirror(reflecting: child.value).displayStyle == .optional && "\(child.value)" == "nil"
+            #expect(!isMissing, "the sample has no \(child.label ?? "")", sourceLocation: sourceLocation)
+        }
+        try expectSame(value, sourceLocation: sourceLocation)
+    }
+
+    private let settings = RoomSettings(
+        host: "alice", layout: "auto", outputs: [PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
+        canvas: Canvas(width: 720, height: 1280, fps: 20),
+        policy: RoomPolicy(
+            bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom),
+        program: ProgramSettings(composition: .single(SourceSelection(user: "bob"))),
+        recording: RecordingSettings(), hls: HLSSettings(enableVOD: true))
+
+    @Test func settingsAreTheSame() throws {
+        try expectAll(settings)
+        try expectSame(RoomSettings())
+        try expectSame(RoomSettings(outputs: []))
+        try expectAll(settings.policy)
+    }
+
+    @Test func eventsAreTheSame() throws {
+        let publication = Publication(
+            user: "böb", stream: .screen, url: "rtmp://127.0.0.1/b\\\n", audio: false, video: true, role: .guest)
+        try expectAll(publication)
+        let update = StreamUpdate(user: "alice", stream: .camera, audio: false, video: true, role: .host)
+        try expectAll(update)
+        let kinds: [RoomEvent.Kind] = [
+            .streamPublished(publication), .streamPublished(Publication(user: "a", url: "")), .streamUpdated(update),
+            .streamUpdated(StreamUpdate(user: "")), .streamUnpublished(user: "a", stream: .audio, reason: "left \u{1}"),
+            .streamUnpublished(user: "a", stream: .camera, reason: nil),
+            .participantJoined(user: "c", role: .host, name: "Carol \"C\""),
+            .participantJoined(user: "c", role: nil, name: nil), .participantLeft(user: "c"), .roomOpened, .roomClosed,
+            .roomSnapshot(RoomSnapshot(streams: [.init(publication, name: "Bob")], participants: [.init(user: "a")])),
+        ]
+        for kind in kinds {
+            try expectAll(
+                RoomEvent(
+                    room: "app/demo", app: "app", source: "/s", id: "\u{1F600}", sequence: .max, time: 1.5e9, kind: kind
+                ))
+            try expectSame(RoomEvent(room: "demo", source: "/s", id: "1", kind: kind))
+        }
+    }
+
+    @Test func numbersThatJSONHasNotAreRefused() {
+        let event = RoomEvent(room: "r", source: "s", id: "i", time: .infinity, kind: .roomOpened)
+        #expect(throws: EncodingError.self) { try event.document() }
+    }
+
+    @Test func roomsAreTheSameWhateverHappensInThem() throws {
+        var random = SeededGenerator(announcedFor: "room documents")
+        let seed = random.seed
+        for run in 0..<25 {
+            var room = Room(id: "demo", settings: Bool.random(using: &random) ? settings : RoomSettings())
+            room.settingsVersion = Bool.random(using: &random) ? .random(in: .min ... .max, using: &random) : nil
+            for number in 0..<Int.random(in: 0..<30, using: &random) {
+                let event = Self.event(number, &random)
+                try expectSame(event, "seed \(seed), run \(run)")
+                _ = RoomMachine.apply(event, to: &room)
+            }
+            try expectSame(room, "seed \(seed), run \(run)")
+            for participant in room.participants {
+                try expectSame(participant, "seed \(seed), run \(run)")
+                for stream in participant.streams { try expectSame(stream, "seed \(seed), run \(run)") }
+            }
+            for mark in room.marks.values { try expectSame(mark, "seed \(seed), run \(run)") }
+        }
+    }
+
+    private static func event(_ number: Int, _ random: inout SeededGenerator) -> RoomEvent {
+        let user = UserID(["alice", "böb", "a\"b", "\u{1F600}"].randomElement(using: &random) ?? "")
+        let role = [nil, Role.host, .guest].randomElement(using: &random) ?? nil
+        let stream = StreamKind.allCases.randomElement(using: &random) ?? .camera
+        let kind: RoomEvent.Kind =
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0, 1:
+                .streamPublished(
+                    Publication(
+                        user: user, stream: stream, url: "rtmp://127.0.0.1/\(number)",
+                        audio: Bool.random(using: &random),
+                        video: Bool.random(using: &random), role: role))
+            case 2: .streamUpdated(StreamUpdate(user: user, stream: stream, audio: Bool.random(using: &random)))
+            case 3: .streamUnpublished(user: user, stream: stream, reason: nil)
+            case 4: .participantJoined(user: user, role: role, name: "n\(number)")
+            default: .participantLeft(user: user)
+            }
+        return RoomEvent(
+            room: "demo", source: "s", id: "\(number)",
+            sequence: Bool.random(using: &random) ? .random(in: 0 ... .max, using: &random) : nil,
+            time: Bool.random(using: &random) ? Double.random(in: 0...2e9, using: &random) : nil, kind: kind)
+    }
+}
