@@ -18,7 +18,7 @@ import Testing
         process.executableURL = root.appendingPathComponent("scripts/schemathesis.sh")
         process.arguments = [mode, service.path]
         process.environment = ProcessInfo.processInfo.environment.merging([
-            "PHASES": phases, "EXAMPLES": "8", "SEED": "1",
+            "PHASES": phases, "EXAMPLES": "5", "SEED": "1",
         ]) { $1 }
         process.standardInput = FileHandle.nullDevice
         let file = try FileHandle(forWritingTo: output)
