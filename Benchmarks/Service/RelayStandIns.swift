@@ -45,10 +45,14 @@ final class RelayStandIns: Sendable {
 
     private final class StandIn: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
         private let task: TaskID
         private let standIns: RelayStandIns
         private var received = ByteBuffer()
-        private var revision = 0
+        private var plan: ProgramPlan?
+        private let startedAt = monotonicTime()
+        /// The status that is due a second after the one before, as a relay sends it.
+        private var next: Scheduled<Void>?
 
         init(task: TaskID, standIns: RelayStandIns) {
             self.task = task
@@ -73,15 +77,9 @@ final class RelayStandIns: Sendable {
             switch command {
             case .hello:
                 standIns.connected.withLock { $0 += 1 }
-                let channel = context.channel
-                let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-                context.eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { task in
-                    guard channel.isActive else { return task.cancel() }
-                    bound.value.report(on: channel)
-                }
             case .apply(let plan):
-                revision = plan.revision
-                let arrival = Arrival(room: plan.room, revision: revision, causedAt: plan.causedAt, at: now)
+                self.plan = plan
+                let arrival = Arrival(room: plan.room, revision: plan.revision, causedAt: plan.causedAt, at: now)
                 standIns.arrivals.withLock { $0.append(arrival) }
             case .drain:
                 context.close(promise: nil)
@@ -89,16 +87,49 @@ final class RelayStandIns: Sendable {
             case .viewFLV, .retryOutput:
                 return
             }
-            report(on: context.channel)
+            report(context)
         }
 
-        private func report(on channel: any Channel) {
-            let status = RelayStatus(
-                task: task, processID: getpid(), revision: revision, onAir: revision > 0 ? .bypass : nil,
-                bypassSource: nil, scene: nil, sources: [], outputs: [], programTime: .zero)
-            guard var line = try? JSONEncoder().encode(RelayReport.status(status)) else { return }
-            line.append(UInt8(ascii: "\n"))
-            channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
+        func channelInactive(context: ChannelHandlerContext) { next?.cancel() }
+
+        private func report(_ context: ChannelHandlerContext) {
+            next?.cancel()
+            let now = monotonicTime()
+            guard let line = try? DocumentEncoder.json(RelayReport.status(status(now))) else { return }
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line + "\n")), promise: nil)
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            next = context.eventLoop.scheduleTask(in: .seconds(1)) {
+                let (standIn, context) = bound.value
+                standIn.report(context)
+            }
+        }
+
+        /// As of a relay whose sources and destinations are well.
+        private func status(_ now: Int64) -> RelayStatus {
+            let mode = plan?.mode
+            let onAir: OnAir? =
+                switch mode {
+                case .bypass: .bypass
+                case .mix: .mix
+                case .slate: .slate
+                case nil: nil
+                }
+            let bypassSource: SourceID? = if case .bypass(let source) = mode { source } else { nil }
+            let age = MediaTime(nanoseconds: now - startedAt)
+            let mixer = MixerLoad(processID: 1, cpuSeconds: age.inSeconds / 1000, frameDivisor: 1, pace: FramePace())
+            return RelayStatus(
+                task: task, processID: getpid(), revision: plan?.revision ?? 0, onAir: onAir,
+                bypassSource: bypassSource, scene: onAir == .mix ? plan?.scene : nil,
+                sources: (plan?.sources ?? []).map {
+                    SourceStatus(id: $0.id, state: .live, pictureSize: .init(width: 720, height: 1280), frameRate: 20)
+                },
+                outputs: (plan?.outputs ?? []).map {
+                    OutputStatus(
+                        id: $0.id, state: .live, connectedSince: 1.7e9, bytesSent: Int64(age.inSeconds * 160_000),
+                        droppedFrames: 0)
+                },
+                programTime: age,
+                load: RelayLoad(relaySeconds: age.inSeconds / 1000, mixer: onAir == .mix ? mixer : nil))
         }
     }
 }

@@ -21,17 +21,17 @@ enum MonotonicClock {
 /// Seconds since 1970, for people.
 func wallClock() -> Double { Date().timeIntervalSince1970 }
 
-/// Counts the seconds since something was heard of the other side.
+/// Counts how often nothing had been heard of the other side when it was looked after.
 final class Silence: Sendable {
-    private let seconds = Mutex(0)
+    private let turns = Mutex(0)
 
-    func end() { seconds.withLock { $0 = 0 } }
+    func end() { turns.withLock { $0 = 0 } }
 
-    /// - Returns: The seconds so far, before this one.
+    /// - Returns: The turns so far, before this one.
     func add() -> Int {
-        seconds.withLock { seconds in
-            defer { seconds += 1 }
-            return seconds
+        turns.withLock { turns in
+            defer { turns += 1 }
+            return turns
         }
     }
 }

@@ -69,7 +69,9 @@ struct PreparedChange: Sendable {
             Task(
                 id: task.id.rawValue,
                 document: try task.write.map { write in
-                    try Self.document(write, id: \.id.rawValue) { .task(room: $0.room.rawValue, isActive: $0.isActive) }
+                    try Self.document(write, id: \.id.rawValue, text: { try $0.document() }) {
+                        .task(room: $0.room.rawValue, isActive: $0.isActive)
+                    }
                 },
                 timeline: try task.timeline.map { try DocumentEncoder.json($0) },
                 switches: try task.switches.map { try DocumentEncoder.json($0) })

@@ -27,6 +27,16 @@ public struct DocumentWriter {
         end("]")
     }
 
+    /// What is in an enum: an object with the case's name as its only key, and in it the values by their labels, `_0` for
+    /// one without, as synthesised conformances have it (SE-0295).
+    mutating func values(
+        of name: StaticString, _ fields: (inout DocumentWriter) throws -> Void
+    ) rethrows {
+        key(name)
+        try object(fields)
+    }
+    mutating func values(of name: StaticString) { values(of: name) { _ in } }
+
     mutating func begin(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
     mutating func end(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
 
@@ -85,6 +95,14 @@ public struct DocumentWriter {
     public mutating func field(_ key: StaticString, _ value: some DocumentWritable) throws {
         self.key(key)
         try value.write(to: &self)
+    }
+    public mutating func field(_ key: StaticString, ifPresent value: (some DocumentWritable)?) throws {
+        if let value { try field(key, value) }
+    }
+    mutating func field(_ key: StaticString, ifPresent names: [some Identifier]?) {
+        guard let names else { return }
+        self.key(key)
+        array(names) { document, name in document.write(name.rawValue) }
     }
     public mutating func field(_ key: StaticString, _ values: [some DocumentWritable]) throws {
         self.key(key)

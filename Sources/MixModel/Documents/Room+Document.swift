@@ -61,8 +61,8 @@ extension RoomSettings: DocumentWritable {
         try document.object { settings in
             settings.field("host", ifPresent: host?.rawValue)
             settings.field("layout", ifPresent: layout)
-            try settings.field("outputs", encoding: outputs)
-            try settings.field("canvas", encoding: canvas)
+            if let outputs { try settings.field("outputs", outputs) }
+            try settings.field("canvas", ifPresent: canvas)
             try settings.field("policy", policy)
             try settings.field("program", encoding: program)
             try settings.field("recording", encoding: recording)

@@ -12,8 +12,6 @@ extension RoomEvent: DocumentWritable {
     }
 }
 
-/// As synthesised: an object with the case's name as its only key, and in it the values by their labels, `_0` for one
-/// without (SE-0295).
 extension RoomEvent.Kind: DocumentWritable {
     public func write(to document: inout DocumentWriter) throws {
         try document.object { kind in
@@ -35,21 +33,12 @@ extension RoomEvent.Kind: DocumentWritable {
                 }
             case .participantLeft(let user):
                 kind.values(of: "participantLeft") { $0.field("user", user.rawValue) }
-            case .roomOpened: kind.values(of: "roomOpened") { _ in }
-            case .roomClosed: kind.values(of: "roomClosed") { _ in }
+            case .roomOpened: kind.values(of: "roomOpened")
+            case .roomClosed: kind.values(of: "roomClosed")
             case .roomSnapshot(let snapshot):
                 try kind.values(of: "roomSnapshot") { try $0.field("_0", encoding: snapshot) }
             }
         }
-    }
-}
-
-extension DocumentWriter {
-    fileprivate mutating func values(
-        of name: StaticString, _ fields: (inout DocumentWriter) throws -> Void
-    ) rethrows {
-        key(name)
-        try object(fields)
     }
 }
 

@@ -16,8 +16,10 @@ struct RelayConnection: Sendable {
         deinit { channel.close(promise: nil) }
     }
 
-    /// A relay sends a status at least once a second; one that is silent for this many hangs.
+    /// A relay sends a status at least once a second; one that is silent for this many hangs. It is looked after every
+    /// `silenceStep` seconds: each look wakes a thread, for each relay.
     static let silenceLimit = 15
+    static let silenceStep = 3
     /// Longest line accepted, in bytes.
     static let longestLine = 1 << 20
 
@@ -100,9 +102,11 @@ struct RelayConnection: Sendable {
                     }
                 }
                 group.addTask {
-                    // Seconds are counted, not subtracted: after this process was stopped for a while, what the relay
-                    // said meanwhile is read before it is given up.
-                    while silence.add() < Self.silenceLimit { try await Task.sleep(for: .seconds(1)) }
+                    // Looks are counted, times not subtracted: after this process was stopped for a while, what the
+                    // relay said meanwhile is read before it is given up.
+                    while silence.add() * Self.silenceStep < Self.silenceLimit {
+                        try await Task.sleep(for: .seconds(Self.silenceStep))
+                    }
                     throw RelayError.silent
                 }
                 defer { group.cancelAll() }
@@ -122,7 +126,7 @@ struct RelayConnection: Sendable {
     }
 
     private static func line(_ command: RelayCommand) throws -> ByteBuffer {
-        var buffer = ByteBuffer(bytes: try JSONEncoder().encode(command))
+        var buffer = ByteBuffer(string: try command.document())
         buffer.writeInteger(UInt8(ascii: "\n"))
         return buffer
     }

@@ -146,10 +146,8 @@ extension Relay {
     }
 
     private func reply(_ report: RelayReport, on id: Int) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        guard let data = try? encoder.encode(report) else { return }
-        connections[id]?.channel.send([UInt8](data) + [0x0A])
+        guard let line = try? DocumentEncoder.json(report) else { return }
+        connections[id]?.channel.send(Array(line.utf8) + [0x0A])
     }
 
     private var status: RelayStatus {

@@ -1,42 +1,11 @@
-import Foundation
 import LayoutEngine
 import TestSupport
 import Testing
 
 @testable import MixModel
 
-/// What writes its document itself says what its `Encodable` conformance says, and `JSONDecoder` reads it.
+/// Documents of rooms and events.
 @Suite struct DocumentWritableTests {
-    private func expectSame<Value: DocumentWritable & Decodable & Equatable>(
-        _ value: Value, _ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation
-    ) throws {
-        let ours = Data(try value.document().utf8)
-        let theirs = try JSONEncoder().encode(value)
-        // Two that are no dictionaries would be the same, too.
-        let fields = try #require(try JSONSerialization.jsonObject(with: ours) as? NSDictionary)
-        #expect(
-            fields == (try JSONSerialization.jsonObject(with: theirs) as? NSDictionary),
-            "\(String(decoding: ours, as: UTF8.self)) \(comment)", sourceLocation: sourceLocation)
-        #expect(
-            try JSONDecoder().decode(Value.self, from: ours) == value, "\(comment)", sourceLocation: sourceLocation)
-    }
-
-    /// The same for a value in which nothing is `nil`: a property that comes later fails here until it is written, and
-    /// until the sample has it.
-    private func expectAll<Value: DocumentWritable & Decodable & Equatable>(
-        _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
-    ) throws {
-        for child in Mirror(reflecting: value).children {
-            // A boxed value is optional within its box.
-            let isBoxed = String(describing: type(of: child.value)).hasPrefix("Boxed<")
-            let value = isBoxed ? Mirror(reflecting: child.value).children.first?.value ?? child.value : child.value
-            let mirror = Mirror(reflecting: value)
-            let isMissing = mirror.displayStyle == .optional && mirror.children.isEmpty
-            #expect(!isMissing, "the sample has no \(child.label ?? "")", sourceLocation: sourceLocation)
-        }
-        try expectSame(value, sourceLocation: sourceLocation)
-    }
-
     private let settings = RoomSettings(
         host: "alice", layout: "auto", outputs: [PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
         canvas: Canvas(width: 720, height: 1280, fps: 20),

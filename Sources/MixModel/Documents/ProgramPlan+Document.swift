@@ -1,0 +1,89 @@
+extension ProgramPlan: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { plan in
+            plan.field("revision", revision)
+            plan.field("task", task.rawValue)
+            plan.field("room", room.rawValue)
+            try plan.field("sources", sources)
+            try plan.field("mode", mode)
+            try plan.field("scene", scene)
+            try plan.field("outputs", outputs)
+            try plan.field("sourceReach", ifPresent: sourceReach)
+            try plan.field("outputReach", ifPresent: outputReach)
+            plan.field("causedAt", causedAt)
+            plan.field("cause", cause)
+            plan.field("causes", ifPresent: causes)
+            try plan.field("degradation", encoding: degradation)
+            plan.field("tracks", ifPresent: tracks?.rawValue)
+            try plan.field("encoding", encoding: encoding)
+            try plan.field("sei", encoding: sei)
+            try plan.field("hls", encoding: hls)
+            try plan.field("recordings", encoding: recordings)
+            plan.field("isOfOne", ifPresent: isOfOne)
+        }
+    }
+}
+
+extension ProgramPlan.Mode: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { mode in
+            switch self {
+            case .bypass(let source): mode.values(of: "bypass") { $0.field("_0", source.rawValue) }
+            case .mix(let host): mode.values(of: "mix") { $0.field("host", host.rawValue) }
+            case .slate: mode.values(of: "slate")
+            }
+        }
+    }
+}
+
+extension PlannedSource: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { source in
+            source.field("id", id.rawValue)
+            source.field("url", url)
+            source.field("audio", audio)
+            source.field("video", video)
+            source.field("tracks", ifPresent: tracks?.rawValue)
+        }
+    }
+}
+
+extension PlannedOutput: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { output in
+            output.field("id", id.rawValue)
+            output.field("url", url)
+            try output.field("retry", encoding: retry)
+        }
+    }
+}
+
+extension Reach: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { reach in try reach.field("places", places) }
+    }
+}
+
+extension Reach.Place: DocumentWritable {
+    public func write(to document: inout DocumentWriter) {
+        document.object { place in
+            place.field("scheme", ifPresent: scheme)
+            place.field("address", address)
+            place.field("port", ifPresent: port)
+        }
+    }
+}
+
+extension RelayCommand: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { command in
+            switch self {
+            case .hello(let version): command.values(of: "hello") { $0.field("version", version) }
+            case .apply(let plan): try command.values(of: "apply") { try $0.field("_0", plan) }
+            case .drain: command.values(of: "drain")
+            case .viewFLV: command.values(of: "viewFLV")
+            case .retryOutput(let output): command.values(of: "retryOutput") { $0.field("_0", output.rawValue) }
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import MixModel
+import Testing
+
+/// What writes its document itself says what its `Encodable` conformance says, and `JSONDecoder` reads it.
+func expectSame<Value: DocumentWritable & Decodable & Equatable>(
+    _ value: Value, _ comment: String = "", sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let ours = Data(try value.document().utf8)
+    let theirs = try JSONEncoder().encode(value)
+    // Two that are no dictionaries would be the same, too.
+    let fields = try #require(try JSONSerialization.jsonObject(with: ours) as? NSDictionary)
+    #expect(
+        fields == (try JSONSerialization.jsonObject(with: theirs) as? NSDictionary),
+        "\(String(decoding: ours, as: UTF8.self)) \(comment)", sourceLocation: sourceLocation)
+    #expect(
+        try JSONDecoder().decode(Value.self, from: ours) == value, "\(comment)", sourceLocation: sourceLocation)
+}
+
+/// The same for a value in which nothing is `nil`: a property that comes later fails here until it is written, and until
+/// the sample has it.
+func expectAll<Value: DocumentWritable & Decodable & Equatable>(
+    _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    for child in Mirror(reflecting: value).children {
+        // A boxed value is optional within its box.
+        let isBoxed = String(describing: type(of: child.value)).hasPrefix("Boxed<")
+        let value = isBoxed ? Mirror(reflecting: child.value).children.first?.value ?? child.value : child.value
+        let mirror = Mirror(reflecting: value)
+        let isMissing = mirror.displayStyle == .optional && mirror.children.isEmpty
+        #expect(!isMissing, "the sample has no \(child.label ?? "")", sourceLocation: sourceLocation)
+    }
+    try expectSame(value, sourceLocation: sourceLocation)
+}

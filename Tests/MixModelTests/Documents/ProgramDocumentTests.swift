@@ -1,0 +1,140 @@
+import LayoutEngine
+import TestSupport
+import Testing
+
+@testable import MixModel
+
+/// Documents of tasks, with their plans and scenes, and what relays are told.
+@Suite struct ProgramDocumentTests {
+    private let scene: Scene = {
+        let label = Label(text: "Böb \"B\"", edge: .top, side: .right, size: 24, backgroundOpacity: UnitFraction(0.3))
+        let pane = Pane(
+            source: "böb/camera", user: "böb", x: 2, y: 4, width: 320, height: 240, z: -1, fit: .contain,
+            align: .bottomRight, opacity: UnitFraction(1.0 / 3), border: .init(width: 2, colour: .white), label: label,
+            isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb"),
+            matte: RGB(red: 1, green: 0xAB, blue: 255))
+        return Scene(
+            canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white), background: .init(image: "b.png"),
+            panes: [pane, Pane(source: "a/camera", user: "a", x: 0, y: 0, width: 2, height: 2)],
+            overlays: [Overlay(id: "o", x: 0, y: 0, width: 2, height: 2, content: .image("o.png", align: .top))],
+            sound: SceneSound(levels: [.init(source: "a/camera", gain: 50)], loudest: 3),
+            transition: Transition(duration: 300, easing: .easeIn))
+    }()
+
+    private var plan: ProgramPlan {
+        ProgramPlan(
+            revision: 3, task: "t", room: "app/r",
+            sources: [
+                PlannedSource(id: "a/camera", url: "rtmp://127.0.0.1/a?k=\\", audio: false, tracks: .audio),
+                PlannedSource(id: "b/screen", url: ""),
+            ], mode: .mix(host: "a/camera"), scene: scene,
+            outputs: [
+                PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/c", retry: OutputRetry(maxAttempts: 3)),
+                PlannedOutput(id: "b", url: "rtmp://127.0.0.1/b"),
+            ],
+            sourceReach: .loopback,
+            outputReach: Reach(places: [.init(scheme: "rtmp", address: "10.0.*", port: 1935)]), causedAt: .max,
+            cause: "stream.published böb/camera", causes: ["c1", "c\"2"],
+            degradation: Degradation(level: 2, reason: "load"), tracks: .video,
+            encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"),
+            recordings: [
+                PlannedRecording(settings: RecordingSettings(), directory: "/srv/rec", keepFreeBytes: 1 << 40)
+            ], hls: PlannedHLS(directory: "/srv/hls", settings: HLSSettings()), isOfOne: true)
+    }
+
+    @Test func scenesAreTheSame() throws {
+        try expectAll(scene)
+        try expectAll(scene.panes[0])
+        try expectSame(scene.panes[1])
+        try expectAll(scene.canvas)
+        try expectAll(scene.sound)
+        try expectSame(SceneSound())
+        try expectAll(scene.transition)
+        try expectAll(scene.panes[0].card)
+        try expectAll(#require(scene.panes[0].label))
+        try expectSame(Scene(canvas: .portrait, panes: []))
+        for fallback in [Pane.Fallback.lastFrame, .image("i"), .card, .nothing] { try expectSame(fallback) }
+    }
+
+    @Test func plansAreTheSame() throws {
+        var plan = plan
+        try expectAll(plan)
+        for mode in [ProgramPlan.Mode.bypass("böb/camera"), .mix(host: "a/camera"), .slate] {
+            plan.mode = mode
+            try expectSame(plan)
+        }
+        try expectSame(
+            ProgramPlan(
+                revision: 0, task: "t", room: "r", sources: [], mode: .slate,
+                scene: Scene(canvas: .portrait, panes: []),
+                outputs: [], causedAt: -1, cause: "", causes: []))
+        try expectAll(plan.sources[0])
+        try expectSame(plan.sources[1])
+        try expectAll(plan.outputs[0])
+        try expectSame(plan.outputs[1])
+        try expectAll(#require(plan.outputReach?.places[0]))
+        try expectSame(Reach.loopback)
+    }
+
+    @Test func commandsAreTheSame() throws {
+        let commands: [RelayCommand] = [
+            .hello(version: 1), .apply(plan), .drain, .viewFLV, .retryOutput("c\"dn"),
+        ]
+        for command in commands {
+            try expectSame(command)
+            #expect(try !command.document().contains("\n"), "a command is one line")
+        }
+    }
+
+    @Test func tasksAreTheSame() throws {
+        let settings = RoomSettings(host: "alice", outputs: [PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/c")])
+        var task = TaskMachine(
+            id: "t", room: "app/r", settings: settings, version: 7, revision: 4, attachment: "{\"a\":1}")
+        task.firstSettings = RoomSettings(layout: "grid")
+        task.sawOpenRoom = true
+        (task.madeAt, task.finishedAt) = (1.5e9, 1_700_000_000.25)
+        task.plan = plan
+        task.host = "alice"
+        task.sourceFacts = SourceFacts(absent: ["a/camera"], pictureSizes: ["b/screen": .init(width: 2, height: 4)])
+        task.lastError = "gone \u{1}"
+        task.refusal = AdmissionRefusal(neededCores: 1.5, availableCores: 0.25, bookedCores: 1, retryAfter: 5)
+        task.pending = [
+            Cause(receivedAt: 1, summary: "a \"b\"", id: "c"), Cause(receivedAt: -1, summary: "", id: nil),
+        ]
+        (task.quietUntil, task.connectedAt) = (.max, .min)
+        (task.replanDeadline, task.idleDeadline, task.relaunchDeadline) = (1, 2, 3)
+        task.relayCauses = ["c1", "c2"]
+        try expectAll(task)
+        try expectAll(task.pending[0])
+        let phases: [TaskMachine.Phase] = [
+            .waiting(after: nil), .waiting(after: .idle), .held(until: nil), .held(until: "böb"), .starting, .running,
+            .recovering, .ending(.requested), .finished(.roomDeleted),
+        ]
+        for phase in phases {
+            task.phase = phase
+            try expectSame(task)
+        }
+        try expectSame(TaskMachine(id: "auto-demo", room: "demo"))
+    }
+
+    @Test func tasksAreTheSameWhateverHappensToThem() throws {
+        var random = SeededGenerator(announcedFor: "task documents")
+        let seed = random.seed
+        for run in 0..<25 {
+            var bench = TaskMachineTests.Bench()
+            for _ in 0..<Int.random(in: 1...20, using: &random) {
+                bench.now += Int64.random(in: 0...400_000_000, using: &random)
+                let user = UserID(["u1", "ü2", "u\"3"].randomElement(using: &random) ?? "")
+                let actions =
+                    switch Int.random(in: 0..<8, using: &random) {
+                    case 0..<4: bench.publish(user, video: Bool.random(using: &random))
+                    case 4: bench.task.relayLost("killed", now: bench.now, origin: "lost")
+                    case 5: bench.connect()
+                    default: bench.unpublish(user)
+                    }
+                try expectSame(bench.task, "seed \(seed), run \(run)")
+                for plan in actions.plans { try expectSame(RelayCommand.apply(plan), "seed \(seed), run \(run)") }
+            }
+        }
+    }
+}
