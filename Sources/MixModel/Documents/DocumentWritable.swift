@@ -1,7 +1,7 @@
 /// A value that writes its document by itself: for what every event writes, because Codable's containers take most of an
 /// event's time otherwise.
 ///
-/// Says exactly what its `Encodable` conformance says; `DocumentEncoderTests` compares the two.
+/// Says exactly what its `Encodable` conformance says; `expectAll` in the tests compares the two.
 public protocol DocumentWritable: Encodable {
     func write(to document: inout DocumentWriter) throws
 }

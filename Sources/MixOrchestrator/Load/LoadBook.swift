@@ -9,7 +9,7 @@ struct LoadBook: Sendable {
         /// Of the plan in force, every frame made.
         var workload: Workload
         var isMixing: Bool
-        var plan: ProgramPlan?
+        @Boxed var plan: ProgramPlan?
         var pictures: [SourceID: Workload.Pictures] = [:]
         var meter = CostMeter()
         /// What its relay and mixer used lately, in cores.

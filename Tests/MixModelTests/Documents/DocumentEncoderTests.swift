@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import Testing
 
 @testable import MixModel
@@ -61,5 +62,40 @@ import Testing
             SwitchRecord(
                 at: .seconds(2), from: .bypass, to: .mix, source: "a/camera", cause: "c", latencyMs: 1.25,
                 videoGapMs: 50, audioGapMs: nil, wallClock: 2))
+    }
+
+    @Test func reportsOfRelaysAreTheSame() throws {
+        let scene = Scene(
+            canvas: .portrait, panes: [Pane(source: "a/camera", user: "a", x: 0, y: 0, width: 2, height: 2)])
+        let status = RelayStatus(
+            task: "t", processID: 7, revision: 3, onAir: .mix, bypassSource: "a/camera", scene: scene,
+            sources: [
+                SourceStatus(
+                    id: "a/camera", state: .recovering, error: "gone\n\"", isAbsent: true,
+                    pictureSize: .init(width: 2, height: 4), frameRate: 29.97),
+                SourceStatus(id: "b/camera", state: .live),
+            ],
+            outputs: [
+                OutputStatus(
+                    id: "cdn", state: .failed, connectedSince: 1.7e9, reconnects: 2, bytesSent: .max, lastError: "e",
+                    lastErrorCode: .wedged, droppedFrames: 1)
+            ], programTime: .seconds(2), mixerError: "none",
+            load: RelayLoad(
+                relaySeconds: 1.5,
+                mixer: MixerLoad(
+                    processID: 8, cpuSeconds: 0.25, frameDivisor: 2, pace: FramePace(made: 3, late: 2, missing: 1))))
+        let empty = RelayStatus(
+            task: "t", processID: 7, revision: 0, onAir: nil, bypassSource: nil, scene: nil, sources: [], outputs: [],
+            programTime: .zero)
+        let record = SwitchRecord(
+            at: .zero, from: nil, to: .slate, source: nil, cause: "", latencyMs: 0, videoGapMs: 1e-9, audioGapMs: 21.3,
+            wallClock: 1)
+        for report in [
+            RelayReport.status(status), .status(empty), .switched(record), .note(code: "c", message: "two\nlines"),
+            .refused(reason: "ü"),
+        ] {
+            try expectSame(report)
+            #expect(try !DocumentEncoder.json(report).contains("\n"), "a report is one line")
+        }
     }
 }
