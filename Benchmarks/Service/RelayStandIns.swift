@@ -43,13 +43,30 @@ final class RelayStandIns: Sendable {
 
     func stop() { group.shutdownGracefully { _ in } }
 
+    /// What a stand-in has to know of a `RelayCommand`: reading all of a plan is a relay's work.
+    private struct Command: Decodable {
+        struct Nothing: Decodable {}
+        struct Application: Decodable { var _0: Plan }
+        struct Plan: Decodable {
+            struct Part<ID: Decodable>: Decodable { var id: ID }
+            var revision: Int
+            var room: RoomID
+            var causedAt: Int64
+            var sources: [Part<SourceID>]
+            var outputs: [Part<OutputID>]
+        }
+        var hello: Nothing?
+        var apply: Application?
+        var drain: Nothing?
+    }
+
     private final class StandIn: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
         private let task: TaskID
         private let standIns: RelayStandIns
         private var received = ByteBuffer()
-        private var plan: ProgramPlan?
+        private var plan: Command.Plan?
         private let startedAt = monotonicTime()
         /// The status that is due a second after the one before, as a relay sends it.
         private var next: Scheduled<Void>?
@@ -66,27 +83,21 @@ final class RelayStandIns: Sendable {
             while let end = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = received.readBytes(length: end - received.readerIndex) ?? []
                 received.moveReaderIndex(forwardBy: 1)
-                if let command = try? JSONDecoder().decode(RelayCommand.self, from: Data(line)) {
+                if let command = try? JSONDecoder().decode(Command.self, from: Data(line)) {
                     take(command, now, context)
                 }
             }
             received.discardReadBytes()
         }
 
-        private func take(_ command: RelayCommand, _ now: Int64, _ context: ChannelHandlerContext) {
-            switch command {
-            case .hello:
-                standIns.connected.withLock { $0 += 1 }
-            case .apply(let plan):
+        private func take(_ command: Command, _ now: Int64, _ context: ChannelHandlerContext) {
+            if command.hello != nil { standIns.connected.withLock { $0 += 1 } }
+            if let plan = command.apply?._0 {
                 self.plan = plan
                 let arrival = Arrival(room: plan.room, revision: plan.revision, causedAt: plan.causedAt, at: now)
                 standIns.arrivals.withLock { $0.append(arrival) }
-            case .drain:
-                context.close(promise: nil)
-                return
-            case .viewFLV, .retryOutput:
-                return
             }
+            guard command.drain == nil else { return context.close(promise: nil) }
             report(context)
         }
 
@@ -104,22 +115,13 @@ final class RelayStandIns: Sendable {
             }
         }
 
-        /// As of a relay whose sources and destinations are well.
+        /// As of a relay that mixes, and whose sources and destinations are well.
         private func status(_ now: Int64) -> RelayStatus {
-            let mode = plan?.mode
-            let onAir: OnAir? =
-                switch mode {
-                case .bypass: .bypass
-                case .mix: .mix
-                case .slate: .slate
-                case nil: nil
-                }
-            let bypassSource: SourceID? = if case .bypass(let source) = mode { source } else { nil }
             let age = MediaTime(nanoseconds: now - startedAt)
             let mixer = MixerLoad(processID: 1, cpuSeconds: age.inSeconds / 1000, frameDivisor: 1, pace: FramePace())
             return RelayStatus(
-                task: task, processID: getpid(), revision: plan?.revision ?? 0, onAir: onAir,
-                bypassSource: bypassSource, scene: onAir == .mix ? plan?.scene : nil,
+                task: task, processID: getpid(), revision: plan?.revision ?? 0, onAir: plan == nil ? nil : .mix,
+                bypassSource: nil, scene: nil,
                 sources: (plan?.sources ?? []).map {
                     SourceStatus(id: $0.id, state: .live, pictureSize: .init(width: 720, height: 1280), frameRate: 20)
                 },
@@ -129,7 +131,7 @@ final class RelayStandIns: Sendable {
                         droppedFrames: 0)
                 },
                 programTime: age,
-                load: RelayLoad(relaySeconds: age.inSeconds / 1000, mixer: onAir == .mix ? mixer : nil))
+                load: RelayLoad(relaySeconds: age.inSeconds / 1000, mixer: mixer))
         }
     }
 }

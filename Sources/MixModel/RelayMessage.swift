@@ -37,7 +37,8 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var onAir: OnAir?
     /// The source on air in bypass.
     public var bypassSource: SourceID?
-    /// Of the picture on air, with its panes; `nil` in bypass.
+    /// Of the picture on air, with its panes; `nil` in bypass. On its way it is left out where it is the plan's:
+    /// `completed` puts it back.
     public var scene: Scene?
     public var sources: [SourceStatus]
     public var outputs: [OutputStatus]
@@ -70,6 +71,20 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.load = load
         self.hls = hls
         self.recordings = recordings
+    }
+}
+
+extension RelayStatus {
+    /// With the scene that goes without saying.
+    ///
+    /// - Parameters:
+    ///   - plan: In force for the task; the relay may still be at an earlier one.
+    ///   - last: What the same relay told before, completed.
+    public func completed(by plan: ProgramPlan?, after last: RelayStatus?) -> RelayStatus {
+        guard scene == nil, onAir == .mix || onAir == .slate else { return self }
+        var status = self
+        status.scene = plan?.revision == revision ? plan?.scene : last?.scene
+        return status
     }
 }
 

@@ -50,23 +50,21 @@ public struct OverloadController: Sendable {
     }
 
     /// A program on air.
-    public struct Program: Hashable, Sendable {
+    public struct Program: Sendable {
         public var task: TaskID
         /// 0…9; lower ones are made cheaper first.
         public var priority: Int
         /// Only what is mixed can be made cheaper.
         public var isMixing: Bool
-        /// Share of the machine at each level, from 0 on.
-        public var costs: [Double]
+        /// Share of the machine at a level, 0…`Degradation.highest`; asked of few programs, and while all is calm of none.
+        public var cost: @Sendable (_ level: Int) -> Double
 
-        public init(task: TaskID, priority: Int, isMixing: Bool, costs: [Double]) {
+        public init(task: TaskID, priority: Int, isMixing: Bool, cost: @escaping @Sendable (_ level: Int) -> Double) {
             self.task = task
             self.priority = priority
             self.isMixing = isMixing
-            self.costs = costs
+            self.cost = cost
         }
-
-        func cost(_ level: Int) -> Double { costs.isEmpty ? 0 : costs[min(level, costs.count - 1)] }
     }
 
     /// One step of one program.
@@ -123,14 +121,14 @@ public struct OverloadController: Sendable {
         if sample.lateFrames > limits.lateFrames {
             return "\(percent(sample.lateFrames)) of the mixed frames are late"
         }
+        let isPressed = sample.pressure.map { $0 >= limits.pressure && sample.utilisation >= limits.pressed } ?? false
+        guard sample.utilisation >= limits.overloaded || isPressed else { return nil }
         // Making programs cheaper does not help a machine that is busy with something else.
         let ours = programs.filter(\.isMixing).reduce(0) { $0 + $1.cost(levels[$1.task] ?? 0) }
         guard ours >= limits.blame else { return nil }
-        if sample.utilisation >= limits.overloaded { return "the machine is \(percent(sample.utilisation)) busy" }
-        guard let pressure = sample.pressure, pressure >= limits.pressure, sample.utilisation >= limits.pressed else {
-            return nil
-        }
-        return "the machine is \(percent(sample.utilisation)) busy and work waits \(percent(pressure)) of the time"
+        let busy = "the machine is \(percent(sample.utilisation)) busy"
+        guard sample.utilisation < limits.overloaded, let pressure = sample.pressure else { return busy }
+        return "\(busy) and work waits \(percent(pressure)) of the time"
     }
 
     private mutating func stepUp(_ programs: [Program], reason: String, now: Int64) -> Step? {

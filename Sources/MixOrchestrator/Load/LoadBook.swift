@@ -293,12 +293,11 @@ struct LoadBook: Sendable {
         let cores = max(cores ?? 1, 0.01)
         return entries.map { task, entry in
             let correction = correction(entry)
-            return OverloadController.Program(
-                task: task, priority: entry.priority, isMixing: entry.isMixing,
-                costs: (0...Degradation.highest).map {
-                    let workload = entry.workload.divided(by: Degradation.frameDivisor(ofLevel: $0))
-                    return costs.cores(workload) * correction / cores
-                })
+            let (workload, costs) = (entry.workload, costs)
+            return OverloadController.Program(task: task, priority: entry.priority, isMixing: entry.isMixing) { level in
+                let divided = workload.divided(by: Degradation.frameDivisor(ofLevel: level))
+                return costs.cores(divided) * correction / cores
+            }
         }
     }
 }

@@ -49,11 +49,11 @@ extension RoomOwner {
     /// - Returns: What is to be told of the outputs.
     private func take(_ status: RelayStatus, at index: Int, _ now: Int64) -> [TaskAction] {
         meter.status(status, after: tasks[index].status)
-        tasks[index].status = status
+        let plan = tasks[index].machine.document.plan
+        tasks[index].status = status.completed(by: plan, after: tasks[index].status)
         services.load.take(status, of: tasks[index].id)
         watchOutputs(status, at: index, now)
-        let causes = tasks[index].machine.document.plan?.causes
-        return tasks[index].outputs.take(status.outputs, causes: causes, now: now).map { entry in
+        return tasks[index].outputs.take(status.outputs, causes: plan?.causes, now: now).map { entry in
             var entry = entry
             entry.message = Redaction.text(entry.message)
             return .record(entry)

@@ -155,7 +155,7 @@ extension Relay {
         return RelayStatus(
             task: configuration.task, processID: getpid(), revision: plan?.revision ?? 0,
             onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
-            scene: splicer.onAir?.isMixer ?? false ? sceneOnAir : nil,
+            scene: splicer.onAir?.isMixer ?? false && sceneOnAir != plan?.scene ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
             load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },

@@ -10,9 +10,7 @@ import Testing
     private static func program(_ task: TaskID, priority: Int = 5, cost: Double, isMixing: Bool = true) -> Program {
         Program(
             task: task, priority: priority, isMixing: isMixing,
-            costs: (0...Degradation.highest).map {
-                cost * (0.2 + 0.8 / Double(Degradation.frameDivisor(ofLevel: $0)))
-            })
+            cost: { cost * (0.2 + 0.8 / Double(Degradation.frameDivisor(ofLevel: $0))) })
     }
 
     /// A machine that carries programs: samples of what they cost at their levels.
@@ -29,7 +27,7 @@ import Testing
         var demand: Double {
             programs.reduce(others) { sum, program in
                 let level = controller.levels[program.task] ?? 0
-                return sum + (program.isMixing ? program.costs[level] * truth : 0)
+                return sum + (program.isMixing ? program.cost(level) * truth : 0)
             }
         }
 
@@ -199,6 +197,6 @@ import Testing
 
 extension OverloadControllerTests.Machine {
     fileprivate var isBlamed: Bool {
-        programs.filter(\.isMixing).reduce(0) { $0 + $1.costs[controller.levels[$1.task] ?? 0] } >= 0.1
+        programs.filter(\.isMixing).reduce(0) { $0 + $1.cost(controller.levels[$1.task] ?? 0) } >= 0.1
     }
 }
