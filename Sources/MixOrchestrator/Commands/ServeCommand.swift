@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
-import NIOPosix
 import ServiceLifecycle
 import TaskStore
 
@@ -64,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
         let warnings = configuration.apps.warnings + configuration.playback.warnings + lowered
         for warning in warnings { logger.warning("\(warning)") }
         // Before anything is restored: a second service must not touch the first one's relays.
-        try await Self.checkPort(configuration.listen)
+        try configuration.listen.check()
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
         let metrics = Metrics()
@@ -87,7 +86,7 @@ struct ServeCommand: AsyncParsableCommand {
                 await group.triggerGracefulShutdown()
             }
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw Self.portInUse(configuration.listen)
+            throw configuration.listen.portInUse
         }
         logger.notice("stopped")
     }
@@ -102,26 +101,6 @@ struct ServeCommand: AsyncParsableCommand {
         #else
             return store
         #endif
-    }
-
-    private static func checkPort(_ address: ListenAddress) async throws {
-        guard address.port != 0 else { return }
-        do {
-            let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: address.host, port: address.port).get()
-            try await channel.close()
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            throw portInUse(address)
-        } catch let error as IOError {
-            throw StartupError("cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
-        }
-    }
-
-    private static func portInUse(_ address: ListenAddress) -> StartupError {
-        StartupError(
-            "port \(address.port) on \(address.host) is in use: stop what uses it (`ss -ltnp 'sport = :\(address.port)'` "
-                + "shows it), or choose another with --listen")
     }
 
     private func fail(_ message: String) throws -> Never {
