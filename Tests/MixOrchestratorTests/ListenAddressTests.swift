@@ -50,7 +50,7 @@ import Testing
                 }
                 return connected
             }
-            for _ in 0..<2000 {
+            for _ in 0..<20_000 {
                 try address.check()
                 await Task.yield()
             }
