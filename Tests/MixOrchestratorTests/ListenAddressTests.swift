@@ -6,14 +6,17 @@ import Testing
 @testable import MixOrchestrator
 
 @Suite struct ListenAddressTests {
-    private static func address(_ port: Int, host: String = "127.0.0.1") throws -> ListenAddress {
+    /// Of loopback, and nobody else's: other tests choose ports of 127.0.0.1 meanwhile.
+    private static let host = "127.7.7.7"
+
+    private static func address(_ port: Int, host: String = Self.host) throws -> ListenAddress {
         try ListenAddress("\(host):\(port)", key: "http.listen", hasTokens: true)
     }
 
     /// Listens on a free port meanwhile.
     private func withListener<Value>(_ body: (Int) throws -> Value) async throws -> Value {
         let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(host: "127.0.0.1", port: 0).get()
+            .bind(host: Self.host, port: 0).get()
         let result = Result { try body(try #require(listener.localAddress?.port)) }
         try await listener.close()
         return try result.get()
@@ -23,7 +26,7 @@ import Testing
         try await withListener { port in
             let error = #expect(throws: StartupError.self) { try Self.address(port).check() }
             let message = "\(try #require(error))"
-            #expect(message.contains("port \(port) on 127.0.0.1 is in use") && message.contains("--listen"))
+            #expect(message.contains("port \(port) on \(Self.host) is in use") && message.contains("--listen"))
         }
     }
 
@@ -43,7 +46,7 @@ import Testing
                 var connected = 0
                 while !Task.isCancelled {
                     let channel = try? await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                        .connect(host: "127.0.0.1", port: free).get()
+                        .connect(host: Self.host, port: free).get()
                     guard let channel else { continue }
                     connected += 1
                     try? await channel.close()
