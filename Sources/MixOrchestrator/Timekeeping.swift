@@ -21,7 +21,7 @@ enum MonotonicClock {
 /// Seconds since 1970, for people.
 func wallClock() -> Double { Date().timeIntervalSince1970 }
 
-/// Counts how often nothing had been heard of the other side when it was looked after.
+/// Counts the turns in which nothing was heard of the other side.
 final class Silence: Sendable {
     private let turns = Mutex(0)
 

@@ -56,7 +56,8 @@ public struct OverloadController: Sendable {
         public var priority: Int
         /// Only what is mixed can be made cheaper.
         public var isMixing: Bool
-        /// Share of the machine at a level, 0…`Degradation.highest`; asked of few programs, and while all is calm of none.
+        /// Share of the machine at a level, 0…`Degradation.highest`. Worked out when asked for, which is while the machine
+        /// is busy, or a program is cheaper than it should be.
         public var cost: @Sendable (_ level: Int) -> Double
 
         public init(task: TaskID, priority: Int, isMixing: Bool, cost: @escaping @Sendable (_ level: Int) -> Double) {

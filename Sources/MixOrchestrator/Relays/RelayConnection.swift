@@ -16,8 +16,8 @@ struct RelayConnection: Sendable {
         deinit { channel.close(promise: nil) }
     }
 
-    /// A relay sends a status at least once a second; one that is silent for this many hangs. It is looked after every
-    /// `silenceStep` seconds: each look wakes a thread, for each relay.
+    /// A relay sends a status at least once a second; one that is silent for this many hangs. That is looked at every
+    /// `silenceStep` seconds: each turn wakes a thread, for each relay.
     static let silenceLimit = 15
     static let silenceStep = 3
     /// Longest line accepted, in bytes.
@@ -102,7 +102,7 @@ struct RelayConnection: Sendable {
                     }
                 }
                 group.addTask {
-                    // Looks are counted, times not subtracted: after this process was stopped for a while, what the
+                    // Turns are counted, times not subtracted: after this process was stopped for a while, what the
                     // relay said meanwhile is read before it is given up.
                     while silence.add() * Self.silenceStep < Self.silenceLimit {
                         try await Task.sleep(for: .seconds(Self.silenceStep))
