@@ -110,7 +110,7 @@ extension MixerCommand: WireMessage {
 extension MixerReport: WireMessage {
     private enum Kind: UInt8 {
         case configuration = 129
-        case frame, sourceFailed, failed, note, volumes
+        case frame, sourceFailed, failed, note, volumes, delays
     }
     private struct SourceFailedBody: Codable {
         var source: SourceID
@@ -118,6 +118,7 @@ extension MixerReport: WireMessage {
     }
     private struct FailedBody: Codable { var reason: String }
     private struct VolumesBody: Codable { var volumes: [String: Int] }
+    private struct DelaysBody: Codable { var delays: [String: MediaTime] }
     private struct NoteBody: Codable {
         var code: String
         var message: String
@@ -140,8 +141,10 @@ extension MixerReport: WireMessage {
             try writer.append(json: NoteBody(code: code, message: message))
         case .volumes(let volumes):
             writer = WireWriter(kind: Kind.volumes.rawValue)
-            let named = volumes.map { ($0.key.rawValue, $0.value) }
-            try writer.append(json: VolumesBody(volumes: Dictionary(uniqueKeysWithValues: named)))
+            try writer.append(json: VolumesBody(volumes: byName(volumes)))
+        case .delays(let delays):
+            writer = WireWriter(kind: Kind.delays.rawValue)
+            try writer.append(json: DelaysBody(delays: byName(delays)))
         case .failed(let reason):
             writer = WireWriter(kind: Kind.failed.rawValue)
             try writer.append(json: FailedBody(reason: reason))
@@ -164,12 +167,22 @@ extension MixerReport: WireMessage {
             let body = try parser.json(NoteBody.self)
             self = .note(code: body.code, message: body.message)
         case .volumes:
-            let named = try parser.json(VolumesBody.self).volumes.map { (SourceID($0.key), $0.value) }
-            self = .volumes(Dictionary(named, uniquingKeysWith: { first, _ in first }))
+            self = .volumes(bySource(try parser.json(VolumesBody.self).volumes))
+        case .delays:
+            self = .delays(bySource(try parser.json(DelaysBody.self).delays))
         case .failed:
             self = .failed(reason: try parser.json(FailedBody.self).reason)
         }
     }
+}
+
+/// JSON's objects have strings for keys.
+private func byName<Value>(_ values: [SourceID: Value]) -> [String: Value] {
+    Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
+}
+
+private func bySource<Value>(_ values: [String: Value]) -> [SourceID: Value] {
+    Dictionary(values.map { (SourceID($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
 }
 
 /// Builds the bytes of one message.

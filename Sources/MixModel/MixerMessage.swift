@@ -22,7 +22,7 @@ public enum MixerCommand: Hashable, Sendable {
     case stop
 
     /// Of the messages in both directions; `start` carries it. A mixer takes no other.
-    public static let version = 3
+    public static let version = 4
     public static let mostFrameDivisor = 16
 }
 
@@ -35,6 +35,9 @@ public enum MixerReport: Hashable, Sendable {
     case sourceFailed(SourceID, reason: String)
     /// How loud each source is in the mix: 0…255, where a full-scale sine has 255.
     case volumes([SourceID: Int])
+    /// How much later than at their own times sources are shown from the next frame on; of each whose frames the mix
+    /// shows one by one.
+    case delays([SourceID: MediaTime])
     /// Something an operator should read, as in `RelayReport.note`: an image that cannot be shown.
     case note(code: String, message: String)
     /// The mixer ends itself after this.

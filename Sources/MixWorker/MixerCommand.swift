@@ -50,7 +50,7 @@ struct MixerCommandLine: AsyncParsableCommand {
             case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
             case .note(let code, let message): logger.warning("\(code): \(message)")
             case .failed(let reason): logger.error("mixer failed: \(reason)")
-            case .configuration, .frame, .volumes: break
+            case .configuration, .frame, .volumes, .delays: break
             }
             socket.send(report)
             // A mixer that cannot go on makes room for another: the relay sees the end of the socket.

@@ -24,6 +24,8 @@ struct FeedState: Sendable {
     var newestVideo: MediaTime?
     /// True once a frame was decoded earlier than it is shown: cuts need a closed boundary.
     var reorders = false
+    /// Of a mixer: how much later than at their own times it shows the frames of sources; none where it is not known.
+    var delays: [SourceID: MediaTime] = [:]
     /// Nothing more is expected of it.
     var isGone = false
     /// The newest audio, so that a splice finds the frames around a keyframe although they came before it.

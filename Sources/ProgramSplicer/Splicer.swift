@@ -11,7 +11,8 @@ import MixModel
 ///   late or not be an IDR, what was held back is forwarded and the next boundary is tried; should the mixer be past
 ///   `T` already, the source goes on until the IDR that it makes instead. Nothing is lost.
 /// - **Entering a source** (mix → bypass) happens at its next IDR, `T`: its frames are held until the old feed has
-///   delivered everything before `T`, then they follow at once.
+///   delivered everything before `T`, then they follow at once. A mix shows a source on its own grid, so up to an
+///   interval and a half later than the source says: `T` is where the mix would have shown the IDR.
 /// - **Audio** changes at the AAC frame boundary nearest to `T`, by its own lane, `AudioLane`.
 ///
 /// The old feed therefore stays on air until the new one is decodable: there is never a black or missing frame.
@@ -59,6 +60,8 @@ public struct Splicer: Sendable {
     var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
+    /// An IDR of the target came when the program had already passed its time.
+    var hasMissedIDR = false
     var configured: [Track: CodecConfiguration] = [:]
     var unreported: (splice: Splice, since: MediaTime)?
 
@@ -71,6 +74,7 @@ public struct Splicer: Sendable {
     public mutating func setTarget(_ feed: Feed?, now: MediaTime) -> [Action] {
         guard feed != target else { return [] }
         target = feed
+        hasMissedIDR = false
         return abandonPending() + advanceSound(now: now)
     }
 
@@ -90,6 +94,12 @@ public struct Splicer: Sendable {
     /// The distance of two video frames of `feed`, as well as it is known.
     public mutating func setInterval(_ interval: MediaTime, of feed: Feed) {
         feeds[feed, default: FeedState()].interval = interval
+    }
+
+    /// How much later than at their own times `mixer` shows the frames of sources, from its next frame on: a splice to
+    /// one of them waits for the frame that shows what comes before, and goes on with the next.
+    public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: Feed) {
+        feeds[mixer, default: FeedState()].delays = delays
     }
 
     /// Takes the next frame of `feed`, in decoding order and in program time.
@@ -155,10 +165,14 @@ public struct Splicer: Sendable {
 
     // MARK: Video
 
-    private var isOnAirGone: Bool { onAir.flatMap { feeds[$0]?.isGone } ?? true }
+    var isOnAirGone: Bool { onAir.flatMap { feeds[$0]?.isGone } ?? true }
 
     func interval(of feed: Feed?) -> MediaTime {
         feed.flatMap { feeds[$0]?.interval } ?? .milliseconds(40)
+    }
+
+    func hasRate(of feed: Feed?) -> Bool {
+        (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
     }
 
     private mutating func note(_ frame: EncodedFrame, of feed: Feed) {
@@ -179,7 +193,7 @@ public struct Splicer: Sendable {
             pending = .entering(feed, at: time, held: held, since: since)
             return enterIfReached(now: now)
         case .entering, nil:
-            guard frame.isIDR, lastVideo.map({ frame.pts > $0 }) ?? true else { return [] }
+            guard frame.isIDR, !isTooLate(frame, of: feed) else { return [] }
             // A mixer takes over from a living source only at a boundary it was asked for.
             if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
             pending = .entering(feed, at: frame.pts, held: [frame], since: now)
@@ -194,7 +208,7 @@ public struct Splicer: Sendable {
             pending = .leaving(at: boundary, held: held, since: since)
             return now - since > Splicer.patience ? abandonPending() : []
         case .entering(_, let time, _, _):
-            guard frame.pts < time - nearness(to: target) else { return enter(now: now) }
+            guard frame.pts < time + delay(of: target) - nearness(to: target) else { return enter(now: now) }
             return emit(video: frame) + enterIfReached(now: now)
         case nil:
             guard let generation = generationToLeaveTo(before: frame), let last = lastVideo else {
@@ -204,47 +218,6 @@ public struct Splicer: Sendable {
             pending = .leaving(at: boundary, held: [frame], since: now)
             return [.requestIDR(generation: generation, at: boundary)]
         }
-    }
-
-    /// Frames of the old feed this close before the first of the new one are taken to be the same frame.
-    private func nearness(to feed: Feed?) -> MediaTime {
-        hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
-    }
-
-    func hasRate(of feed: Feed?) -> Bool {
-        (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
-    }
-
-    private mutating func enterIfReached(now: MediaTime) -> [Action] {
-        guard case .entering(_, let time, _, _) = pending else { return [] }
-        let next = lastVideo.map { $0 + interval(of: onAir) }
-        let reached = next.map { $0 >= time - nearness(to: target) } ?? true
-        return reached || isOnAirGone ? enter(now: now) : []
-    }
-
-    private mutating func enter(now: MediaTime) -> [Action] {
-        guard case .entering(let feed, let time, var held, _) = pending else { return [] }
-        pending = nil
-        var actions: [Action] = []
-        let shift = gridShift(of: feed, to: time)
-        if shift != .zero, case .source(let source) = feed {
-            held = held.map { $0.shifted(by: shift) }
-            move(feed, by: shift)
-            actions.append(.shift(source, by: shift))
-        }
-        return actions + begin(feed, with: held, now: now)
-    }
-
-    /// How far a source with another frame grid is moved (audio and video alike, so A/V stays as it is) so that its
-    /// IDR at `time` follows the last frame after one interval, to the millisecond that its timestamps have.
-    private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
-        guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
-        let interval = interval(of: feed)
-        guard hasRate(of: feed) else { return .zero }
-        let shift = last + interval - time
-        let isNoise = shift.magnitude <= Splicer.step
-        let isOneFrame = shift > -interval * 6 / 10 && shift < interval * 11 / 10
-        return isNoise || !isOneFrame ? .zero : shift.rounded
     }
 
     mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {

@@ -52,6 +52,7 @@ struct MixerWireTests {
         .frame(EncodedFrame(track: .video, pts: .seconds(9), dts: .seconds(8.9), payload: [1, 2, 3])),
         .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
         .volumes(["bob/camera": 17, "åsa/camera@next#audio": 0]),
+        .delays(["bob/camera": .milliseconds(58), "åsa/camera": MediaTime(nanoseconds: -5)]),
         .note(code: "image-failed", message: "the image “x.png” …"),
     ]
 

@@ -29,6 +29,7 @@ struct MixerRecord {
     var failures: [String] = []
     var notes: [String] = []
     var volumes: [[SourceID: Int]] = []
+    var delays: [[SourceID: MediaTime]] = []
 
     var medianVideoLatency: Double {
         Self.median(zip(videoArrivals, video.frames).map { ($0 - $1.pts).inMilliseconds })
@@ -108,6 +109,7 @@ struct MixerHarness {
                     record.audioArrivals.append(arrival)
                 case .sourceFailed(let source, let reason): record.failures.append("\(source): \(reason)")
                 case .volumes(let volumes): record.volumes.append(volumes)
+                case .delays(let delays): record.delays.append(delays)
                 case .note(let code, let message): record.notes.append("\(code): \(message)")
                 case .failed(let reason): record.failures.append(reason)
                 }

@@ -55,6 +55,15 @@ extension RealTime {
                 if k > 0, let now = mark[1], let before = marks[k - 1][1] { #expect(now - before == 1) }
                 #expect(mark[1] != nil)
             }
+            // How much later the guest is shown than at its own time is told, to tell one of its frames from the next.
+            let shown = zip(frames, marks).compactMap { frame, mark in
+                mark[1].map { (frame.pts - .milliseconds(50 * $0 - 137)).inMilliseconds }
+            }
+            let told = try #require(record.delays.last)
+            let toldGuest = try #require(told[Self.guest]).inMilliseconds
+            #expect(abs(toldGuest - shown.reduce(0, +) / Double(shown.count)) < 9, "\(record.delays)")
+            #expect(try #require(told[Self.host]).magnitude < .milliseconds(3), "\(record.delays)")
+            #expect(record.delays.count < 6, "\(record.delays)")
             let latencies = zip(record.videoArrivals, frames).map { ($0 - $1.pts).inMilliseconds }
             print(
                 "video latency from frame time (sources 15 ms late): median \(record.medianVideoLatency) ms,",

@@ -49,6 +49,54 @@ import Testing
         #expect(splice.to == .source(TakeoverTests.guest))
     }
 
+    /// A mix that shows the guest, frame by frame.
+    private struct Showing {
+        /// After the guest's own time.
+        var delay: MediaTime
+        /// Of the guest's packets.
+        var lateness = MediaTime.zero
+        /// From a packet to the frame of the mix that shows it.
+        var latency: MediaTime
+        var isTold = true
+    }
+
+    @Test(
+        "of one whom the mix shows no frame is lost or repeated, however much later it shows them",
+        arguments: Array(UInt64(1)...200))
+    func shownLater(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let showing = Showing(
+            delay: .milliseconds(Int.random(in: -25...72, using: &random)),
+            lateness: .milliseconds(Int.random(in: 0...400, using: &random)),
+            latency: .milliseconds(Int.random(in: 2...150, using: &random)))
+        let result = run(videoPhase: -showing.delay, audioPhase: -showing.delay, showing: showing)
+
+        expectNothingLost(result, "\(showing), seed \(seed)")
+        // The IDR at 1.2 s is the first after the wish, unless it comes before it.
+        let splice = try #require(result.splices.last)
+        #expect(splice.to == .source(TakeoverTests.guest) && splice.at < .seconds(1.3), "\(showing), seed \(seed)")
+    }
+
+    @Test("one who is later than their mix waits for is taken at the second IDR", arguments: [80, 130, 400, 1000])
+    func tooLate(delay: Int) throws {
+        let showing = Showing(delay: .milliseconds(delay), latency: .milliseconds(10), isTold: false)
+        let result = run(videoPhase: -showing.delay, audioPhase: -showing.delay, showing: showing)
+        expectNothingLost(result, "\(showing)")
+        let splice = try #require(result.splices.last)
+        #expect(splice.to == .source(TakeoverTests.guest) && splice.at < .seconds(3.7), "\(splice)")
+    }
+
+    private func expectNothingLost(_ result: Result, _ comment: Comment) {
+        for (frames, length) in [(result.video, Self.interval), (result.audio, Self.audioFrame)] {
+            for (earlier, later) in zip(frames, frames.dropFirst()) {
+                let step = Content(later.payload).index - Content(earlier.payload).index
+                #expect(step == 1, "steps by \(step) at \(later.pts); \(comment)")
+                let gap = later.pts - earlier.pts
+                #expect((gap - length).magnitude <= .milliseconds(1), "gap \(gap) at \(later.pts); \(comment)")
+            }
+        }
+    }
+
     @Test("sound and picture of the new one are exact against each other again within two seconds")
     func lipSync() throws {
         let result = run(videoPhase: .milliseconds(17), audioPhase: .milliseconds(9))
@@ -59,7 +107,7 @@ import Testing
     }
 
     /// A mix for one second, then the guest, whose keyframe comes at about 1.2 s.
-    private func run(videoPhase: MediaTime, audioPhase: MediaTime) -> Result {
+    private func run(videoPhase: MediaTime, audioPhase: MediaTime, showing: Showing? = nil) -> Result {
         var splicer = Splicer()
         var result = Result()
         let mixer = Feed.mixer(1)
@@ -69,18 +117,21 @@ import Testing
             splicer.configure(feed, CodecConfiguration(track: .audio, bytes: [0x11, 0x90]))
             splicer.setInterval(TakeoverTests.interval, of: feed)
         }
+        if let showing, showing.isTold { splicer.setDelays([TakeoverTests.guest: showing.delay], in: mixer) }
+        let lateness = showing?.lateness ?? .zero
         var arrivals: [(time: MediaTime, feed: Feed, frame: EncodedFrame)] = []
         for index in 0..<120 {
             let time = TakeoverTests.interval * Int64(index)
-            arrivals.append((time + .milliseconds(15), mixer, video(at: time, index, isMixed: true, isIDR: index == 0)))
             let own = time + videoPhase
-            arrivals.append((own, guest, video(at: own, index, isMixed: false, isIDR: index % 24 == 0)))
+            let made = showing.map { own + lateness + $0.latency } ?? time + .milliseconds(15)
+            arrivals.append((made, mixer, video(at: time, index, isMixed: true, isIDR: index == 0)))
+            arrivals.append((own + lateness, guest, video(at: own, index, isMixed: false, isIDR: index % 24 == 0)))
         }
         for index in 0..<280 {
             let time = TakeoverTests.audioFrame * Int64(index)
-            arrivals.append((time + .milliseconds(35), mixer, audio(at: time, index, isMixed: true)))
+            arrivals.append((time + lateness + .milliseconds(35), mixer, audio(at: time, index, isMixed: true)))
             let own = time + audioPhase
-            arrivals.append((own + .milliseconds(21), guest, audio(at: own, index, isMixed: false)))
+            arrivals.append((own + lateness + .milliseconds(21), guest, audio(at: own, index, isMixed: false)))
         }
         result.take(splicer.setTarget(mixer, now: .zero))
         for (time, feed, frame) in arrivals.sorted(by: { $0.time < $1.time }) {

@@ -8,6 +8,8 @@ struct VideoJob: Sendable {
     var time: MediaTime
     var composition: Composition
     var isIDR: Bool
+    /// How much later sources are shown from this frame on; `nil` where it is as before.
+    var delays: [SourceID: MediaTime]?
 }
 
 extension MixState {
@@ -118,7 +120,7 @@ extension MixState {
         forgetEnded(shown: scene)
         player?.settle(at: nextTick)
         if nextTick % 64 == 0 { shelf.sweep(unusedSince: tick) }
-        return VideoJob(tick: tick, time: time, composition: composition, isIDR: isIDR)
+        return VideoJob(tick: tick, time: time, composition: composition, isIDR: isIDR, delays: newDelays())
     }
 
     private func max(_ left: MediaTime?, _ right: MediaTime) -> MediaTime {

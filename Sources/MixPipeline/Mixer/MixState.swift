@@ -71,6 +71,8 @@ struct MixState: Sendable {
     /// Of the frames of the canvas only each so manieth is made.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
+    /// How much later sources are shown, as it was told last.
+    var toldDelays: [SourceID: MediaTime] = [:]
     var videoGrid = GridFollower.video
     var soundGrid = GridFollower.sound
     var soundPatience = Patience.normal
@@ -79,6 +81,18 @@ struct MixState: Sendable {
         self.setup = setup
         voices = LoudestVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
         meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+    }
+
+    /// How much later sources are shown, where that is not what was told last: by an eighth of an interval at least, of
+    /// the half that tells one frame from the next.
+    mutating func newDelays() -> [SourceID: MediaTime]? {
+        let delays = sources.compactMapValues(\.sampler.delay)
+        let isTold = delays.allSatisfy { id, delay in
+            toldDelays[id].map { (delay - $0).magnitude < interval / 8 } ?? false
+        }
+        guard !isTold || delays.count != toldDelays.count else { return nil }
+        toldDelays = delays
+        return delays
     }
 
     var interval: MediaTime { .units(1, rate: setup.canvas.fps) }

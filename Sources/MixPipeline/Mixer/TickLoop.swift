@@ -83,6 +83,7 @@ final class TickLoop: Sendable {
             }
             if let job = unpainted {
                 if let frame = composer.compose(job.composition) {
+                    if let delays = job.delays { report(.delays(delays)) }
                     video.push(frame, tick: job.tick, at: job.time, isIDR: job.isIDR)
                     unpainted = nil
                     continue

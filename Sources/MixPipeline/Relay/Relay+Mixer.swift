@@ -232,6 +232,7 @@ extension Relay {
             note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
         case .report(.volumes(let volumes)):
             if mixer?.generation == generation { mixer?.volumes = volumes }
+        case .report(.delays(let delays)): splicer.setDelays(delays, in: slot.feed)
         case .report(.note(let code, let message)):
             note(code: code, message)
         case .report(.failed(let reason)):

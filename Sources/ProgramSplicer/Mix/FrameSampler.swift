@@ -32,6 +32,13 @@ public struct FrameSampler: Sendable {
     /// Slow average of how far the frames shown lay from `phase`.
     public private(set) var wander: MediaTime = .zero
 
+    /// How much later than at their own times the frames are shown, noise averaged out; negative where they are shown
+    /// early. `nil` where nothing is shown yet, or the source is not locked to the grid.
+    public var delay: MediaTime? {
+        guard lock > 0, shown != nil, let phase else { return nil }
+        return -(phase + wander)
+    }
+
     private var shown: MediaTime?
     private var newest: MediaTime?
     private var deltas: [Int64] = []

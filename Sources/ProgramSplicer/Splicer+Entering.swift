@@ -1,0 +1,61 @@
+import MixModel
+
+/// From the mixer to a source.
+extension Splicer {
+    /// Whether the program has already shown the time of an IDR that would take over. Where a mix shows a source later,
+    /// that counts. One IDR that is too late may be a hiccup; a source that is late again is so for good (its mix does
+    /// not wait for it either), and is taken where the program has got to.
+    mutating func isTooLate(_ idr: EncodedFrame, of feed: Feed) -> Bool {
+        guard let last = lastVideo, idr.pts <= last else { return false }
+        guard case .source = feed, !isOnAirGone else { return true }
+        if hasRate(of: feed), idr.pts + delay(of: feed) > last + interval(of: feed) / 2 { return false }
+        defer { hasMissedIDR = true }
+        return !hasMissedIDR
+    }
+
+    /// Frames of the old feed this close before the first of the new one are taken to be the same frame.
+    func nearness(to feed: Feed?) -> MediaTime {
+        hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
+    }
+
+    mutating func enterIfReached(now: MediaTime) -> [Action] {
+        guard case .entering(_, let time, _, _) = pending else { return [] }
+        let next = lastVideo.map { $0 + interval(of: onAir) }
+        let reached = next.map { $0 >= time + delay(of: target) - nearness(to: target) } ?? true
+        return reached || isOnAirGone ? enter(now: now) : []
+    }
+
+    mutating func enter(now: MediaTime) -> [Action] {
+        guard case .entering(let feed, let time, var held, _) = pending else { return [] }
+        pending = nil
+        var actions: [Action] = []
+        let shift = gridShift(of: feed, to: time)
+        if shift != .zero, case .source(let source) = feed {
+            held = held.map { $0.shifted(by: shift) }
+            move(feed, by: shift)
+            actions.append(.shift(source, by: shift))
+        }
+        return actions + begin(feed, with: held, now: now)
+    }
+
+    /// How far a source with another frame grid is moved (audio and video alike, so A/V stays as it is) so that its
+    /// IDR at `time` follows the last frame after one interval, to the millisecond that its timestamps have.
+    private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
+        guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
+        let interval = interval(of: feed)
+        let shift = last + interval - time
+        // Nothing can be shown before what is shown already, whatever the rate.
+        guard time > last else { return shift.rounded }
+        guard hasRate(of: feed) else { return .zero }
+        let isNoise = shift.magnitude <= Splicer.step
+        let rest = shift - delay(of: feed)
+        let isOneFrame = rest > -interval * 6 / 10 && rest < interval * 11 / 10
+        return isNoise || !isOneFrame ? .zero : shift.rounded
+    }
+
+    /// How much later than at its own times the mixer on air shows `feed`.
+    func delay(of feed: Feed?) -> MediaTime {
+        guard case .source(let source) = feed, let onAir else { return .zero }
+        return feeds[onAir]?.delays[source] ?? .zero
+    }
+}
