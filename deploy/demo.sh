@@ -130,6 +130,20 @@ wait_for() {
     die "the program is not $wanted within 12 s: $(head -c 600 "$work/task.json")"
 }
 
+# The frame rate that the service says it has come down to because the machine is busy; nothing while it is whole.
+lowered_fps() { sed -nE 's/.*"degradation" ?: ?\{[^}]*"fps" ?: ?([0-9.]+).*/\1/p' "$work/task.json"; }
+
+# Keeps the task with the lowest frame rate: the probe takes the scene and the rate from it.
+lowest=
+note_scene() {
+    local fps
+    fps=$(lowered_fps)
+    if [[ -z $lowest ]] || { [[ -n $fps ]] && awk "BEGIN { exit !($fps < $lowest) }"; }; then
+        cp "$work/task.json" "$work/scene.json"
+        lowest=$fps
+    fi
+}
+
 call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"side-by-side\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
 event "{\"type\":\"stream.published\",\"user\":\"alice\",\"role\":\"host\",\"url\":\"$live/alice\"}"
 wait_for bypass
@@ -150,9 +164,11 @@ for ((round = 1; round <= rounds; round++)); do
     say "round $round of $rounds: bob joins"
     event "{\"type\":\"stream.published\",\"user\":\"bob\",\"url\":\"$live/bob\"}"
     wait_for mix
-    cp "$work/task.json" "$work/scene.json"
+    note_scene
     say "on air: alice and bob (mix)"
     sleep 3.$((RANDOM % 10))
+    wait_for mix
+    note_scene
     say "round $round of $rounds: bob leaves"
     event '{"type":"stream.unpublished","user":"bob"}'
     wait_for bypass
@@ -168,12 +184,18 @@ verdict=0
 wait "$probe" || verdict=$?
 probe=
 judged=1
-cp "$work/task.json" "$out/task.json"
+cp "$work/task.json" "$work/scene.json" "$out"/
 echo
 cat "$out/report.txt" "$work/probe.log"
+if [[ -n $lowest ]]; then
+    cat <<TEXT
+note: this machine was too busy for whole programs: the service made the mix at ${lowest%%.*} frames per second, as it does
+      under load (task.json: degradation). Run the demo with nothing else beside it to see every frame.
+TEXT
+fi
 echo
 if [[ -f $out/report.json ]]; then
-    echo "saved: ${out#"$PWD"/}/{contact-sheet.png,report.json,report.txt,program.flv,task.json}"
+    echo "saved: ${out#"$PWD"/}/{contact-sheet.png,report.json,report.txt,program.flv,task.json,scene.json}"
 fi
 if [[ ${KEEP:-} == 1 ]]; then
     cat <<TEXT

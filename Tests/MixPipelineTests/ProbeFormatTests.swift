@@ -42,6 +42,9 @@ import Testing
         #expect(one.count == 1 && one[0].panes[0].fit == .contain && one[0].panes[0].x == 360)
         #expect(try SceneDocument.scenes(Data("[\(scene), \(scene)]".utf8)) == one + one)
         #expect(try SceneDocument.scenes(Data(#"{"id": "auto-demo", "scene": \#(scene)}"#.utf8)) == one)
+        // A third of the frames is made, as the task says.
+        let cheaper = #"{"scene": \#(scene), "degradation": {"level": 2, "fps": 6.666, "reason": "busy"}}"#
+        #expect(try SceneDocument.scenes(Data(cheaper.utf8)).map(\.canvas.fps) == [6])
         // Nothing on how the picture is fitted: both are possible.
         let loose = try SceneDocument.scenes(Data(#"{"scene": {"panes": [\#(pane)}]}}"#.utf8))
         #expect(loose.map(\.panes[0].fit) == [.cover, .contain])

@@ -5,18 +5,31 @@ import LayoutEngine
 public enum SceneDocument {
     /// - Parameter canvas: For documents that do not say it.
     /// - Returns: The scenes; none where a task shows no scene. A pane that does not say how its picture is fitted is
-    ///   returned in both ways, as two scenes.
+    ///   returned in both ways, as two scenes. The canvas of a task that is made cheaper for the machine's sake has the
+    ///   frame rate that the task says it has, in whole frames.
     public static func scenes(_ data: Data, canvas: Canvas = .portrait) throws -> [Scene] {
         let decoder = JSONDecoder()
         if let list = try? decoder.decode([LooseScene].self, from: data) { return list.flatMap { $0.scenes(canvas) } }
         if let scene = try? decoder.decode(LooseScene.self, from: data) { return scene.scenes(canvas) }
         let task = try decoder.decode(LooseTask.self, from: data)
-        return task.scene?.scenes(task.canvas ?? canvas) ?? []
+        var scenes = task.scene?.scenes(task.canvas ?? canvas) ?? []
+        if let degradation = task.degradation {
+            for index in scenes.indices {
+                scenes[index].canvas.fps = min(scenes[index].canvas.fps, max(1, Int(degradation.fps)))
+            }
+        }
+        return scenes
     }
 
     private struct LooseTask: Decodable {
         var scene: LooseScene?
         var canvas: Canvas?
+        var degradation: Degradation?
+
+        struct Degradation: Decodable {
+            /// Frames made in a second.
+            var fps: Double
+        }
     }
 
     private struct LooseScene: Decodable {
