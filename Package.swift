@@ -90,7 +90,10 @@ if wantsControl {
         .target(name: "EventSubscription", dependencies: ["MixModel"], swiftSettings: strict),
         .target(
             name: "TaskStore",
-            dependencies: ["MixModel", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "MixModel", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "MixOrchestrator",

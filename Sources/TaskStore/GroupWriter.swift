@@ -104,7 +104,7 @@ final class GroupWriter: Sendable {
     private func run(_ db: Database) {
         while let group = nextGroup() {
             write(group, db)
-            checkpointer.wrote(group.count, db)
+            checkpointer.wroteGroup(db)
         }
     }
 

@@ -31,6 +31,7 @@ public final class SQLiteTaskStore: TaskStore {
         do {
             pool = try Self.open(path)
             checkpointer = try Checkpointer(path: path)
+            try pool.writeWithoutTransaction(checkpointer.watch)
         } catch {
             throw StoreError(error, path: path)
         }
@@ -59,8 +60,6 @@ public final class SQLiteTaskStore: TaskStore {
         try pool.writeWithoutTransaction { db in
             // GRDB asks for NORMAL, which may lose the last commits at a power failure.
             try db.execute(sql: "PRAGMA synchronous = FULL")
-            try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Checkpointer.longestLog)")
-            try db.execute(sql: "PRAGMA journal_size_limit = \(Checkpointer.longestLog * 4096)")
             // In KiB: the tables' inner pages and the ends that are appended to.
             try db.execute(sql: "PRAGMA cache_size = -16384")
         }
