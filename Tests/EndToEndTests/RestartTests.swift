@@ -123,6 +123,29 @@ import Testing
         }
     }
 
+    /// A relay that hangs holds its sockets and outputs; it says nothing any more, also to the one who would end it.
+    @Test(.timeLimit(.minutes(1))) func aRelayThatHangsIsReplaced() async throws {
+        try await ControlStage.run { stage in
+            for room in ["a", "b"] {
+                try await stage.makeRoom(room)
+                try await stage.client.published(room, user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+                try await stage.settled("auto-\(room)")
+            }
+            let hung = try #require(stage.relays["auto-a"]?.first)
+            let neighbour = stage.relays["auto-b"]
+            kill(hung, SIGSTOP)
+            try await waitUntil("another relay took the place of \(hung)", within: 30) {
+                stage.relays["auto-a"].map { $0.count == 1 && $0 != [hung] } ?? false
+            }
+            let state = try await stage.settled("auto-a")
+            #expect(stage.relays["auto-a"] == [state["relayProcess"] as? Int].compactMap { $0.map(Int32.init) })
+            #expect(stage.relays["auto-b"] == neighbour, "the neighbour's relay was started again")
+            #expect(stage.service.messages().contains("relay hangs and is killed"))
+            let timeline = try await stage.client.request("GET", "/v1/tasks/auto-a/timeline").text
+            #expect(timeline.contains("relay hung (no status from it for 15 s) and was killed"), "\(timeline)")
+        }
+    }
+
     /// The file names a process that is none of ours, one that is another's relay, one that is not there, or nothing.
     @Test(.timeLimit(.minutes(1))) func aProcessFileThatLiesIsHarmless() async throws {
         try await ControlStage.run { stage in

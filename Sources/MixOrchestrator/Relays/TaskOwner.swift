@@ -118,6 +118,7 @@ actor TaskOwner {
 
     private func runSession(_ number: Int, _ commands: AsyncStream<RelayCommand>, mayStart: Bool) async {
         var reason = "the relay closed its connection"
+        var isKilled = false
         do {
             guard let connection = try await starts.pass({ try await connect(mayStart: mayStart) }) else {
                 endSession(number, reason: "no relay is there")
@@ -135,6 +136,8 @@ actor TaskOwner {
             // A relay that hangs must not hold the task's socket and outputs.
             if case RelayError.silent = error {
                 logger.error("relay hangs and is killed")
+                reason = "the relay hung (\(reason)) and was killed"
+                isKilled = true
                 signal(SIGKILL)
                 starter.killLeftover(socket: socket)
             }
@@ -147,7 +150,7 @@ actor TaskOwner {
                 guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
             }
             if let exit = process.exitDescription() {
-                reason = exit
+                if !isKilled { reason = exit }
                 self.process = nil
             }
         }
