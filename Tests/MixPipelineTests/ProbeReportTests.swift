@@ -58,7 +58,7 @@ import Testing
         fixture.change(from: 6000) { $0.readings[1]?.mark.counter -= 1 }
         let report = try fixture.report()
         #expect(report.switches.flatMap(\.failures).isEmpty)
-        #expect(report.failures.contains { $0.contains("repeated") })
+        #expect(report.failures.contains { $0.contains("repeated") && $0.contains("at 6.0 s") })
     }
 
     @Test func blackPicturesAreFound() throws {

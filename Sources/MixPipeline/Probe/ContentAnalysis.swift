@@ -32,6 +32,10 @@ struct ContentAnalysis: Sendable {
                 let step = SourceMark.steps(from: before.counter, to: reading.mark.counter)
                 let passed = Double(picture.time - pictures[before.index].time)
                 let own = 1000 / Double(publisher.fps)
+                let faults = report.faults
+                defer {
+                    if report.faults > faults, report.faultTimes.count < 8 { report.faultTimes.append(picture.time) }
+                }
                 if step < 0 {
                     report.backward += 1
                 } else if Swift.abs(passed - own) < 2 {

@@ -15,6 +15,10 @@ public struct ProbeReport: Hashable, Codable, Sendable {
         public var backward = 0
         /// Pictures whose flash and counter contradict each other: torn or mixed up.
         public var torn = 0
+        /// Timestamps of the first pictures at which something was lost, repeated or went back, in ms; at most 8.
+        public var faultTimes: [Int64] = []
+
+        var faults: Int { lost + repeated + backward }
     }
 
     /// Connections that the viewer had to make.
@@ -73,11 +77,10 @@ public struct ProbeReport: Hashable, Codable, Sendable {
         }
         let hosts = Set(switches.compactMap(\.host))
         for source in sources where hosts.contains(source.id) || hosts.isEmpty {
-            let faults = source.lost + source.repeated + source.backward
             check(
-                faults <= limits.contentFaults,
-                "source \(source.id): \(source.lost) pictures lost, \(source.repeated) repeated, \(source.backward) back"
-            )
+                source.faults <= limits.contentFaults,
+                "source \(source.id): \(source.lost) pictures lost, \(source.repeated) repeated, \(source.backward) back, "
+                    + "at \(source.faultTimes.map { (Double($0) / 1000).tenths }.joined(separator: ", ")) s")
         }
         for source in sources { check(source.torn == 0, "source \(source.id): \(source.torn) torn pictures") }
         if let mixDelayMs { check(mixDelayMs <= limits.mixDelayMs, "the mix adds \(mixDelayMs.tenths) ms") }
