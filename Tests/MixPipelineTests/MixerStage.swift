@@ -47,7 +47,7 @@ struct MixerStage {
         now = max(now, time)
         for (id, picture) in sources {
             state.begin(id)
-            state.noteFed(.video, of: id, now: now)
+            state.noteFed(.video, at: time, of: id, now: now)
             state.add(picture, at: time, of: id, now: now)
         }
         while true {

@@ -38,7 +38,7 @@ public struct FramePace: Hashable, Codable, Sendable {
 
     private var last: MediaTime?
 
-    /// A mixer waits up to 120 ms for a source; decoding and encoding take some tens.
+    /// A mixer waits up to 120 ms for a source's network; decoding and encoding take some tens unless it is too slow.
     public static let tolerance = MediaTime.milliseconds(250)
     /// A mixer begins in the past and catches up.
     public static let start = MediaTime.seconds(2)

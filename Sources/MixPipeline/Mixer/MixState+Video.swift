@@ -16,6 +16,7 @@ extension MixState {
     mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) {
         guard var source = sources.removeValue(forKey: id) else { return }
         source.sampler.append(time)
+        source.decoding.noteDelivered(time)
         source.alignSound()
         source.pictures[time] = picture
         source.dropPictures()
@@ -61,7 +62,9 @@ extension MixState {
                 waitsUntil = max(waitsUntil, tick == 0 ? started + Patience.start : fed + Patience.scene)
             case .pending:
                 let silent = (source.lastPicture ?? now) + Patience.silence
-                waitsUntil = max(waitsUntil, min(deadline, silent))
+                let isComing = source.decoding.contains { source.sampler.isAwaited($0, tick: time) }
+                let latest = isComing ? max(deadline, time + Patience.decoding) : deadline
+                waitsUntil = max(waitsUntil, min(latest, silent))
             }
         }
         waitsUntil = max(waitsUntil, isLive ? time - Patience.early : time)

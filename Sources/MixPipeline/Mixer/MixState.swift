@@ -12,6 +12,9 @@ struct MixState: Sendable {
     enum Patience {
         /// After the time of a frame of the mix, for sources that are late.
         static let normal = MediaTime.milliseconds(120)
+        /// The same for pictures that the decoder has been given: they are sure to come. The processor is busy, and a
+        /// frame that comes late is seen less than one that is left out.
+        static let decoding = MediaTime.milliseconds(400)
         /// The most that late sound makes of it.
         static let mostForSound = MediaTime.milliseconds(400)
         /// A source that delivered nothing for so long is not waited for.
@@ -124,10 +127,12 @@ struct MixState: Sendable {
         sources[id]?.isStalled = old?.isStalled ?? false
     }
 
-    /// A frame of the source goes to its decoder.
-    mutating func noteFed(_ track: Track, of id: SourceID, now: MediaTime) {
+    /// A frame of the source, with this timestamp, goes to its decoder.
+    mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
         switch track {
-        case .video: if sources[id]?.fedVideo == nil { sources[id]?.fedVideo = now }
+        case .video:
+            if sources[id]?.fedVideo == nil { sources[id]?.fedVideo = now }
+            sources[id]?.decoding.noteFed(time)
         case .audio: if sources[id]?.fedSound == nil { sources[id]?.fedSound = now }
         }
     }
@@ -163,6 +168,8 @@ struct MixSource {
     var gain: Float?
     /// The scene lets it be heard.
     var isAudible = false
+    /// What its video decoder works on.
+    var decoding = DecoderBacklog()
     /// When the first frame of a track came from the relay.
     var fedVideo: MediaTime?
     var fedSound: MediaTime?

@@ -165,7 +165,7 @@ private final class MixerWorker: @unchecked Sendable {
         guard decoder.push(frame) else { return }
         let shared = running.shared
         let isDumb = shared.look { [now = shared.now] state in
-            state.noteFed(frame.track, of: id, now: now)
+            state.noteFed(frame.track, at: frame.pts, of: id, now: now)
             return state.isDumb(frame.track, of: id, now: now)
         }
         guard isDumb else { return }

@@ -93,6 +93,12 @@ public struct FrameSampler: Sendable {
         return expected > end.nanoseconds ? .frame(last) : .pending(newest: last)
     }
 
+    /// Whether a frame with this timestamp is one that the tick at `tick`, for which `choice` is pending, is waiting for.
+    public func isAwaited(_ pts: MediaTime, tick: MediaTime) -> Bool {
+        guard pts <= end(tick: tick) else { return false }
+        return (newest ?? shown).map { pts > $0 } ?? true
+    }
+
     /// The tick has been composed, showing the frame with timestamp `pts` (`nil`: nothing). Older frames are passed
     /// over.
     public mutating func commit(tick: MediaTime, shown pts: MediaTime?) {
