@@ -19,10 +19,11 @@ import Testing
         init(canAfford: Bool = true) { self.canAfford = canAfford }
 
         func hasSpare(
-            _ decision: Decision, onAir: Feed?, isCalm: Bool = false, at seconds: Double
+            _ decision: Decision, onAir: Feed?, isCalm: Bool = false, isBusy: Bool = false, at seconds: Double
         ) -> Bool {
             spare.isWanted(
-                for: decision, onAir: onAir, isCalm: isCalm, canAfford: canAfford, now: .seconds(seconds))
+                for: decision, onAir: onAir, isCalm: isCalm, canAfford: canAfford, isBusy: isBusy,
+                now: .seconds(seconds))
         }
     }
 
@@ -48,6 +49,14 @@ import Testing
         #expect(room.hasSpare(Self.bypass, onAir: .source(Self.host), at: 4))
         #expect(room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 62.9))
         #expect(!room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 63.1))
+    }
+
+    @Test("on a busy machine none is started beside the mix that is left, but as soon as it is left")
+    func leavingOnABusyMachine() {
+        let room = Room(canAfford: false)
+        #expect(!room.hasSpare(Self.mix, onAir: .mixer(1), isBusy: true, at: 2))
+        #expect(!room.hasSpare(Self.leaving, onAir: .mixer(1), isBusy: true, at: 3))
+        #expect(room.hasSpare(Self.bypass, onAir: .source(Self.host), isBusy: true, at: 4))
     }
 
     @Test("one waits for whoever is about to come in another's place, whatever the machine has to spare")

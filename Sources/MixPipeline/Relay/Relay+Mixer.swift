@@ -50,9 +50,11 @@ extension Relay {
         retireMixers(need: decision.mixer, now: now)
         let isCalm = isCalm(now: now)
         let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
+        // A mix that is to be left has a plan that says nothing of it: what its own plan said counts.
+        if case .mix = plan.mode { isMixCheaper = plan.degradation != nil }
         let isSpareWanted = sparePolicy.isWanted(
             for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
-            now: now)
+            isBusy: isMixCheaper, now: now)
         keepSpare(isWanted: isSpareWanted, now: now)
         ticker.setPace(isCalm ? .calm : .quick)
     }

@@ -67,6 +67,8 @@ public actor Relay {
     /// A mixer's process that has nothing to do yet, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
     var sparePolicy = SparePolicy()
+    /// The newest plan of a mix leaves frames out, because the machine carries too much.
+    var isMixCheaper = false
     var memory = MachineMemory()
     var mixerGeneration = 0
     var mixerFailures = 0
