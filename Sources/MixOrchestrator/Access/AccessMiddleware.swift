@@ -36,7 +36,7 @@ struct AccessMiddleware: RouterMiddleware {
     private func anybody(_ request: Request, _ context: OrchestratorContext) throws -> Caller {
         try BrowserGuard.check(request.head)
         let app = try Self.namedApp(request, context).map { try AppRule.any(apps).app($0, field: "app") }
-        return .anonymous(app ?? .standard, scopes: Set(Scope.allCases))
+        return .anonymous(app ?? .standard, scopes: Scope.all)
     }
 
     /// `?app=` of the routes that have to do with apps.

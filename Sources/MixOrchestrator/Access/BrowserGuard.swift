@@ -39,10 +39,13 @@ enum BrowserGuard {
 
     /// Without the port; empty when it is written in no way that means one thing only.
     private static func host(of authority: String) -> Substring {
-        let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
-        let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
-        let port = authority[host.endIndex...]
-        return port.isEmpty || (port.first == ":" && port.dropFirst().allSatisfy(\.isNumber)) ? host : ""
+        let text = authority.utf8
+        let isBracketed = text.first == UInt8(ascii: "[")
+        let close = isBracketed ? text.firstIndex(of: UInt8(ascii: "]")).map(text.index(after:)) : nil
+        let end = close ?? text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        let port = text[end...]
+        let isPort = port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }
+        return port.isEmpty || isPort ? Substring(text[..<end]) : ""
     }
 
     /// Names that end in a loopback address, as `127.0.0.1.example`, are names.

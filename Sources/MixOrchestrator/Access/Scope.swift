@@ -11,6 +11,8 @@ enum Scope: String, Hashable, Sendable, CaseIterable {
     case layouts
     /// Everything that changes nothing.
     case read
+
+    static let all = Set(allCases)
 }
 
 /// Who may use a route.

@@ -69,7 +69,9 @@ struct EventController: Sendable {
         case json
 
         init(_ headers: HTTPFields) throws(OrchestratorError) {
-            let field = headers[.contentType]
+            // The subscript joins what is there, also one alone, and that costs more than all else here.
+            let fields = headers[values: .contentType]
+            let field = fields.count > 1 ? fields.joined(separator: ", ") : fields.first
             if field == "application/cloudevents+json" {
                 self = .structured
                 return

@@ -73,7 +73,8 @@ enum RoomMessage: Sendable {
     case needsChanged
     /// Something to be told in the timelines of the tasks that show an image.
     case imageNote(String, TimelineEntry)
-    case relay(TaskID, TaskOwner.Report)
+    /// Apart from the others in memory: it is the largest by far, and every message is moved about.
+    indirect case relay(TaskID, TaskOwner.Report)
     /// What is kept for a while may be over.
     case tidy
     /// The machine's load asks something else of the tasks, or lets one start; why, in words.
