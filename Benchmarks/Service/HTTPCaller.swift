@@ -24,6 +24,11 @@ final class HTTPCaller: ChannelInboundHandler {
 
     func close() { context?.close(promise: nil) }
 
+    /// - Parameter delay: In ns.
+    func after(_ delay: Int64, _ perform: @escaping () -> Void) {
+        context?.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay), perform)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
         if received.readableBytes == 0 { received = buffer } else { received.writeBuffer(&buffer) }

@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Keeps a number of connections busy on one thread: each sends its next request when it has the answer to the last.
+/// Keeps a number of connections busy on one thread: each sends its next request when it has the answer to the last, or
+/// when it is due.
 final class Load: Sendable {
     struct Result: Sendable {
         var latencies: [Int64] = []
@@ -30,22 +31,30 @@ final class Load: Sendable {
         }
     }
 
-    /// - Parameter next: The request of a connection (by its index), `nil` when it is done. Called on one thread.
-    func run(_ next: @escaping @Sendable (Int) -> ByteBuffer?) async throws -> Result {
+    /// - Parameters:
+    ///   - rate: Requests a second of all connections together, evenly spread. One that is due while the connection still
+    ///     waits for an answer goes out after it, and its latency counts from when it was due. `nil` = as fast as answers
+    ///     come.
+    ///   - next: The request of a connection (by its index), `nil` when it is done. Called on one thread.
+    func run(rate: Double? = nil, _ next: @escaping @Sendable (Int) -> ByteBuffer?) async throws -> Result {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer { group.shutdownGracefully { _ in } }
         let loop = group.next()
         let promise = loop.makePromise(of: Result.self)
         let (connections, port) = (connections, port)
         loop.execute {
-            let run = NIOLoopBound(Run(promise: promise, open: connections), eventLoop: loop)
+            let run = NIOLoopBound(
+                Run(
+                    promise: promise, connections: connections,
+                    interval: rate.map { Int64(Double(connections) / $0 * 1e9) }),
+                eventLoop: loop)
             for index in 0..<connections {
                 ClientBootstrap(group: loop)
                     .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                     .channelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
                             let caller = HTTPCaller()
-                            run.value.drive(caller) { next(index) }
+                            run.value.drive(caller, index) { next(index) }
                             try channel.pipeline.syncOperations.addHandler(caller)
                         }
                     }
@@ -66,18 +75,26 @@ final class Load: Sendable {
     /// Confined to the event loop.
     private final class Run {
         private let promise: EventLoopPromise<Result>
+        private let connections: Int
         private var open: Int
         private var result = Result()
         private let start = monotonicTime()
         private var sent: [ObjectIdentifier: Int64] = [:]
+        /// Between two requests of one connection, in ns.
+        private let interval: Int64?
+        /// When each connection's next request is due; meaningful with an interval.
+        private var due: [ObjectIdentifier: Int64] = [:]
 
-        init(promise: EventLoopPromise<Result>, open: Int) {
+        init(promise: EventLoopPromise<Result>, connections: Int, interval: Int64?) {
             self.promise = promise
-            self.open = open
+            self.connections = connections
+            open = connections
+            self.interval = interval
         }
 
-        func drive(_ caller: HTTPCaller, next: @escaping () -> ByteBuffer?) {
+        func drive(_ caller: HTTPCaller, _ index: Int, next: @escaping () -> ByteBuffer?) {
             let key = ObjectIdentifier(caller)
+            if let interval { due[key] = start + interval * Int64(index) / Int64(connections) }
             caller.onAnswer = { [unowned caller] status, time in
                 self.result.latencies.append(time - (self.sent[key] ?? time))
                 self.result.statuses[status, default: 0] += 1
@@ -92,8 +109,17 @@ final class Load: Sendable {
         }
 
         func begin(_ caller: HTTPCaller, next: () -> ByteBuffer?) {
+            let key = ObjectIdentifier(caller)
             guard let request = next() else { return caller.close() }
-            sent[ObjectIdentifier(caller)] = monotonicTime()
+            guard let interval, let due = due[key] else { return send(request, on: caller, at: monotonicTime()) }
+            self.due[key] = due + interval
+            let left = due - monotonicTime()
+            guard left > 0 else { return send(request, on: caller, at: due) }
+            caller.after(left) { self.send(request, on: caller, at: due) }
+        }
+
+        private func send(_ request: ByteBuffer, on caller: HTTPCaller, at time: Int64) {
+            sent[ObjectIdentifier(caller)] = time
             caller.send(request)
         }
     }
