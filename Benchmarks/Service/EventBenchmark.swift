@@ -24,7 +24,7 @@ enum EventBenchmark {
         }
         try await measure("batches of 20", server, load, events: count, batch: 20)
         // Latencies of a service that is not pushed to its limit: `aim` events are due each second, whatever it does.
-        try await measure("batches of 10 at \(aim) events/s", server, load, events: count, batch: 10, pace: aim)
+        try await measure("batches of 10 at \(aim) events/s", server, load, events: aim * 30, batch: 10, pace: aim)
         print(
             "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
         )
