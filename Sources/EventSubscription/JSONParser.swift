@@ -43,9 +43,8 @@ struct JSONParser {
 
     private mutating func object(depth: Int) throws(Failure) -> JSONValue {
         try enter(depth)
-        if take("}") { return .object([:]) }
-        // Most have about as many; growing costs more than the rest of reading.
-        var fields = [String: JSONValue](minimumCapacity: 8)
+        var fields: [String: JSONValue] = [:]
+        if take("}") { return .object(fields) }
         repeat {
             guard peek() == UInt8(ascii: "\"") else { throw failure("a key in quotation marks") }
             let start = position

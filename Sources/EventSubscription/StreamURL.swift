@@ -18,11 +18,14 @@ public struct StreamURL: Hashable, Sendable {
     public let text: String
 
     static let longest = 2048
+    /// By byte. Spaces would be options to librtmp; the rest is what RFC 3986 forbids.
+    private static let isAllowed = (UInt8.min...UInt8.max).map {
+        (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0)
+    }
 
     /// - Throws: What is wrong with it, in words that hold no part of the URL behind the host.
     public init(_ text: String) throws(Malformed) {
         guard text.utf8.count <= Self.longest else { throw Malformed(expected: "at most \(Self.longest) bytes") }
-        // Spaces would be options to librtmp; the rest is what RFC 3986 forbids.
         guard text.utf8.allSatisfy({ Self.isAllowed[Int($0)] }) else {
             throw Malformed(expected: "printable ASCII without spaces, everything else percent-encoded")
         }
@@ -102,10 +105,6 @@ public struct StreamURL: Hashable, Sendable {
             throw Malformed(expected: "a port, 1…65535")
         }
         return (name, number)
-    }
-
-    private static let isAllowed = (UInt8.min...UInt8.max).map {
-        (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }

@@ -22,6 +22,7 @@ import Testing
                     "ü\n\"\\/\u{8}\u{c}\r\téé😀": .object([:]), "b": .array([]), "c": .string(""),
                 ]))
         #expect(try JSONValue(parsing: [0xEF, 0xBB, 0xBF] + Array("7".utf8)) == .number(7))
+        #expect(try parse(#"["plain","grün","😀"]"#) == .array([.string("plain"), .string("grün"), .string("😀")]))
     }
 
     struct Bad: Sendable, CustomTestStringConvertible {

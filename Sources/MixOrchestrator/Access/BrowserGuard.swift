@@ -44,7 +44,8 @@ enum BrowserGuard {
         let close = isBracketed ? text.firstIndex(of: UInt8(ascii: "]")).map(text.index(after:)) : nil
         let end = close ?? text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
         let port = text[end...]
-        let isPort = port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy { 0x30...0x39 ~= $0 }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        let isPort = port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(digits.contains)
         return port.isEmpty || isPort ? Substring(text[..<end]) : ""
     }
 

@@ -117,7 +117,6 @@ extension RoomOwner {
     }
 
     private func entries(of task: RoomDraft.Task, in draft: RoomDraft) -> [StampedEntry] {
-        guard !task.actions.isEmpty || task.machine.isActive else { return [] }
         let now = wallClock()
         let causes = draft.cause.map { [$0] }
         var entries = task.actions.compactMap { action -> TimelineEntry? in
