@@ -23,7 +23,7 @@ enum EventBenchmark {
             try await rate(load, events: count / 10, batch: 1).rate
         }
         try await measure("batches of 20", server, load, events: count, batch: 20)
-        // Latencies of a service that is not pushed to its limit: `aim` events are due each second, whatever it does.
+        // What clients wait when `aim` events are due each second, whatever the service does.
         try await measure("batches of 10 at \(aim) events/s", server, load, events: aim * 30, batch: 10, pace: aim)
         print(
             "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
