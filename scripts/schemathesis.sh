@@ -33,17 +33,8 @@ finish() {
     [ -z "$directory" ] || rm -rf "$directory"
 }
 
-# The same packages at the same versions, once. A tree that was moved, or another Python, needs them anew.
-install() {
-    local wanted=$root/deploy/requirements-test.txt
-    cmp --quiet "$wanted" "$venv/requirements.txt" && "$venv/bin/python" -c 'import schemathesis' 2>/dev/null && return
-    command -v python3 >/dev/null || fail "python3 is missing: run deploy/setup.sh"
-    rm -rf "$venv"
-    python3 -m venv "$venv" || fail "python3 -m venv does not work: run deploy/setup.sh (package python3-venv)"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted" ||
-        fail "pip could not install deploy/requirements-test.txt: see its messages above"
-    cp "$wanted" "$venv/requirements.txt"
-}
+# shellcheck source=scripts/venv.sh
+. "$root/scripts/venv.sh"
 
 # The apps of the service, a line of YAML each, and what requests of each app carry.
 configure_apps() {
@@ -135,7 +126,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 case $mode in open | tokens) ;; *) fail "no mode '$mode': open or tokens" ;; esac
 [ -x "$service" ] || fail "$service is not there: run make build"
-install
+make_venv venv requirements-test.txt 'import schemathesis'
 "$venv/bin/python" -m openapi_spec_validator "$root/openapi.yaml" || fail "openapi.yaml is no OpenAPI 3.1"
 checks=(--checks all)
 # Rooms of other apps are played by the same handlers.

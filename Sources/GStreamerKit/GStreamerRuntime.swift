@@ -85,7 +85,8 @@ public struct MissingElement: Hashable, Sendable, CustomStringConvertible {
         ],
         "gstreamer1.0-plugins-bad": [
             "rtmpsrc", "rtmpsink", "rtmp2src", "rtmp2sink", "h264parse", "h265parse", "voaacenc", "fdkaacenc",
-            "faac", "faad", "srtsrc", "srtsink", "mpegtsmux", "tsdemux", "hlssink2", "nvh264enc", "nvh264dec",
+            "x265enc", "faac", "faad", "srtsrc", "srtsink", "mpegtsmux", "tsdemux", "hlssink2", "nvh264enc",
+            "nvh264dec",
             "vah264enc", "vah264dec", "openh264enc", "openh264dec", "rsvgdec", "webpdec", "webpenc",
         ],
         "gstreamer1.0-plugins-ugly": ["x264enc"],

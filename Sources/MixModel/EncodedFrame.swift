@@ -4,7 +4,12 @@ public enum Track: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case video = 9
 }
 
-/// One H.264 access unit or one AAC frame, payload untouched.
+/// How pictures are encoded; sound is always AAC. By the names of the settings.
+public enum VideoCodec: String, Hashable, Codable, Sendable, CaseIterable {
+    case h264, h265
+}
+
+/// One access unit of H.264 or H.265, or one AAC frame, payload untouched.
 public struct EncodedFrame: Hashable, Sendable {
     public var track: Track
     /// When it is shown or heard.
@@ -13,8 +18,8 @@ public struct EncodedFrame: Hashable, Sendable {
     public var dts: MediaTime
     /// True only for video access units that hold an IDR picture.
     public var isIDR: Bool
-    /// H.264: NAL units, each behind its length in as many bytes as the configuration says, nearly always 4
-    /// (ISO/IEC 14496-15 §5.3.4.2). AAC: one raw data block.
+    /// Pictures: NAL units, each behind its length in as many bytes as the configuration says, nearly always 4
+    /// (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2). AAC: one raw data block.
     public var payload: [UInt8]
 
     public init(track: Track, pts: MediaTime, dts: MediaTime, isIDR: Bool = false, payload: [UInt8]) {
@@ -28,12 +33,23 @@ public struct EncodedFrame: Hashable, Sendable {
 
 /// What a decoder must know before the first frame of a track.
 public struct CodecConfiguration: Hashable, Sendable {
-    public var track: Track
-    /// H.264: AVCDecoderConfigurationRecord (ISO/IEC 14496-15 §5.3.3.1). AAC: AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2).
+    public let track: Track
+    /// `nil` for sound.
+    public let videoCodec: VideoCodec?
+    /// H.264: AVCDecoderConfigurationRecord (ISO/IEC 14496-15 §5.3.3.1). H.265: HEVCDecoderConfigurationRecord (§8.3.3.1).
+    /// AAC: AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2).
     public var bytes: [UInt8]
 
+    /// Of H.264 or AAC.
     public init(track: Track, bytes: [UInt8]) {
         self.track = track
+        self.videoCodec = track == .video ? .h264 : nil
+        self.bytes = bytes
+    }
+
+    public init(_ videoCodec: VideoCodec, bytes: [UInt8]) {
+        self.track = .video
+        self.videoCodec = videoCodec
         self.bytes = bytes
     }
 }

@@ -8,8 +8,8 @@ import LayoutEngine
 
 // Frames and configurations are binary because they are many and large; the rest is JSON because it is small and read
 // by people. A frame's body: track (1 byte) · flags (1: bit 0 = IDR) · pts (8) · dts (8) · length of the source's
-// name (2) · name in UTF-8 · payload. A configuration's body: track · length of the name · name · bytes. Integers are
-// big-endian, times in nanoseconds. Reports carry an empty name.
+// name (2) · name in UTF-8 · payload. A configuration's body: track, or 10 for H.265 · length of the name · name · bytes.
+// Integers are big-endian, times in nanoseconds. Reports carry an empty name.
 
 extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
@@ -205,7 +205,7 @@ private struct WireWriter {
     }
 
     mutating func append(_ configuration: CodecConfiguration, source: String) throws(WireError) {
-        bytes.append(configuration.track.rawValue)
+        bytes.append(configuration.videoCodec == .h265 ? h265Track : configuration.track.rawValue)
         try append(name: source)
         bytes.append(contentsOf: configuration.bytes)
     }
@@ -239,6 +239,9 @@ private struct WireWriter {
     }
 }
 
+/// Stands in the place of a track's number in a configuration.
+private let h265Track: UInt8 = 10
+
 /// Reads the body of one message from front to back.
 private struct WireParser {
     let kind: UInt8
@@ -253,9 +256,14 @@ private struct WireParser {
     }
 
     mutating func configuration() throws(WireError) -> (String, CodecConfiguration) {
-        let track = try track()
+        let isH265 = body.first == h265Track
+        if isH265 { body.removeFirst() }
+        let track = try isH265 ? .video : track()
         let source = try name()
-        return (source, CodecConfiguration(track: track, bytes: Array(body)))
+        let bytes = Array(body)
+        return (
+            source, isH265 ? CodecConfiguration(.h265, bytes: bytes) : CodecConfiguration(track: track, bytes: bytes)
+        )
     }
 
     mutating func frame() throws(WireError) -> (String, EncodedFrame) {

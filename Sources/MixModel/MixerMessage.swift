@@ -69,6 +69,8 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     /// Longest distance of two IDR frames, in frames; `nil` = two seconds.
     public var gopFrames: Int?
+    /// `nil` = H.264.
+    public var videoCodec: VideoCodec?
     /// `nil` = the encoder's choice.
     public var profile: EncodingSettings.Profile?
     public var preset: EncodingSettings.Preset?
@@ -79,8 +81,8 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     public init(
         canvas: Canvas, videoOrigin: MediaTime, audioOrigin: MediaTime, programStart: Int64, sampleRate: Int,
         channels: Int, colour: ColourSignal, videoBitrate: Int, audioBitrate: Int, host: SourceID?,
-        tracks: SourceSelection.Tracks? = nil, gopFrames: Int? = nil, profile: EncodingSettings.Profile? = nil,
-        preset: EncodingSettings.Preset? = nil
+        tracks: SourceSelection.Tracks? = nil, gopFrames: Int? = nil, videoCodec: VideoCodec? = nil,
+        profile: EncodingSettings.Profile? = nil, preset: EncodingSettings.Preset? = nil
     ) {
         self.canvas = canvas
         self.videoOrigin = videoOrigin
@@ -94,12 +96,14 @@ public struct MixerSetup: Hashable, Codable, Sendable {
         self.host = host
         self.tracks = tracks
         self.gopFrames = gopFrames
+        self.videoCodec = videoCodec
         self.profile = profile
         self.preset = preset
     }
 }
 
-/// Colour as an H.264 SPS signals it (ITU-T H.264 §E.2.1, tables E-3 to E-5); `nil` = not signalled (2, "unspecified").
+/// Colour as an SPS signals it (ITU-T H.264 §E.2.1, tables E-3 to E-5; H.265 has the same numbers); `nil` = not signalled
+/// (2, "unspecified").
 public struct ColourSignal: Hashable, Codable, Sendable {
     public var primaries: Int?
     public var transfer: Int?

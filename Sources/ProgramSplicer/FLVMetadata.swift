@@ -2,6 +2,7 @@ import MixModel
 
 /// The `onMetaData` of a program, in AMF0 (Adobe FLV 10.1 §E.5; AMF 0 specification §2).
 public struct FLVMetadata: Hashable, Sendable {
+    public var videoCodec: VideoCodec?
     public var width: Int?
     public var height: Int?
     public var framesPerSecond: Double?
@@ -9,7 +10,8 @@ public struct FLVMetadata: Hashable, Sendable {
     public var isStereo: Bool?
 
     public init(video: CodecConfiguration?, audio: CodecConfiguration?, framesPerSecond: Double?) {
-        let parameters = video.flatMap { AVCConfiguration($0.bytes)?.sequenceParameters }
+        let parameters = video.flatMap { VideoConfiguration($0)?.sequenceParameters }
+        videoCodec = parameters == nil ? nil : video?.videoCodec
         width = parameters?.width
         height = parameters?.height
         self.framesPerSecond = parameters?.frameRate ?? framesPerSecond
@@ -24,7 +26,12 @@ public struct FLVMetadata: Hashable, Sendable {
         if let width { values.append(("width", AMF0.number(Double(width)))) }
         if let height { values.append(("height", AMF0.number(Double(height)))) }
         if let framesPerSecond { values.append(("framerate", AMF0.number(framesPerSecond))) }
-        if width != nil { values.append(("videocodecid", AMF0.number(7))) }
+        switch videoCodec {
+        case nil: break
+        case .h264: values.append(("videocodecid", AMF0.number(7)))
+        // The FourCC as a number (Enhanced RTMP v1, "Enhancing onMetaData").
+        case .h265: values.append(("videocodecid", AMF0.number(Double(FLVTag.hevcFourCC.bigEndian(at: 0, bytes: 4)))))
+        }
         if let sampleRate {
             values.append(("audiocodecid", AMF0.number(10)))
             values.append(("audiosamplerate", AMF0.number(Double(sampleRate))))

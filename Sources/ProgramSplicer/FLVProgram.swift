@@ -46,6 +46,9 @@ public struct FLVProgram: Sendable {
     }
 
     /// The tags of `frame`; before the first one also metadata and all headers.
+    ///
+    /// Before each IDR of H.265 the sequence header comes again: servers that do not know Enhanced RTMP keep none for those
+    /// who join later (nginx-rtmp 1.2.2).
     public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
         guard let origin else {
             origin = frame.dts
@@ -58,9 +61,10 @@ public struct FLVProgram: Sendable {
             currentGOP = []
             gopBytes = 0
         }
-        let tag = FLVTag(frame, origin: origin)
+        let tag = FLVTag(frame, videoCodec: video?.videoCodec ?? .h264, origin: origin)
         guard frame.isIDR || !currentGOP.isEmpty else { return [tag] }
-        return remember([tag])
+        guard frame.isIDR, let video, video.videoCodec == .h265 else { return remember([tag]) }
+        return [FLVTag(video, at: frame.dts, origin: origin)] + remember([tag])
     }
 
     /// Metadata and sequence headers as of now, stamped with the time of the current GOP.

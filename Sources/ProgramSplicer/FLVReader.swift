@@ -45,10 +45,12 @@ public struct FLVReader: Sendable {
     private var buffer: [UInt8] = []
     private var position = 0
     private var hasHeader = false
+    private let videoCodecs: Set<VideoCodec>
     private var lengthSize = 4
     private var lastTimestamp: (raw: UInt32, unwrapped: Int64)?
 
-    public init() {}
+    /// - Parameter videoCodecs: Which are read; others are a `Failure`.
+    public init(videoCodecs: Set<VideoCodec> = Set(VideoCodec.allCases)) { self.videoCodecs = videoCodecs }
 
     /// Everything that is complete after `bytes`, in order.
     ///
@@ -90,30 +92,58 @@ public struct FLVReader: Sendable {
 
     private mutating func readVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
         guard let first = body.first else { return nil }
-        guard first & 0x80 == 0 else {
-            let fourCC = body.dropFirst().prefix(4).map { Character(UnicodeScalar($0)) }
-            throw .unsupportedCodec(.video, codec: String(fourCC))
-        }
+        guard first & 0x80 == 0 else { return try readEnhancedVideo(body, dts: dts) }
         // Frame type 5 is a command to the player, not a picture (§E.4.3.1).
         guard first >> 4 != 5 else { return nil }
-        guard first & 0x0F == 7 else { throw .unsupportedCodec(.video, codec: String(first & 0x0F)) }
+        guard first & 0x0F == 7, videoCodecs.contains(.h264) else {
+            throw .unsupportedCodec(.video, codec: String(first & 0x0F))
+        }
         guard body.count >= 5 else { return nil }
         let data = Array(body.dropFirst(5))
         switch body[body.startIndex + 1] {
         case 0:
-            lengthSize = AVCConfiguration(data)?.lengthSize ?? 4
-            return .configuration(CodecConfiguration(track: .video, bytes: data))
+            return configure(CodecConfiguration(track: .video, bytes: data))
         case 1:
-            let offset = buffer.bigEndian(at: body.startIndex + 2, bytes: 3)
-            // 24 bits with a sign.
-            let signed = Int32(bitPattern: offset << 8) >> 8
-            return .frame(
-                EncodedFrame(
-                    track: .video, pts: dts + .milliseconds(signed), dts: dts,
-                    isIDR: NALUnits(data, lengthSize: lengthSize).containsIDR, payload: data))
+            return .frame(picture(data, .h264, dts: dts, offset: buffer.bigEndian(at: body.startIndex + 2, bytes: 3)))
         default:
             return nil
         }
+    }
+
+    /// Enhanced RTMP v1 ("Defining Additional Video Codecs"): a bit, three of frame type, four of packet type, FourCC.
+    private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
+        let fourCC = body.dropFirst().prefix(4)
+        guard videoCodecs.contains(.h265), fourCC.elementsEqual(FLVTag.hevcFourCC) else {
+            throw .unsupportedCodec(.video, codec: String(fourCC.map { Character(UnicodeScalar($0)) }))
+        }
+        let start = body.startIndex + 5
+        switch body[body.startIndex] {
+        // A command to the player.
+        case 0xD0...0xDF: return nil
+        case let first where first & 0x0F == 0:
+            return configure(CodecConfiguration(.h265, bytes: Array(body[start...])))
+        case let first where first & 0x0F == 1:
+            guard body.count >= 8 else { return nil }
+            return .frame(
+                picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: buffer.bigEndian(at: start, bytes: 3)))
+        // The same without an offset of times.
+        case let first where first & 0x0F == 3:
+            return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))
+        default: return nil
+        }
+    }
+
+    private mutating func configure(_ configuration: CodecConfiguration) -> Item {
+        lengthSize = VideoConfiguration(configuration)?.lengthSize ?? 4
+        return .configuration(configuration)
+    }
+
+    /// - Parameter offset: 24 bits with a sign, in ms.
+    private func picture(_ data: [UInt8], _ codec: VideoCodec, dts: MediaTime, offset: UInt32) -> EncodedFrame {
+        let signed = Int32(bitPattern: offset << 8) >> 8
+        return EncodedFrame(
+            track: .video, pts: dts + .milliseconds(signed), dts: dts,
+            isIDR: NALUnits(data, lengthSize: lengthSize).containsIDR(of: codec), payload: data)
     }
 
     private func readAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> Item? {

@@ -71,17 +71,21 @@ public struct FLVTag: Hashable, Sendable {
 
     /// The tag of a frame. `origin` is the program time that becomes timestamp 0.
     ///
-    /// Presentation times that cannot be written in 24 bits against the decoding time are clamped.
-    public init(_ frame: EncodedFrame, origin: MediaTime) {
+    /// H.264 and AAC as Adobe specifies them (§E.4.2.1, §E.4.3.1). H.265, which has no number there, as Enhanced RTMP v1
+    /// does ("Defining Additional Video Codecs"): with `hvc1` in the place of a number. Presentation times that cannot
+    /// be written in 24 bits against the decoding time are clamped.
+    public init(_ frame: EncodedFrame, videoCodec: VideoCodec = .h264, origin: MediaTime) {
         let decoding = (frame.dts - origin).roundedMilliseconds
         let presentation = (frame.pts - origin).roundedMilliseconds
         let offset = Int32(clamping: min(max(presentation - decoding, -0x80_0000), 0x7F_FFFF))
         var body: [UInt8] = []
-        body.reserveCapacity(frame.payload.count + 5)
+        body.reserveCapacity(frame.payload.count + 8)
         switch frame.track {
         case .video:
-            body.append(frame.isIDR ? 0x17 : 0x27)
-            body.append(1)
+            switch videoCodec {
+            case .h264: body.append(contentsOf: [frame.isIDR ? 0x17 : 0x27, 1])
+            case .h265: body.append(contentsOf: [frame.isIDR ? 0x91 : 0xA1] + FLVTag.hevcFourCC)
+            }
             body.appendBigEndian(UInt32(bitPattern: offset) & 0xFF_FFFF, bytes: 3)
         case .audio:
             body.append(contentsOf: [FLVTag.aacFlags, 1])
@@ -94,7 +98,12 @@ public struct FLVTag: Hashable, Sendable {
 
     /// The sequence header for a configuration that holds from `time` on.
     public init(_ configuration: CodecConfiguration, at time: MediaTime, origin: MediaTime) {
-        let head: [UInt8] = configuration.track == .video ? [0x17, 0, 0, 0, 0] : [FLVTag.aacFlags, 0]
+        let head: [UInt8] =
+            switch configuration.videoCodec {
+            case nil: [FLVTag.aacFlags, 0]
+            case .h264: [0x17, 0, 0, 0, 0]
+            case .h265: [0x90] + FLVTag.hevcFourCC
+            }
         self.init(
             role: .sequenceHeader(configuration.track),
             timestamp: UInt32(truncatingIfNeeded: (time - origin).roundedMilliseconds),
@@ -103,6 +112,9 @@ public struct FLVTag: Hashable, Sendable {
 
     /// AAC is always marked 44 kHz, 16 bit, stereo; the truth is in the AudioSpecificConfig (§E.4.2.1).
     private static let aacFlags: UInt8 = 0xAF
+
+    /// `hvc1`.
+    static let hevcFourCC: [UInt8] = [0x68, 0x76, 0x63, 0x31]
 }
 
 extension [UInt8] {

@@ -1,15 +1,7 @@
-/// The NAL units of one access unit, each behind its length (ISO/IEC 14496-15 §5.3.4.2).
-public struct NALUnits: Sequence, Sendable {
-    /// `nal_unit_type` (ITU-T H.264 table 7-1).
-    public enum UnitType {
-        public static let idrSlice: UInt8 = 5
-        public static let supplementalInformation: UInt8 = 6
-        public static let sequenceParameterSet: UInt8 = 7
-        public static let accessUnitDelimiter: UInt8 = 9
-        /// Slices and partitions of coded pictures.
-        public static let slices: ClosedRange<UInt8> = 1...5
-    }
+import MixModel
 
+/// The NAL units of one access unit, each behind its length (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2).
+public struct NALUnits: Sequence, Sendable {
     private let bytes: [UInt8]
     private let lengthSize: Int
 
@@ -19,8 +11,8 @@ public struct NALUnits: Sequence, Sendable {
         self.lengthSize = lengthSize
     }
 
-    public var containsIDR: Bool {
-        contains { unit in unit.first.map { $0 & 0x1F } == UnitType.idrSlice }
+    public func containsIDR(of codec: VideoCodec = .h264) -> Bool {
+        contains { NALUnitKind($0, codec) == .idrSlice }
     }
 
     public func makeIterator() -> Iterator { Iterator(bytes: bytes, lengthSize: lengthSize) }

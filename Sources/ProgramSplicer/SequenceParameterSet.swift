@@ -1,6 +1,6 @@
 import MixModel
 
-/// What an H.264 SPS says of picture size, colour, rate and reordering (ITU-T H.264 §7.3.2.1.1 and §E.1.1).
+/// What an SPS says of picture size, colour, rate and reordering: here of H.264 (ITU-T H.264 §7.3.2.1.1 and §E.1.1).
 public struct SequenceParameterSet: Hashable, Sendable {
     /// Cropped picture, in pixels.
     public let width: Int
@@ -13,7 +13,7 @@ public struct SequenceParameterSet: Hashable, Sendable {
 
     /// `nil` if the bytes end early or are not an SPS.
     public init?(nalUnit: [UInt8]) {
-        guard let type = nalUnit.first, type & 0x1F == NALUnits.UnitType.sequenceParameterSet else { return nil }
+        guard NALUnitKind(nalUnit, .h264) == .sequenceParameterSet else { return nil }
         var bits = BitReader(removingEmulationPrevention: nalUnit.dropFirst())
         let profile = bits.read(8)
         bits.skip(16)
@@ -87,12 +87,7 @@ private struct VideoUsability {
         if bits.flag() { bits.skip(1) }
         if bits.flag() {
             bits.skip(3)
-            colour.isFullRange = bits.flag()
-            if bits.flag() {
-                colour.primaries = VideoUsability.specified(bits.read(8))
-                colour.transfer = VideoUsability.specified(bits.read(8))
-                colour.matrix = VideoUsability.specified(bits.read(8))
-            }
+            colour = ColourSignal(signalled: &bits)
         }
         if bits.flag() {
             _ = bits.unsignedExpGolomb()
@@ -118,8 +113,6 @@ private struct VideoUsability {
         }
     }
 
-    private static func specified(_ value: UInt32) -> Int? { value == 2 ? nil : Int(value) }
-
     private static func skipHypotheticalDecoder(_ bits: inout BitReader) {
         let count = min(bits.unsignedExpGolomb(), 31) + 1
         bits.skip(8)
@@ -129,5 +122,17 @@ private struct VideoUsability {
             bits.skip(1)
         }
         bits.skip(20)
+    }
+}
+
+extension ColourSignal {
+    /// From `video_full_range_flag` on: the same in H.264 and H.265.
+    init(signalled bits: inout BitReader) {
+        func specified(_ value: UInt32) -> Int? { value == 2 ? nil : Int(value) }
+        self.init(isFullRange: bits.flag())
+        guard bits.flag() else { return }
+        primaries = specified(bits.read(8))
+        transfer = specified(bits.read(8))
+        matrix = specified(bits.read(8))
     }
 }

@@ -94,7 +94,7 @@ public struct SourceTimeline: Sendable {
         case .video:
             guard configuration != video else { return false }
             video = configuration
-            sequenceParameters = AVCConfiguration(configuration.bytes)?.sequenceParameters
+            sequenceParameters = VideoConfiguration(configuration)?.sequenceParameters
             gop.removeAll()
             decodingTimes = []
         case .audio:

@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import MixModel
 import MixPipeline
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import Testing
     private static let ids = #""AppId": "default", "ChannelId": "demo", "TaskId": "program""#
     private static let single = #""MixMode": "0", "SingleSubParams": {"UserId": "alice", "StreamType": "0"}"#
     /// Panes of the publishers' shape, and with names for both, or by the order in which they joined.
-    private static func mix(_ users: [String?]) -> String {
+    private static func mix(_ users: [String?], codec: String = "H.264") -> String {
         let panes = users.enumerated().map { index, user in
             let person = user.map { #", "UserInfo": {"UserId": "\#($0)"}"# } ?? ""
             return
@@ -26,7 +27,7 @@ import Testing
         return #"""
             "MixMode": "1", "TranscodeParams": {
             "EncodeParams": {"AudioOnly": "false", "AudioBitrate": "128", "AudioChannels": "2", "AudioSampleRate": "48000",
-            "VideoBitrate": "2000", "VideoCodec": "H.264", "VideoFramerate": "20", "VideoGop": "40", "VideoWidth": "720",
+            "VideoBitrate": "2000", "VideoCodec": "\#(codec)", "VideoFramerate": "20", "VideoGop": "40", "VideoWidth": "720",
             "VideoHeight": "1280"}, "Layout": {"UserPanes": [\#(panes.joined(separator: ", "))]}}
             """#
     }
@@ -36,7 +37,7 @@ import Testing
         guard outcome.isDone else { throw EndToEndError("\(action): \(outcome.text)") }
     }
 
-    private func flow(_ kind: SDKCalls.SDK, mixes: [[String?]]) async throws {
+    private func flow(_ kind: SDKCalls.SDK, mixes: [[String?]], codec: String = "H.264") async throws {
         try await Stage.run(environment: Self.environment) { stage in
             let build = Workspace.products.deletingLastPathComponent().deletingLastPathComponent()
             let sdk = try SDKCalls(
@@ -59,7 +60,7 @@ import Testing
             // Somebody else in the room is no reason to mix: the caller decides.
             try await stage.waitForOnAir("bypass", task: Self.task)
             for users in mixes {
-                try await call(sdk, "UpdateLiveMPUTask", "\(Self.ids), \(Self.mix(users))")
+                try await call(sdk, "UpdateLiveMPUTask", "\(Self.ids), \(Self.mix(users, codec: codec))")
                 try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: Self.task)
                 try await Task.sleep(for: .milliseconds(2600))
                 try await call(sdk, "UpdateLiveMPUTask", "\(Self.ids), \(Self.single)")
@@ -69,6 +70,8 @@ import Testing
             let state = try await stage.waitForOnAir("bypass", task: Self.task)
             #expect(state.outputs.map(\.reconnects) == [0], "one connection all along")
             let report = try await stage.judge(viewer, expectedSwitches: mixes.count * 2)
+            let codecs = try await viewer.recording().trace().configurations.compactMap(\.videoCodec)
+            #expect(Set(codecs) == (codec == "H.265" ? [.h264, .h265] : [.h264]))
             #expect(report.isWithinLimits, "\(report.table)")
             #expect(Set(report.sources.map(\.id)) == [1, 2])
 
@@ -83,6 +86,10 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func theFlowOfTheGuide() async throws {
         try await flow(.new, mixes: [["alice", "bob"], [nil, nil]])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func theMixIsH265WhereItIsAskedFor() async throws {
+        try await flow(.new, mixes: [["alice", "bob"]], codec: "H.265")
     }
 
     @Test(.timeLimit(.minutes(5))) func theFlowWithTheOlderSDK() async throws {

@@ -45,10 +45,11 @@ struct MixerWireTests {
             MixerSetup(
                 canvas: .portrait, videoOrigin: .zero, audioOrigin: .zero, programStart: 1, sampleRate: 16_000,
                 channels: 1, colour: .unsignalled, videoBitrate: 1, audioBitrate: 8_000, host: nil, tracks: .audio,
-                gopFrames: 25, profile: .baseline, preset: .medium)),
+                gopFrames: 25, videoCodec: .h265, profile: .baseline, preset: .medium)),
     ]
     static let reports: [MixerReport] = [
         .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),
+        .configuration(CodecConfiguration(.h265, bytes: Array(0...50))),
         .frame(EncodedFrame(track: .video, pts: .seconds(9), dts: .seconds(8.9), payload: [1, 2, 3])),
         .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
         .volumes(["bob/camera": 17, "åsa/camera@next#audio": 0]),

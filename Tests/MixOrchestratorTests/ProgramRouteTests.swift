@@ -66,6 +66,26 @@ import Testing
         }
     }
 
+    @Test func theCodecOfAMixIsSaidAndTakenBack() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory) { bench in
+                let body = #"{"program":{"encoding":{"videoCodec":"h265","profile":"main","preset":"superfast"}}}"#
+                let made = try await bench.call(.put, "/v1/rooms/demo", body)
+                #expect(made.status == 201, "\(made.text)")
+                #expect(try made.value("program.encoding.videoCodec") == "h265")
+                try await bench.publish("alice")
+                let plan = try await bench.plan { $0.encoding?.videoCodec == .h265 }
+                #expect(plan.mode == .bypass("alice/camera"), "one person is copied as ever")
+                let back = try await bench.call(
+                    .patch, "/v1/tasks/auto-demo", #"{"program":{"encoding":{"videoCodec":null,"profile":"high"}}}"#,
+                    headers: Self.any)
+                #expect(back.status == 200, "\(back.text)")
+                #expect(try back.value("settings.program.encoding.videoCodec") == nil)
+                _ = try await bench.plan { $0.encoding?.videoCodec == nil && $0.encoding?.profile == .high }
+            }
+        }
+    }
+
     @Test func roomsHaveProgramsToo() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -127,6 +147,7 @@ import Testing
             (#"{"encoding":{"audioChannels":6}}"#, "program.encoding.audioChannels"),
             (#"{"encoding":{"profile":"high10"}}"#, "program.encoding.profile"),
             (#"{"encoding":{"videoCodec":"H.265"}}"#, "program.encoding.videoCodec"),
+            (#"{"encoding":{"videoCodec":"h265","profile":"high"}}"#, "program.encoding.profile"),
             (#"{"sei":{"payloadType":6}}"#, "program.sei.payloadType"),
             (#"{"sei":{"layoutVolume":{"intervalMs":500}}}"#, "program.sei.layoutVolume.intervalMs"),
             (#"{"sei":{"passThrough":{"key":"k"}}}"#, "program.sei.passThrough.content"),

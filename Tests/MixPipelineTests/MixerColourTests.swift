@@ -58,16 +58,17 @@ extension RealTime {
         @Test(
             "A pane has the colour of its own bypass, and the mix is signalled like the host",
             arguments: [
-                (Case.unsignalled, Case.unsignalled), (.bt709, .bt709), (.bt601, .bt709), (.bt709, .bt601),
-                (.matrixOnly, .bt709),
-                (.full, .full), (.bt709, .full),
+                (Case.unsignalled, Case.unsignalled, VideoCodec.h264), (.bt709, .bt709, .h264), (.bt601, .bt709, .h264),
+                (.bt709, .bt601, .h264), (.matrixOnly, .bt709, .h264), (.full, .full, .h264), (.bt709, .full, .h264),
+                (.unsignalled, .unsignalled, .h265), (.bt709, .full, .h265), (.full, .bt601, .h265),
             ])
-        func likeBypass(host: Case, guest: Case) async throws {
+        func likeBypass(host: Case, guest: Case, codec: VideoCodec) async throws {
             let picture = TestPicture(palette: Self.palette)
             let hostVideo = try await TestStreams.video(picture, count: 60, options: host.options)
             let guestVideo = try await TestStreams.video(picture, count: 60, options: guest.options)
-            #expect(AVCConfiguration(hostVideo.configuration.bytes)?.sequenceParameters?.colour == host.signal)
-            let setup = MixerHarness.setup(colour: host.signal, host: Self.host, videoOrigin: .milliseconds(600))
+            #expect(VideoConfiguration(hostVideo.configuration)?.sequenceParameters?.colour == host.signal)
+            var setup = MixerHarness.setup(colour: host.signal, host: Self.host, videoOrigin: .milliseconds(600))
+            setup.videoCodec = codec
             var harness = MixerHarness(setup: setup)
             harness.sources = [
                 PlayedSource(id: Self.host, tracks: [hostVideo], joins: .milliseconds(400)),
@@ -77,7 +78,7 @@ extension RealTime {
                 (.milliseconds(400), .scene(MixerHarness.scene(setup, [Self.host, Self.guest])))
             ]
             let record = try await harness.run(start: .milliseconds(400), end: .milliseconds(1700))
-            #expect(AVCConfiguration(record.video.configuration.bytes)?.sequenceParameters?.colour == host.signal)
+            #expect(VideoConfiguration(record.video.configuration)?.sequenceParameters?.colour == host.signal)
 
             let bypass = [try await TestStreams.pictures(hostVideo), try await TestStreams.pictures(guestVideo)]
             let mix = try await TestStreams.pictures(record.video)

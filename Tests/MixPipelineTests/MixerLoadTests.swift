@@ -18,6 +18,8 @@ extension RealTime {
             var rate: Int
             var canvas: Canvas
             var divisor = 1
+            var codec: VideoCodec?
+            var preset: EncodingSettings.Preset?
         }
 
         /// What is learnt from.
@@ -28,6 +30,8 @@ extension RealTime {
             Case(people: 4, size: (640, 360), rate: 15, canvas: Canvas(width: 1280, height: 720, fps: 25)),
             Case(people: 1, size: (720, 1280), rate: 25, canvas: Canvas(width: 360, height: 640, fps: 15)),
             Case(people: 2, size: (720, 1280), rate: 25, canvas: .portrait, divisor: 2),
+            Case(people: 0, size: (0, 0), rate: 1, canvas: .portrait, codec: .h265),
+            Case(people: 2, size: (720, 1280), rate: 25, canvas: .portrait, codec: .h265),
         ]
         private static let unseen = [
             Case(people: 3, size: (640, 360), rate: 20, canvas: .portrait),
@@ -35,6 +39,7 @@ extension RealTime {
             Case(people: 6, size: (360, 640), rate: 15, canvas: Canvas(width: 720, height: 1280, fps: 25)),
             Case(people: 4, size: (720, 1280), rate: 25, canvas: Canvas(width: 540, height: 960, fps: 15)),
             Case(people: 2, size: (360, 640), rate: 20, canvas: .portrait, divisor: 3),
+            Case(people: 3, size: (640, 360), rate: 20, canvas: .portrait, codec: .h265),
         ]
 
         @Test func cost() async throws {
@@ -49,9 +54,9 @@ extension RealTime {
                 print(
                     String(
                         format:
-                            "%@ composed %.2f decoded %.2f scaled %.2f sounds %d: %.4f cores, prior %.4f, learnt %.4f",
-                        isUnseen ? "unseen" : "seen  ", mix.composed, mix.decoded, mix.scaled, mix.sounds, cores,
-                        first, guess))
+                            "%@ composed %.2f (H.265 %.2f) decoded %.2f scaled %.2f sounds %d: %.4f cores, prior %.4f, learnt %.4f",
+                        isUnseen ? "unseen" : "seen  ", mix.composed, mix.encodedH265 ?? 0, mix.decoded, mix.scaled,
+                        mix.sounds, cores, first, guess))
                 if isUnseen {
                     errors.append(abs(guess - cores) / cores)
                 } else if index < Self.seen.count {
@@ -70,9 +75,11 @@ extension RealTime {
         private static func measure(_ measured: Case) async throws -> (Workload, Double) {
             let seconds = 9.0
             let ids = (0..<measured.people).map { SourceID("user\($0)/camera") }
-            let setup = MixerHarness.setup(
+            var setup = MixerHarness.setup(
                 width: measured.canvas.width, height: measured.canvas.height, fps: measured.canvas.fps,
                 host: ids.first, videoOrigin: .milliseconds(700))
+            setup.videoCodec = measured.codec
+            setup.preset = measured.preset
             var harness = MixerHarness(setup: setup)
             harness.setup.videoBitrate = measured.canvas.width * measured.canvas.height * measured.canvas.fps / 10
             let tracks = measured.people > 0 ? try film(measured.size, rate: measured.rate, seconds: 10) : []
@@ -96,11 +103,13 @@ extension RealTime {
                             Workload.Pictures(
                                 width: measured.size.width, height: measured.size.height, rate: Double(measured.rate))
                         )
-                    }, uniquingKeysWith: { first, _ in first }), frameDivisor: measured.divisor)
+                    }, uniquingKeysWith: { first, _ in first }), frameDivisor: measured.divisor,
+                videoCodec: measured.codec)
             // A machine that is busy with something else leaves frames out.
             let made = Double(frames) / 5 / (Double(measured.canvas.fps) / Double(measured.divisor))
             workload.mix?.composed *= made
             workload.mix?.scaled *= made
+            workload.mix?.encodedH265? *= made
             return (workload, try await used)
         }
 

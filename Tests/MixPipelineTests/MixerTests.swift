@@ -73,11 +73,14 @@ extension RealTime {
             #expect(record.medianVideoLatency < 65)
         }
 
-        @Test("Scenes change between two ticks without a missing frame; the frame asked for is an IDR, and no other")
-        func scenesAndIDR() async throws {
+        @Test(
+            "Scenes change between two ticks without a missing frame; the frame asked for is an IDR, and no other",
+            arguments: VideoCodec.allCases)
+        func scenesAndIDR(codec: VideoCodec) async throws {
             let video = try await TestStreams.video(count: 140)
             let third: SourceID = "carol/camera"
-            let setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(600))
+            var setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(600))
+            setup.videoCodec = codec
             var harness = MixerHarness(setup: setup)
             // Carol's GOP of the past, 35 frames, is given when she joins.
             let joins = MediaTime.milliseconds(1930)
@@ -107,7 +110,14 @@ extension RealTime {
                 #expect(frame.pts == setup.videoOrigin + .units(Int64(k), rate: 20))
             }
             #expect(frames.indices.filter { frames[$0].isIDR && $0 < 60 } == [0, 13, 29])
-            #expect(frames.allSatisfy { NALUnits($0.payload).containsIDR == $0.isIDR })
+            #expect(frames.allSatisfy { NALUnits($0.payload).containsIDR(of: codec) == $0.isIDR })
+            #expect(record.video.configuration.videoCodec == codec)
+            // A viewer who keeps to what is in band needs no more.
+            let sets = try #require(VideoConfiguration(record.video.configuration)).parameterSets
+            for frame in frames where frame.isIDR {
+                let units = NALUnits(frame.payload).map { Array($0) }
+                for set in NALUnits(sets) { #expect(units.count { $0.elementsEqual(set) } == 1) }
+            }
 
             let pictures = try await TestStreams.pictures(record.video)
             #expect(pictures.count == frames.count)

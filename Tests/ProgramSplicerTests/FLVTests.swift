@@ -89,7 +89,7 @@ import Testing
 
     @Test("other codecs are named with the cure")
     func unsupported() throws {
-        var reader = FLVReader()
+        var reader = FLVReader(videoCodecs: [.h264])
         _ = try reader.push(FLVTag.fileHeader)
         let hevc = FLVTag(role: .frame(.video, isIDR: true), timestamp: 0, body: [0x90] + Array("hvc1".utf8) + [0])
         #expect(failure(&reader, hevc.encoded) == .unsupportedCodec(.video, codec: "hvc1"))

@@ -155,7 +155,7 @@ import Testing
         let header = part.movie.header
         let movie = Array(header[MP4Index.movieOffset...])
         #expect(MP4Movie(box: movie)?.audio == part.movie.audio)
-        #expect(MP4Movie(box: movie)?.video?.count == part.movie.video?.count)
+        #expect(MP4Movie(box: movie)?.video?.bytes.count == part.movie.video?.bytes.count)
         var index = try #require(MP4Index(movie: movie))
         var offset = Int64(header.count)
         for fragment in part.encoded {

@@ -18,7 +18,9 @@ public struct Admission: Hashable, Sendable {
     /// two. Only the former is booked: rooms do not all become mixes at once, but the newest one can.
     public func neededCores(_ program: ProgramPlanner.Program) -> Double {
         guard program.tracks != .audio else { return bookedCores(program) }
-        return max(bookedCores(program), costs.cores(.mixOfTwo(on: program.scene.canvas)))
+        return max(
+            bookedCores(program),
+            costs.cores(.mixOfTwo(on: program.scene.canvas, videoCodec: program.encoding?.videoCodec)))
     }
 
     /// What a program costs as it is planned, in cores.
@@ -26,7 +28,7 @@ public struct Admission: Hashable, Sendable {
         costs.cores(
             Workload(
                 mode: program.mode, scene: program.scene, sources: program.sources, outputs: program.outputs.count,
-                hasVideo: program.tracks != .audio))
+                hasVideo: program.tracks != .audio, videoCodec: program.encoding?.videoCodec))
     }
 
     /// `nil` when the program can be taken on.

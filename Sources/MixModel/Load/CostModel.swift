@@ -5,8 +5,9 @@ public struct CostModel: Hashable, Codable, Sendable {
 
     /// Cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
     static let relayPrior = [0.004, 0.003]
-    /// Cores for a mixer, a megapixel a second composed and encoded, decoded, scaled, and a sound (docs/adr/0016).
-    static let mixerPrior = [0.06, 0.0014, 0.0019, 0.0059, 0.0144]
+    /// Cores for a mixer, a megapixel a second composed and encoded, decoded, scaled, a sound, and what H.265 costs more
+    /// than H.264 (docs/adr/0016, docs/adr/0029).
+    static let mixerPrior = [0.06, 0.0014, 0.0019, 0.0059, 0.0144, 0.0184]
 
     public init() {
         relay = CostEstimator(prior: Self.relayPrior)

@@ -17,12 +17,15 @@ public struct Workload: Hashable, Codable, Sendable {
         public var scaled: Double
         /// Streams whose sound is decoded.
         public var sounds: Int
+        /// As much of `composed` as is encoded as H.265 and not as H.264; `nil` = none.
+        public var encodedH265: Double?
 
-        public init(composed: Double, decoded: Double, scaled: Double, sounds: Int) {
+        public init(composed: Double, decoded: Double, scaled: Double, sounds: Int, encodedH265: Double? = nil) {
             self.composed = composed
             self.decoded = decoded
             self.scaled = scaled
             self.sounds = sounds
+            self.encodedH265 = encodedH265
         }
     }
 
@@ -57,18 +60,22 @@ public struct Workload: Hashable, Codable, Sendable {
     ///   - pictures: Of the streams that are known.
     ///   - frameDivisor: Only each so manieth frame of the canvas is made; at least 1.
     ///   - hasVideo: Whether the program has a picture at all.
+    ///   - videoCodec: Of the mix; `nil` = H.264.
     public init(
         mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
-        pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true
+        pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true,
+        videoCodec: VideoCodec? = nil
     ) {
         copies = sources.count + outputs
         if case .bypass = mode { return }
         let frames = hasVideo ? Double(scene.canvas.fps) / Double(max(1, frameDivisor)) : 0
         let panes = scene.panes.filter(\.isLive).reduce(0) { $0 + $1.width * $1.height }
+        let composed = Double(scene.canvas.width * scene.canvas.height) * frames / 1e6
         mix = Mix(
-            composed: Double(scene.canvas.width * scene.canvas.height) * frames / 1e6,
+            composed: composed,
             decoded: sources.filter(\.video).reduce(0) { $0 + (pictures[$1.id] ?? .assumed).megapixels },
-            scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio))
+            scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio),
+            encodedH265: videoCodec == .h265 ? composed : nil)
     }
 
     /// The same with only each so manieth frame of the canvas made, where every frame is made now.
@@ -76,14 +83,18 @@ public struct Workload: Hashable, Codable, Sendable {
         var divided = self
         divided.mix?.composed /= Double(max(1, frameDivisor))
         divided.mix?.scaled /= Double(max(1, frameDivisor))
+        divided.mix?.encodedH265 = mix?.encodedH265.map { $0 / Double(max(1, frameDivisor)) }
         return divided
     }
 
     /// A mix of two people on this canvas, for a room that may become one.
-    public static func mixOfTwo(on canvas: Canvas) -> Workload {
+    public static func mixOfTwo(on canvas: Canvas, videoCodec: VideoCodec? = nil) -> Workload {
         let pixels = Double(canvas.width * canvas.height * canvas.fps) / 1e6
         return Workload(
-            copies: 1, mix: Mix(composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2))
+            copies: 1,
+            mix: Mix(
+                composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2,
+                encodedH265: videoCodec == .h265 ? pixels : nil))
     }
 }
 
@@ -93,6 +104,6 @@ extension Workload {
 
     /// What the mixer's cost is proportional to, the constant part first; `nil` without one.
     var mixerFeatures: [Double]? {
-        mix.map { [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds)] }
+        mix.map { [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds), $0.encodedH265 ?? 0] }
     }
 }

@@ -196,6 +196,8 @@ extension TaskParameters {
 
     // MARK: Encoding
 
+    private static let videoCodecs: KeyValuePairs<String, VideoCodec?> = ["H.264": nil, "H.265": .h265]
+
     private func encoding(
         _ reader: WireFields, _ standard: Canvas
     ) throws(CallError) -> (EncodingSettings, Canvas?) {
@@ -210,11 +212,8 @@ extension TaskParameters {
         encoding.audioSampleRate = try reader.choice("AudioSampleRate", rates)
         guard !encoding.audioOnly else { return (encoding, nil) }
 
-        if let codec = try reader.text("VideoCodec"), codec != "H.264" {
-            throw .invalid(
-                reader.path(of: "VideoCodec"), codec,
-                "H.264, the only one that is made here" + (codec == "H.265" ? ": H.265 is not" : ""))
-        }
+        // What is the standard is not said, so that saying it changes nothing on air.
+        encoding.videoCodec = try reader.choice("VideoCodec", Self.videoCodecs) ?? nil
         encoding.videoBitrate = try reader.requiredInteger("VideoBitrate", in: 1...10_000, unit: "kbit/s") * 1000
         encoding.gopFrames = try reader.requiredInteger("VideoGop", in: 1...60, unit: "frames")
         try enhance(&encoding, reader)
@@ -240,17 +239,16 @@ extension TaskParameters {
             let known = try shape.normalised(value, path)
         else { throw .invalid(path, text, #"JSON in a string, as {"profile":"high","preset":"veryfast"}"#) }
         let fields = WireFields(known, path)
-        encoding.profile = try choice("profile", fields)
-        encoding.preset = try choice("preset", fields)
+        encoding.profile = try choice("profile", of: encoding.profiles, fields)
+        encoding.preset = try choice("preset", of: EncodingSettings.Preset.allCases, fields)
     }
 
-    private func choice<Choice: RawRepresentable & CaseIterable>(
-        _ key: String, _ reader: WireFields
+    private func choice<Choice: RawRepresentable>(
+        _ key: String, of choices: [Choice], _ reader: WireFields
     ) throws(CallError) -> Choice? where Choice.RawValue == String {
         guard let text = try reader.text(key) else { return nil }
-        guard let choice = Choice(rawValue: text) else {
-            throw .invalid(
-                reader.path(of: key), text, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+        guard let choice = choices.first(where: { $0.rawValue == text }) else {
+            throw .invalid(reader.path(of: key), text, "one of " + choices.map(\.rawValue).joined(separator: ", "))
         }
         return choice
     }

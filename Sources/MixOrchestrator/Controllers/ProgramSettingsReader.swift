@@ -207,7 +207,13 @@ struct ProgramSettingsReader: Sendable {
             }
             encoding.audioSampleRate = rate
         }
+        if reader.has("videoCodec") { encoding.videoCodec = try reader.choice("videoCodec", of: VideoCodec.self) }
         if reader.has("profile") { encoding.profile = try reader.choice("profile", of: EncodingSettings.Profile.self) }
+        if let profile = encoding.profile, !encoding.profiles.contains(profile) {
+            throw InputError(
+                .invalidField, field: reader.path(of: "profile"), found: profile.rawValue,
+                expected: "\(EncodingSettings.Profile.main.rawValue), the only one of H.265")
+        }
         if reader.has("preset") { encoding.preset = try reader.choice("preset", of: EncodingSettings.Preset.self) }
         if reader.has("audioOnly") { encoding.audioOnly = try reader.boolean("audioOnly") ?? false }
         try reader.finish()

@@ -157,7 +157,7 @@ struct LoadBook: Sendable {
         guard let plan = entry.plan else { return }
         entry.workload = Workload(
             mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.count,
-            pictures: entry.pictures, hasVideo: plan.tracks != .audio)
+            pictures: entry.pictures, hasVideo: plan.tracks != .audio, videoCodec: plan.encoding?.videoCodec)
         entry.isMixing = entry.workload.mix != nil
     }
 

@@ -93,7 +93,9 @@ struct FLVTagScanner: Sendable {
         let second = size > 1 ? bytes.getInteger(at: body + 1, as: UInt8.self) : nil
         switch kind {
         case 8: return first >> 4 == 10 && second == 0 ? .audioHeader : .sound
-        case 9 where first & 0x80 != 0: return .picture(isIDR: false)
+        case 9 where first & 0x80 != 0:
+            // Enhanced RTMP v1 ("Defining Additional Video Codecs"): frame type, then packet type.
+            return first & 0x0F == 0 ? .videoHeader : .picture(isIDR: first == 0x91 || first == 0x93)
         case 9: return second == 0 ? .videoHeader : .picture(isIDR: first >> 4 == 1 && second == 1)
         default: return .metadata
         }

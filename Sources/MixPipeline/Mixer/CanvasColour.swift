@@ -43,10 +43,16 @@ struct CanvasColour: Hashable {
     }
 
     /// x264's names for what the SPS shall say (`option-string` of `x264enc`).
-    var encoderOptions: String {
+    var x264Options: String {
         func name(_ value: Int?, _ names: [Int: String]) -> String { value.flatMap { names[$0] } ?? "undef" }
         return "colorprim=\(name(signal.primaries, Self.primaries)):transfer=\(name(signal.transfer, Self.transfers))"
             + ":colormatrix=\(name(signal.matrix, Self.matrices)):fullrange=\(signal.isFullRange ? "on" : "off")"
+    }
+
+    /// The same for x265, which takes the numbers of the format; each behind a colon.
+    var x265Options: String {
+        ":colorprim=\(signal.primaries ?? 2):transfer=\(signal.transfer ?? 2):colormatrix=\(signal.matrix ?? 2)"
+            + ":range=\(signal.isFullRange ? "full" : "limited")"
     }
 
     private static func assumed(_ signal: ColourSignal, width: Int, height: Int) -> Colorimetry {

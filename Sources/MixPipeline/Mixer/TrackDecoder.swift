@@ -32,21 +32,21 @@ final class TrackDecoder: Sendable {
         let track = configuration.track
         let entrance = "appsrc name=in format=time is-live=true block=false max-bytes=0"
         let exit = "appsink name=out sync=false async=false"
-        let hex = configuration.bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        let decoding = VideoDecoding(configuration)
         let chain: [String]
         let caps: String
         switch track {
         case .video:
-            guard AVCConfiguration(configuration.bytes)?.sequenceParameters != nil else {
-                throw GStreamerError(.syntax, "the video configuration is not one of H.264: \(hex)")
+            guard let decoding else {
+                throw GStreamerError(
+                    .syntax, "the video configuration cannot be read: \(configuration.bytes.hexadecimal)")
             }
-            // Frame threading would hold back one picture per thread; `strict` would hold back the largest possible
-            // reordering.
-            chain = [entrance, "avdec_h264 max-threads=1 std-compliance=normal", exit]
-            caps = "video/x-h264,stream-format=avc,alignment=au,codec_data=(buffer)\(hex)"
+            chain = [entrance, decoding.element, exit]
+            caps = decoding.caps
         case .audio:
             guard let audio = AudioSpecificConfig(configuration.bytes), audio.channels > 0 else {
-                throw GStreamerError(.syntax, "the audio configuration is not one of AAC: \(hex)")
+                throw GStreamerError(
+                    .syntax, "the audio configuration is not one of AAC: \(configuration.bytes.hexadecimal)")
             }
             chain = [
                 entrance, "avdec_aac", "audioconvert", "audioresample",
@@ -54,7 +54,7 @@ final class TrackDecoder: Sendable {
             ]
             caps =
                 "audio/mpeg,mpegversion=4,framed=true,stream-format=raw,rate=\(audio.sampleRate),"
-                + "channels=\(audio.channels),codec_data=(buffer)\(hex)"
+                + "channels=\(audio.channels),codec_data=(buffer)\(configuration.bytes.hexadecimal)"
         }
         pipeline = try Pipeline(chain.joined(separator: " ! "), name: name)
         source = try pipeline.appSource("in")
@@ -66,7 +66,7 @@ final class TrackDecoder: Sendable {
                 return
             }
         }
-        let colour = AVCConfiguration(configuration.bytes)?.sequenceParameters?.colour ?? .unsignalled
+        let colour = decoding?.parameters.colour ?? .unsignalled
         try pipeline.appSink("out") { sample in
             guard let time = sample.pts.map(Self.programTime) else { return }
             switch track {

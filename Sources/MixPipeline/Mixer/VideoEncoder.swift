@@ -8,6 +8,8 @@ import Synchronization
 public struct EncoderTuning: Hashable, Sendable {
     /// A preset of x264, for programs that name none.
     public var preset: String
+    /// The same of x265.
+    public var h265Preset = "superfast"
     /// Threads (slices) per picture.
     public var threads: Int
 
@@ -17,16 +19,13 @@ public struct EncoderTuning: Hashable, Sendable {
     }
 }
 
-/// The canvas's H.264 encoder. Ticks go in, access units with the times given for these come out.
+/// The canvas's encoder. Ticks go in, access units with the times given for these come out.
 final class VideoEncoder: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
+    private let codec: VideoCodec
     private let fps: Int
     private let pending: Mutex<Pending>
-
-    /// Of our SPS and PPS. Sources nearly always use 0: with another number, a viewer's parser can keep both sets, and
-    /// reads the access units around a splice with the right one.
-    private static let parameterSetID = 7
 
     /// Longest distance of two key frames where nothing is asked for, in seconds.
     static let keyframeSeconds = 2
@@ -36,8 +35,7 @@ final class VideoEncoder: Sendable {
         var times: [Int64: MediaTime] = [:]
         var hasBegun = false
         var configuration: [UInt8]?
-        /// Repeated before each IDR, for viewers that keep to what they read first.
-        var parameterSets: [UInt8] = []
+        var known: VideoConfiguration?
     }
 
     /// - Parameter output: Called on the encoder's thread, the configuration before the first frame.
@@ -45,27 +43,12 @@ final class VideoEncoder: Sendable {
         format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
         output: @escaping @Sendable (MixerReport) -> Void
     ) throws(GStreamerError) {
+        codec = setup.videoCodec ?? .h264
         fps = setup.canvas.fps
-        // A profile is asked for by what follows the encoder.
-        let profile =
-            switch setup.profile {
-            case nil: ""
-            case .baseline: ",profile=constrained-baseline"
-            case .main: ",profile=main"
-            case .high: ",profile=high"
-            }
-        // `insert-vui` would signal what the raw caps say, and raw caps cannot say "nothing"; x264's own options can.
-        let description = [
-            "appsrc name=in format=time is-live=true block=false max-bytes=0",
-            """
-            x264enc tune=zerolatency speed-preset=\(setup.preset?.rawValue ?? tuning.preset) threads=\(tuning.threads) \
-            bitrate=\(max(1, setup.videoBitrate / 1000)) vbv-buf-capacity=1000 key-int-max=\(setup.keyframeDistance) bframes=0 \
-            byte-stream=false aud=false insert-vui=false \
-            option-string="weightp=0:sps-id=\(Self.parameterSetID):\(colour.encoderOptions)"
-            """,
-            "video/x-h264,stream-format=avc,alignment=au\(profile)",
-            "appsink name=out sync=false async=false",
-        ]
+        let description =
+            ["appsrc name=in format=time is-live=true block=false max-bytes=0"]
+            + Self.elements(setup, colour: colour, tuning: tuning)
+            + ["appsink name=out sync=false async=false"]
         pipeline = try Pipeline(description.joined(separator: " ! "), name: "mixer-video-encoder")
         source = try pipeline.appSource("in")
         try source.setCaps(format)
@@ -95,19 +78,20 @@ final class VideoEncoder: Sendable {
         guard let running = sample.runningTime else { return }
         let tick = MediaTime(nanoseconds: running).units(rate: fps)
         let codecData = sample.codecData
-        let (time, isNew, parameterSets) = pending.withLock { pending in
+        let (time, isNew, known) = pending.withLock { pending in
             let isNew = codecData != nil && codecData != pending.configuration
             if isNew {
                 pending.configuration = codecData
-                pending.parameterSets = codecData.flatMap { AVCConfiguration($0) }?.parameterSets ?? []
+                pending.known = codecData.flatMap { VideoConfiguration(CodecConfiguration(codec, bytes: $0)) }
             }
-            return (pending.times.removeValue(forKey: tick), isNew, pending.parameterSets)
+            return (pending.times.removeValue(forKey: tick), isNew, pending.known)
         }
-        if isNew, let codecData { output(.configuration(CodecConfiguration(track: .video, bytes: codecData))) }
+        if isNew, let codecData { output(.configuration(CodecConfiguration(codec, bytes: codecData))) }
         guard let time else { return }
-        let isIDR = !sample.isDelta
-        let payload = isIDR ? parameterSets + sample.bytes : sample.bytes
-        output(.frame(EncodedFrame(track: .video, pts: time, dts: time, isIDR: isIDR, payload: payload)))
+        var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: sample.bytes)
+        // Before each IDR, for viewers that keep to what they read first.
+        if frame.isIDR { frame.payload = frame.withParameterSets(of: known) }
+        output(.frame(frame))
     }
 }
 

@@ -17,6 +17,7 @@ struct PackagerCore: Sendable {
     private let report: @Sendable (HLSStatus) -> Void
 
     private var reader = FLVReader()
+    private var videoCodec = VideoCodec.h264
     private var segmenter: ProgramSegmenter
     private var writer = TransportStreamWriter()
     private var renditions: [Rendition]
@@ -47,8 +48,10 @@ struct PackagerCore: Sendable {
             if !renditions.isEmpty {
                 switch item {
                 case .configuration(let configuration) where configuration.track == .video:
+                    videoCodec = configuration.videoCodec ?? .h264
                     tags.append(FLVTag(configuration, at: .zero, origin: .zero))
-                case .frame(let frame) where frame.track == .video: tags.append(FLVTag(frame, origin: .zero))
+                case .frame(let frame) where frame.track == .video:
+                    tags.append(FLVTag(frame, videoCodec: videoCodec, origin: .zero))
                 default: break
                 }
             }

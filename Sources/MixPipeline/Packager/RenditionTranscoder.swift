@@ -21,14 +21,15 @@ final class RenditionTranscoder: Sendable {
         _ configuration: CodecConfiguration, _ rendition: HLSRendition,
         output: @escaping @Sendable (RenditionReport) -> Void
     ) throws(GStreamerError) {
-        guard let size = AVCConfiguration(configuration.bytes)?.sequenceParameters else {
-            throw GStreamerError(.syntax, "the program's video configuration is not one of H.264")
+        guard let decoding = VideoDecoding(configuration) else {
+            throw GStreamerError(.syntax, "the program's video configuration cannot be read")
         }
+        let size = decoding.parameters
         let (width, height) = Self.size(of: rendition, from: size.width, size.height)
         let kilobits = max(1, rendition.videoBitrate / 1000)
         let description = [
             "appsrc name=in format=time is-live=true block=true max-bytes=4000000",
-            "avdec_h264 max-threads=1 std-compliance=normal",
+            decoding.element,
             "videoconvertscale",
             "video/x-raw,format=I420,width=\(width),height=\(height),pixel-aspect-ratio=1/1",
             """
@@ -40,8 +41,7 @@ final class RenditionTranscoder: Sendable {
         ]
         pipeline = try Pipeline(description.joined(separator: " ! "), name: "rendition-\(rendition.name)")
         source = try pipeline.appSource("in")
-        let hex = configuration.bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        try source.setCaps("video/x-h264,stream-format=avc,alignment=au,codec_data=(buffer)\(hex)")
+        try source.setCaps(decoding.caps)
         try pipeline.appSink("out") { [weak self] sample in self?.deliver(sample, to: output) }
     }
 

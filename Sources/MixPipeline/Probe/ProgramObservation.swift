@@ -1,3 +1,4 @@
+import Foundation
 import MixModel
 
 /// Everything that was seen and heard of a program: what the judgement is made from.
@@ -19,13 +20,19 @@ extension ProgramObservation {
         let shownAt = trace.showingTimes
         var observer = PictureObserver(configuration)
         var observed: [PictureObservation] = []
-        var errors = try PictureDecoder.decode(recording.path) { time, picture in
-            let (readings, shown) = observer.observe(picture)
-            let frame = byTime[time]
-            observed.append(
-                PictureObservation(
-                    time: time, arrival: shownAt[time], configuration: frame?.configuration ?? -1, readings: readings,
-                    shown: shown, isBlack: readings.isEmpty && picture.isBlack))
+        var errors: [String] = []
+        let files = try PictureFile.files(of: recording, trace)
+        defer { for file in files where file.isTemporary { try? FileManager.default.removeItem(atPath: file.path) } }
+        for file in files {
+            errors += try PictureDecoder.decode(file.path) { time, picture in
+                let time = time - file.offset
+                let (readings, shown) = observer.observe(picture)
+                let frame = byTime[time]
+                observed.append(
+                    PictureObservation(
+                        time: time, arrival: shownAt[time], configuration: frame?.configuration ?? -1,
+                        readings: readings, shown: shown, isBlack: readings.isEmpty && picture.isBlack))
+            }
         }
         if observed.count != trace.video.count {
             errors.append("\(observed.count) pictures were decoded of \(trace.video.count)")

@@ -116,10 +116,9 @@ struct SwitchAnalysis {
             guard let sample = ColourSample.median(pictures.compactMap { $0.readings[source]?.colour }),
                 let picture = pictures.first
             else { return nil }
-            let bytes =
-                observation.configurations.indices.contains(picture.configuration)
-                ? observation.configurations[picture.configuration].bytes : []
-            return (sample, ViewerColour(configuration: bytes))
+            let known = observation.configurations.indices.contains(picture.configuration)
+            let configuration = known ? observation.configurations[picture.configuration] : nil
+            return (sample, ViewerColour(configuration: configuration))
         }
         guard let (one, signalledOne) = colour(first), let (two, signalledTwo) = colour(second) else { return nil }
         return ViewerColour.greatestDifference(one, signalledOne, two, signalledTwo)

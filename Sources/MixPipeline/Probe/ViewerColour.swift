@@ -1,3 +1,4 @@
+import MixModel
 import ProgramSplicer
 
 /// How players turn a program's samples into colours.
@@ -14,9 +15,8 @@ struct ViewerColour: Hashable, Sendable {
         self.height = height
     }
 
-    /// - Parameter configuration: AVCDecoderConfigurationRecord.
-    init(configuration: [UInt8]) {
-        let parameters = AVCConfiguration(configuration)?.sequenceParameters
+    init(configuration: CodecConfiguration?) {
+        let parameters = configuration.flatMap { VideoConfiguration($0) }?.sequenceParameters
         self.init(
             matrix: parameters?.colour.matrix, isFullRange: parameters?.colour.isFullRange ?? false,
             height: parameters?.height ?? 0)

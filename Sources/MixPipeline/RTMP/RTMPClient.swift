@@ -240,6 +240,8 @@ struct RTMPClient: Sendable {
             .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : "FMLE/3.0 (compatible)")),
             .init(name: "tcUrl", value: .string(address.connectURL)),
         ]
+        // Beside H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".
+        if purpose == .publish { properties.append(.init(name: "fourCcList", value: .array([.string("hvc1")]))) }
         if purpose == .play {
             // Every codec that Flash knew; 15 and 1 are what other players send.
             properties += [

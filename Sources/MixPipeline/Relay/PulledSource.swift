@@ -17,7 +17,7 @@ struct PulledSource {
     /// When it left the plan; it is pulled on until it is off air.
     var removedAt: MediaTime?
 
-    private var reader = FLVReader()
+    private var reader = FLVReader(videoCodecs: [.h264])
     private var pull: (any SourcePull)?
     private var isUnsupported = false
     /// Program time at which it was planned.
@@ -55,7 +55,7 @@ struct PulledSource {
 
     /// A new connection was begun. The one before must have been taken out with `disconnect()`.
     mutating func connected(_ pull: any SourcePull, now: MediaTime) {
-        reader = FLVReader()
+        reader = FLVReader(videoCodecs: [.h264])
         retryAt = nil
         firstKeyframeAt = nil
         firstFrameAt = nil

@@ -175,7 +175,8 @@ extension Relay {
             // A tenth of a bit a pixel is transparent enough for faces at these sizes.
             videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
             audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
-            gopFrames: encoding?.gopFrames, profile: encoding?.profile, preset: encoding?.preset)
+            gopFrames: encoding?.gopFrames, videoCodec: encoding?.videoCodec, profile: encoding?.profile,
+            preset: encoding?.preset)
     }
 
     /// The source whose grid and configuration the program follows.

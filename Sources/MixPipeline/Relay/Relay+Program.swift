@@ -9,9 +9,7 @@ extension Relay {
         for action in actions {
             switch action {
             case .configure(let configuration):
-                if configuration.track == .video {
-                    nalLengthSize = AVCConfiguration(configuration.bytes)?.lengthSize ?? 4
-                }
+                if configuration.track == .video { pictures = VideoConfiguration(configuration) }
                 distribute(program.configure(configuration))
             case .emit(let frame): distribute(program.write(withMessages(frame)))
             case .requestIDR(let generation, let time):
@@ -31,8 +29,9 @@ extension Relay {
         let due = messages.messages(at: frame.dts, isIDR: frame.isIDR, wallClock: { wallClock(of: frame) }) {
             layout(at: wallClock(of: frame))
         }
-        guard !due.isEmpty else { return frame }
-        return frame.inserting(nalUnit: SEIMessage.nalUnit(due), lengthSize: nalLengthSize) ?? frame
+        guard !due.isEmpty, let pictures else { return frame }
+        let unit = SEIMessage.nalUnit(due, pictures.codec)
+        return frame.inserting(nalUnit: unit, lengthSize: pictures.lengthSize, codec: pictures.codec) ?? frame
     }
 
     /// The time of day that belongs to the frame's time in the program, in ms since 1970: frames that wait for a splice

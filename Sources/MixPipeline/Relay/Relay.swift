@@ -51,7 +51,7 @@ public actor Relay {
     /// What players are told inside the picture.
     var messages = SEISchedule()
     /// Bytes of the length before each NAL unit of what is on air.
-    var nalLengthSize = 4
+    var pictures: VideoConfiguration?
     var outputs: [OutputID: RTMPOutput] = [:]
     var hls: HLSOutput?
     var recordings: [RecordingSlot.Key: RecordingSlot] = [:]

@@ -2,7 +2,7 @@ import MixModel
 
 /// What a player must be able to do to play a segment, as a master playlist says it.
 public struct SegmentFormat: Hashable, Codable, Sendable {
-    /// RFC 6381: `avc1.64001F`; `nil` without pictures.
+    /// RFC 6381: `avc1.64001F`, `hvc1.1.6.L93.B0`, or both behind each other; `nil` without pictures.
     public var videoCodec: String?
     /// RFC 6381: `mp4a.40.2`; `nil` without sound.
     public var audioCodec: String?
@@ -23,8 +23,8 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
 
     public init(_ segment: ProgramSegment) {
         self.init()
-        if let video = segment.video, let record = AVCConfiguration(video.bytes) {
-            videoCodec = "avc1." + video.bytes[1...3].map(Self.hexadecimal).joined()
+        if let video = segment.video, let record = VideoConfiguration(video) {
+            videoCodec = Self.name(record.codec, video.bytes)
             width = record.sequenceParameters?.width ?? 0
             height = record.sequenceParameters?.height ?? 0
             let counted = Double(segment.frames.count { $0.track == .video }) / segment.duration.inSeconds
@@ -41,13 +41,47 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
     func joined(_ other: SegmentFormat) -> SegmentFormat {
         let largest = other.width * other.height > width * height ? other : self
         return SegmentFormat(
-            // Level first, then profile: what decodes the higher one decodes the other, as a rule.
-            videoCodec: [videoCodec, other.videoCodec].compactMap(\.self).max { Self.rank($0) < Self.rank($1) },
+            videoCodec: Self.joined(videoCodec, other.videoCodec),
             audioCodec: [audioCodec, other.audioCodec].compactMap(\.self).max(), width: largest.width,
             height: largest.height, frameRate: max(frameRate, other.frameRate))
     }
 
-    private static func rank(_ codec: String) -> String { String(codec.suffix(2)) + codec }
+    /// The highest of each codec: while the codec changes, a player needs both.
+    private static func joined(_ one: String?, _ other: String?) -> String? {
+        let all = [one, other].compactMap(\.self).flatMap { $0.split(separator: ",").map(String.init) }
+        let highest = Dictionary(grouping: all) { $0.prefix(4) }.values.compactMap { codecs in
+            codecs.max { rank($0) < rank($1) }
+        }
+        return highest.isEmpty ? nil : highest.sorted().joined(separator: ",")
+    }
+
+    /// Level first, then profile: what decodes the higher one decodes the other, as a rule.
+    private static func rank(_ codec: String) -> (level: Int, name: String) {
+        let level =
+            codec.hasPrefix("avc1")
+            ? Int(codec.suffix(2), radix: 16)
+            : codec.split(separator: ".").dropFirst(3).first.flatMap { Int($0.dropFirst()) }
+        return (level ?? 0, codec)
+    }
+
+    /// As `CODECS` names it, from the record of the decoder's configuration.
+    private static func name(_ codec: VideoCodec, _ record: [UInt8]) -> String {
+        switch codec {
+        case .h264: return "avc1." + record[1...3].map(hexadecimal).joined()
+        case .h265:
+            // ISO/IEC 14496-15 §E.3: profile, its compatibility from the lowest bit, tier and level, constraints.
+            let profile = ["", "A", "B", "C"][Int(record[1] >> 6)] + "\(record[1] & 0x1F)"
+            let compatibility = record.bigEndian(at: 2, bytes: 4)
+            let reversed = (0..<32).reduce(UInt32(0)) { bits, index in
+                let bit = compatibility >> UInt32(index) & 1
+                return bits << 1 | bit
+            }
+            let level = (record[1] & 0x20 == 0 ? "L" : "H") + "\(record[12])"
+            let constraints = record[6...11].reversed().drop { $0 == 0 }.reversed()
+            let parts = [profile, String(reversed, radix: 16, uppercase: true), level]
+            return "hvc1." + (parts + constraints.map { String($0, radix: 16, uppercase: true) }).joined(separator: ".")
+        }
+    }
 
     private static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)

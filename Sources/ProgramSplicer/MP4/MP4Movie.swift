@@ -2,9 +2,9 @@ import MixModel
 
 /// What an MP4 file has: the tracks of a recording and how a player decodes them.
 public struct MP4Movie: Hashable, Sendable {
-    /// AVCDecoderConfigurationRecord of the first pictures; later ones may differ, parameter sets are in band (`avc3`,
-    /// ISO/IEC 14496-15 §5.3.2). `nil` = no pictures.
-    public var video: [UInt8]?
+    /// Of the first pictures; later ones may differ in all but the codec, parameter sets are in band (`avc3` and `hev1`,
+    /// ISO/IEC 14496-15 §5.3.2, §8.3.2). `nil` = no pictures.
+    public var video: CodecConfiguration?
     /// AudioSpecificConfig; holds for the whole file. `nil` = no sound.
     public var audio: [UInt8]?
 
@@ -16,7 +16,7 @@ public struct MP4Movie: Hashable, Sendable {
     static let videoTrack = 1
     static let audioTrack = 2
 
-    public init(video: [UInt8]?, audio: [UInt8]?) {
+    public init(video: CodecConfiguration?, audio: [UInt8]?) {
         self.video = video
         self.audio = audio
     }
@@ -80,15 +80,19 @@ public struct MP4Movie: Hashable, Sendable {
     }
 
     private var size: (width: Int, height: Int)? {
-        guard let parameters = video.flatMap({ AVCConfiguration($0)?.sequenceParameters }) else { return (0, 0) }
+        guard let parameters = video.flatMap({ VideoConfiguration($0)?.sequenceParameters }) else { return (0, 0) }
         return (parameters.width, parameters.height)
     }
 
     private var videoEntry: [UInt8]? {
-        guard var record = video, record.count > 4 else { return nil }
+        guard let video, let codec = video.videoCodec else { return nil }
+        var record = video.bytes
         // Lengths are always written in four bytes.
-        record[4] |= 3
-        return MP4Writer.box("avc3") { writer in
+        let lengthIndex = codec == .h264 ? 4 : 21
+        guard record.count > lengthIndex else { return nil }
+        record[lengthIndex] |= 3
+        let names = Self.boxNames(codec)
+        return MP4Writer.box(names.entry) { writer in
             writer.zeros(6)
             writer.uint16(1)
             writer.zeros(16)
@@ -101,7 +105,14 @@ public struct MP4Movie: Hashable, Sendable {
             writer.zeros(32)
             writer.uint16(0x0018)
             writer.uint16(0xFFFF)
-            writer.box("avcC") { $0.append(record) }
+            writer.box(names.record) { $0.append(record) }
+        }
+    }
+
+    fileprivate static func boxNames(_ codec: VideoCodec) -> (entry: String, record: String) {
+        switch codec {
+        case .h264: ("avc3", "avcC")
+        case .h265: ("hev1", "hvcC")
         }
     }
 
@@ -151,10 +162,12 @@ extension MP4Movie {
                 let entry = reader.boxes(in: entries.range.dropFirst(8)).first
             else { return nil }
             switch entry.type {
-            case "avc3":
-                video = reader.boxes(in: entry.range.dropFirst(78)).first { $0.type == "avcC" }.map {
-                    Array(bytes[$0.range])
+            case "avc3", "hev1":
+                let codec: VideoCodec = entry.type == "hev1" ? .h265 : .h264
+                let record = reader.boxes(in: entry.range.dropFirst(78)).first {
+                    $0.type == Self.boxNames(codec).record
                 }
+                video = record.map { CodecConfiguration(codec, bytes: Array(bytes[$0.range])) }
             case "mp4a":
                 // The configuration is behind version, ES, decoder and their lengths: 4 + 8 + 18 + 5 bytes.
                 guard let stream = reader.boxes(in: entry.range.dropFirst(28)).first(where: { $0.type == "esds" }),

@@ -4,8 +4,8 @@ import MixModel
 ///
 /// Time 0 of a part is when its first picture is decoded, so that nothing has to be shifted and no player has to apply an edit
 /// for pictures and sound to be together. Pictures and sound keep the program's times, holes too; sound lies on its sample
-/// grid. A part goes on through every change of the pictures' parameters (they are in band), and ends where the sound's
-/// configuration or the tracks really change: then the next one begins with a keyframe.
+/// grid. A part goes on through every change of the pictures' parameters (they are in band), and ends where their codec, the
+/// sound's configuration or the tracks really change: then the next one begins with a keyframe.
 public struct ProgramRecording: Sendable {
     /// When a recording and its parts end by themselves.
     public struct Limits: Hashable, Sendable {
@@ -41,7 +41,7 @@ public struct ProgramRecording: Sendable {
         case maxBytes
         /// The next part follows because this one was long enough.
         case partSeconds
-        /// The next part follows because tracks or the configuration of the sound are others.
+        /// The next part follows because tracks, the pictures' codec or the configuration of the sound are others.
         case tracksChanged
     }
 
@@ -113,10 +113,10 @@ public struct ProgramRecording: Sendable {
     private mutating func configure(_ configuration: CodecConfiguration) -> [Action] {
         switch configuration.track {
         case .video:
-            let isNewTrack = part != nil && part?.movie.video == nil
+            let isOther = part.map { $0.movie.video?.videoCodec != configuration.videoCodec } ?? false
             video = configuration
             part?.configure(configuration)
-            if isNewTrack { isCutDue = true }
+            if isOther { isCutDue = true }
             return []
         case .audio:
             guard configuration != audio else { return [] }
@@ -191,7 +191,7 @@ public struct ProgramRecording: Sendable {
     }
 
     private mutating func begin() -> [Action] {
-        let movie = MP4Movie(video: video?.bytes, audio: audio?.bytes)
+        let movie = MP4Movie(video: video, audio: audio?.bytes)
         var part = RecordingPart(movie: movie, origin: waiting.first?.dts ?? .zero)
         var actions = [Action.begin(movie, at: part.origin)]
         if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
@@ -231,6 +231,6 @@ public struct ProgramRecording: Sendable {
 
 extension ProgramRecording.Continuation {
     fileprivate func fits(_ movie: MP4Movie) -> Bool {
-        self.movie.audio == movie.audio && (self.movie.video == nil) == (movie.video == nil)
+        self.movie.audio == movie.audio && self.movie.video?.videoCodec == movie.video?.videoCodec
     }
 }

@@ -20,7 +20,7 @@ struct RecordingPart: Sendable {
     /// Of the fragments that were encoded, in seconds.
     private(set) var duration: Double
 
-    private var configuration: AVCConfiguration?
+    private var configuration: VideoConfiguration?
     private var audioClock: AudioSampleClock
     private let samplesPerFrame: Int64
     private var sequence: Int
@@ -55,7 +55,7 @@ struct RecordingPart: Sendable {
         nextSound = (free - origin).units(rate: movie.audioTimescale)
     }
 
-    mutating func configure(_ video: CodecConfiguration) { configuration = AVCConfiguration(video.bytes) }
+    mutating func configure(_ video: CodecConfiguration) { configuration = VideoConfiguration(video) }
 
     /// From its first frame to its last one; `nil` while it is empty.
     var fragmentAge: MediaTime? {

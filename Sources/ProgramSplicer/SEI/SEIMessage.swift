@@ -1,6 +1,6 @@
 import MixModel
 
-/// One message of supplemental enhancement information (ITU-T H.264 §7.3.2.3.1, annex D).
+/// One message of supplemental enhancement information (ITU-T H.264 §7.3.2.3.1, annex D; the same in H.265 §7.3.5).
 public struct SEIMessage: Hashable, Sendable {
     /// `payloadType`: 0…254 are what programs use.
     public var type: Int
@@ -27,9 +27,8 @@ public struct SEIMessage: Hashable, Sendable {
 }
 
 extension SEIMessage {
-    /// One NAL unit of type 6 with these messages, header and emulation prevention included, without a length or a start
-    /// code.
-    public static func nalUnit(_ messages: [SEIMessage]) -> [UInt8] {
+    /// One NAL unit with these messages, header and emulation prevention included, without a length or a start code.
+    public static func nalUnit(_ messages: [SEIMessage], _ codec: VideoCodec = .h264) -> [UInt8] {
         var body: [UInt8] = []
         for message in messages {
             body.append(coded: message.type)
@@ -38,7 +37,7 @@ extension SEIMessage {
         }
         // rbsp_trailing_bits (§7.3.2.11): the messages are whole bytes.
         body.append(0x80)
-        return [NALUnits.UnitType.supplementalInformation] + body.preventingEmulation
+        return codec.supplementalInformationHeader + body.preventingEmulation
     }
 }
 
@@ -72,12 +71,13 @@ extension EncodedFrame {
     ///
     /// - Parameter lengthSize: Bytes of the length before each NAL unit.
     /// - Returns: `nil` when there is no slice, or the unit is too long for such a length.
-    public func inserting(nalUnit unit: [UInt8], lengthSize: Int) -> EncodedFrame? {
+    public func inserting(
+        nalUnit unit: [UInt8], lengthSize: Int, codec: VideoCodec = .h264
+    ) -> EncodedFrame? {
         guard track == .video, 1...4 ~= lengthSize, unit.count < 1 << min(8 * lengthSize, 31) else { return nil }
         var position = 0
         for other in NALUnits(payload, lengthSize: lengthSize) {
-            guard let header = other.first else { return nil }
-            if NALUnits.UnitType.slices ~= header & 0x1F {
+            if NALUnitKind(other, codec).isSlice {
                 var frame = self
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(payload.count + lengthSize + unit.count)

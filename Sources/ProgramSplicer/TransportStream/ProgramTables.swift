@@ -1,3 +1,5 @@
+import MixModel
+
 /// The sections that say what a transport stream holds (ISO/IEC 13818-1 §2.4.4).
 enum ProgramTables {
     static let mapIdentifier: UInt16 = 0x1000
@@ -8,13 +10,23 @@ enum ProgramTables {
     static let association = section(
         table: 0, extensionID: 1, body: [0, 1, 0xE0 | UInt8(mapIdentifier >> 8), UInt8(mapIdentifier & 0xFF)])
 
-    /// H.264 and AAC with ADTS, as far as they are there.
-    static func map(video: Bool, audio: Bool) -> [UInt8] {
-        let clock = video ? videoIdentifier : audioIdentifier
+    /// Pictures and AAC with ADTS, as far as they are there.
+    static func map(video: VideoCodec?, audio: Bool) -> [UInt8] {
+        let clock = video != nil ? videoIdentifier : audioIdentifier
         var body: [UInt8] = [0xE0 | UInt8(clock >> 8), UInt8(clock & 0xFF), 0xF0, 0]
-        if video { body += [0x1B, 0xE0 | UInt8(videoIdentifier >> 8), UInt8(videoIdentifier & 0xFF), 0xF0, 0] }
+        if let video {
+            body += [streamType(video), 0xE0 | UInt8(videoIdentifier >> 8), UInt8(videoIdentifier & 0xFF), 0xF0, 0]
+        }
         if audio { body += [0x0F, 0xE0 | UInt8(audioIdentifier >> 8), UInt8(audioIdentifier & 0xFF), 0xF0, 0] }
         return section(table: 2, extensionID: 1, body: body)
+    }
+
+    /// `stream_type` (table 2-34).
+    private static func streamType(_ codec: VideoCodec) -> UInt8 {
+        switch codec {
+        case .h264: 0x1B
+        case .h265: 0x24
+        }
     }
 
     /// With the pointer before it, whole in one packet.

@@ -9,7 +9,7 @@ public struct TransportStreamWriter: Sendable {
     private var audio = TransportPacketizer(identifier: ProgramTables.audioIdentifier)
 
     /// Program time 0 in the stream, so that what is decoded before it has a time, too.
-    static let origin = MediaTime.seconds(10)
+    public static let origin = MediaTime.seconds(10)
     /// The clock runs so far behind what it is sent with.
     private static let delay = MediaTime.milliseconds(300)
     /// Sound that shares one PES packet, whose own bytes would otherwise weigh a tenth of it.
@@ -31,7 +31,7 @@ public struct TransportStreamWriter: Sendable {
         var output: [UInt8] = []
         output.reserveCapacity(frames.reduce(4096) { $0 + $1.payload.count * 9 / 8 + 376 })
         association.write(ProgramTables.association, into: &output)
-        map.write(ProgramTables.map(video: accessUnits != nil, audio: header != nil), into: &output)
+        map.write(ProgramTables.map(video: accessUnits?.codec, audio: header != nil), into: &output)
 
         var group: [UInt8] = []
         var groupStart = MediaTime.zero

@@ -22,7 +22,7 @@ import Testing
         let people = Double(Int.random(in: 1...9, using: &random))
         return [
             1, composed, people * .random(in: 2...25, using: &random), composed * .random(in: 0.5...1, using: &random),
-            people,
+            people, Int.random(in: 0..<4, using: &random) == 0 ? composed : 0,
         ]
     }
 
@@ -32,7 +32,7 @@ import Testing
         var before: [Double] = []
         var after: [Double] = []
         for _ in 0..<40 {
-            let machine = Machine(factors: (0..<5).map { _ in .random(in: 0.4...2.5, using: &random) })
+            let machine = Machine(factors: CostModel().mixer.prior.map { _ in .random(in: 0.4...2.5, using: &random) })
             var estimator = CostModel().mixer
             for _ in 0..<120 {
                 let features = Self.features(&random)
@@ -58,7 +58,7 @@ import Testing
     @Test func whatIsMeasuredWronglyNowAndThenMovesLittle() {
         var random = SeededGenerator(announcedFor: "cost model, outliers")
         let seed = random.seed
-        let machine = Machine(factors: [1.5, 0.7, 1.2, 1, 2])
+        let machine = Machine(factors: [1.5, 0.7, 1.2, 1, 2, 1.4])
         var estimator = CostModel().mixer
         for round in 0..<400 {
             let features = Self.features(&random)
@@ -95,7 +95,7 @@ import Testing
         let seed = random.seed
         var estimator = CostModel().mixer
         for factor in [0.5, 2.0] {
-            let machine = Machine(factors: Array(repeating: factor, count: 5))
+            let machine = Machine(factors: CostModel().mixer.prior.map { _ in factor })
             for _ in 0..<2000 {
                 let features = Self.features(&random)
                 estimator.learn(features, measured: machine.cores(features))
@@ -121,12 +121,19 @@ import Testing
         #expect(model.cores(bypass) < model.cores(slate))
         #expect(model.cores(slate) < model.cores(mix))
         #expect(model.cores(mix) < model.cores(bigger))
+        let other = Workload(
+            mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1, videoCodec: .h265)
+        #expect(model.cores(mix) < model.cores(other))
+        #expect(
+            model.cores(.mixOfTwo(on: .portrait)) < model.cores(.mixOfTwo(on: .portrait, videoCodec: .h265)))
         let costs = (0...Degradation.highest).map {
             model.cores(mix.divided(by: Degradation.frameDivisor(ofLevel: $0)))
         }
         #expect(costs[0] > costs[1] && costs[1] > costs[2] && costs[2] > costs[3] && costs[3] == costs[4])
         let planned = Workload(mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1, frameDivisor: 4)
         #expect(mix.divided(by: 4) == planned)
+        let half = other.divided(by: 2)
+        #expect(half.mix?.encodedH265 == half.mix?.composed && half.mix?.composed == mix.divided(by: 2).mix?.composed)
     }
 
     /// Streams whose camera is off are not decoded, and what is known of the others counts.

@@ -74,6 +74,14 @@ import Testing
         #expect(settings.program?.encoding == nil && settings.program?.sei == nil && settings.canvas == nil)
     }
 
+    @Test(arguments: [("H.265", VideoCodec.h265), ("H.264", nil), ("", nil)] as [(String, VideoCodec?)])
+    func theCodecIsTheStandardUnlessAnotherIsAskedFor(name: String, codec: VideoCodec?) throws {
+        let mix = try #require(Self.mix["TranscodeParams"]).replacing(#"\"high\""#, with: #"\"main\""#)
+            .replacing(#""VideoCodec":"H.264","#, with: name.isEmpty ? "" : #""VideoCodec":"\#(name)","#)
+        let encoding = try settings(Self.mix.merging(["TranscodeParams": mix]) { $1 }).program?.encoding
+        #expect(encoding?.videoCodec == codec && encoding?.profile == .main && encoding?.preset == .veryfast)
+    }
+
     @Test(arguments: [
         (#"{"UserId":"a","StreamType":"0","SourceType":"shareScreen"}"#, SourceSelection(user: "a")),
         (#"{"UserId":"a","StreamType":1}"#, SourceSelection(user: "a", tracks: .audio)),
@@ -275,7 +283,9 @@ import Testing
         (#""AudioSampleRate":"44100","#, "", "MissingParam", "AudioSampleRate"),
         (#""AudioOnly":"false""#, #""AudioOnly":"no""#, "InvalidParam", "AudioOnly: "),
         (#""VideoBitrate":"2000""#, #""VideoBitrate":"10001""#, "InvalidParam", "VideoBitrate: "),
-        (#""VideoCodec":"H.264""#, #""VideoCodec":"H.265""#, "InvalidParam", "VideoCodec: "),
+        (#""VideoCodec":"H.264""#, #""VideoCodec":"H.266""#, "InvalidParam", "VideoCodec: "),
+        // It has another profile.
+        (#""VideoCodec":"H.264""#, #""VideoCodec":"H.265""#, "InvalidParam", "EnhancedParam.profile: "),
         (#""VideoFramerate":"30""#, #""VideoFramerate":"61""#, "InvalidParam", "VideoFramerate: "),
         (#""VideoGop":"60""#, #""VideoGop":"0""#, "InvalidParam", "VideoGop: "),
         (#""VideoGop":"60","#, "", "MissingParam", "VideoGop"),

@@ -40,8 +40,16 @@ struct FLVTagScannerTests {
         }
         // Empty bodies are frames that say nothing.
         #expect(try Program.one(Program.tag(9, 3, [])).role == .picture(isIDR: false))
-        // Enhanced RTMP.
-        #expect(try Program.one(Program.tag(9, 3, [0x90, 0])).role == .picture(isIDR: false))
+    }
+
+    /// H.265: sequence header, pictures with and without an offset of times, metadata of colours.
+    @Test(
+        arguments: [
+            (0x90, .videoHeader), (0x91, .picture(isIDR: true)), (0x93, .picture(isIDR: true)),
+            (0xA1, .picture(isIDR: false)), (0xA3, .picture(isIDR: false)), (0x94, .picture(isIDR: false)),
+        ] as [(UInt8, ViewedTag.Role)])
+    func enhancedRTMP(first: UInt8, role: ViewedTag.Role) throws {
+        #expect(try Program.one(Program.tag(9, 3, [first] + Array("hvc1".utf8) + [0, 0, 0])).role == role)
     }
 }
 

@@ -3,10 +3,11 @@ import MixModel
 extension EncodedFrame {
     /// The access unit with four-byte lengths and, before an IDR picture, with the parameter sets in band, so that a decoder
     /// needs nothing but the stream. Untouched where it is like that already.
-    func withParameterSets(of configuration: AVCConfiguration?) -> [UInt8] {
+    public func withParameterSets(of configuration: VideoConfiguration?) -> [UInt8] {
         let lengthSize = configuration?.lengthSize ?? 4
+        let codec = configuration?.codec ?? .h264
         let units = NALUnits(payload, lengthSize: lengthSize)
-        let hasSets = units.contains { ($0.first ?? 0) & 0x1F == NALUnits.UnitType.sequenceParameterSet }
+        let hasSets = units.contains { NALUnitKind($0, codec) == .sequenceParameterSet }
         let missing = isIDR && !hasSets ? configuration?.parameterSets ?? [] : []
         guard lengthSize != 4 || !missing.isEmpty else { return payload }
         var bytes: [UInt8] = []
@@ -14,7 +15,7 @@ extension EncodedFrame {
         var isOwed = !missing.isEmpty
         for unit in units {
             // An access unit delimiter comes before everything (ITU-T H.264 §7.4.1.2.3).
-            if isOwed, (unit.first ?? 0) & 0x1F != NALUnits.UnitType.accessUnitDelimiter {
+            if isOwed, NALUnitKind(unit, codec) != .accessUnitDelimiter {
                 bytes += missing
                 isOwed = false
             }

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Plays a stream for some seconds with FFmpeg's newer libraries, as somebody who joins now, and tells in one line of JSON
+# what came of its pictures; scripts/play.py says what is in it. Installs the libraries first, once.
+#
+#   scripts/play.sh URL SECONDS
+#
+# Environment: BUILD_DIR (.build).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$(realpath --canonicalize-missing "${BUILD_DIR:-$root/.build}")
+
+fail() {
+    printf 'play: %s\n' "$@" >&2
+    exit 1
+}
+
+[ $# = 2 ] || fail "usage: scripts/play.sh URL SECONDS"
+# shellcheck source=scripts/venv.sh
+. "$root/scripts/venv.sh"
+make_venv venv-player requirements-player.txt 'import av'
+exec "$build/venv-player/bin/python" "$root/scripts/play.py" "$@"
