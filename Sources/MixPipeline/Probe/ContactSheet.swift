@@ -12,7 +12,11 @@ public enum ContactSheet {
     public static func write(
         _ recording: FLVRecording, _ report: ProbeReport, to output: String, mostRows: Int = 12
     ) throws(ProbeError) {
-        let times = TimingAnalysis(try recording.trace()).videoTimes
+        let trace = try recording.trace()
+        guard !trace.configurations.contains(where: { $0.videoCodec == .h265 }) else {
+            throw .tool("a contact sheet is made of H.264 alone, and this program also has H.265: leave it out")
+        }
+        let times = TimingAnalysis(trace).videoTimes
         var rows: [[Int64]] = []
         for change in report.switches.prefix(mostRows) {
             guard let first = times.firstIndex(of: change.time) else { continue }
