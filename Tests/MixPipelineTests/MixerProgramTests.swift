@@ -116,14 +116,17 @@ extension RealTime {
             #expect(record.volumes.last?[Self.host] == nil)
         }
 
-        static let encodings: [(Int, EncodingSettings.Profile, Int)] = [
-            (300_000, .baseline, 66), (1_200_000, .main, 77), (1_200_000, .high, 100),
+        /// `profile_idc` as the records have it (ITU-T H.264 §A.2, H.265 §A.3.2).
+        static let encodings: [(VideoCodec, Int, EncodingSettings.Profile, Int)] = [
+            (.h264, 300_000, .baseline, 66), (.h264, 1_200_000, .main, 77), (.h264, 1_200_000, .high, 100),
+            (.h265, 300_000, .main, 1), (.h265, 1_200_000, .main, 1),
         ]
 
         @Test("The encoder keeps to rate, distance of key frames and profile", arguments: encodings)
-        func encoder(bitrate: Int, profile: EncodingSettings.Profile, number: Int) async throws {
+        func encoder(codec: VideoCodec, bitrate: Int, profile: EncodingSettings.Profile, number: Int) async throws {
             let snow = try await Self.snow(count: 120)
             var setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(500))
+            setup.videoCodec = codec
             setup.videoBitrate = bitrate
             setup.gopFrames = 15
             setup.profile = profile
@@ -143,7 +146,7 @@ extension RealTime {
             // Of whole groups, without the first, in which the rate is found.
             let measured = frames.dropFirst(15).prefix(frames.count / 15 * 15 - 15)
             let rate = Double(measured.reduce(0) { $0 + $1.payload.count }) * 8 * 20 / Double(measured.count)
-            print("\(bitrate) bit/s asked for, \(Int(rate)) made of noise")
+            print("\(codec): \(bitrate) bit/s asked for, \(Int(rate)) made of noise")
             #expect((0.6...1.4).contains(rate / Double(bitrate)))
         }
 
