@@ -152,6 +152,35 @@ import Testing
         let registry = try await withRegistry(MemoryTaskStore()) { $0 }
         await #expect(throws: OrchestratorError.stopping) { try await registry.owner("r") }
     }
+
+    /// Nobody would run its owner, and a request to it would never be answered.
+    @Test func aRoomThatIsReadWhileTheServiceStopsIsNotTaken() async throws {
+        let store = HeldStore()
+        let asked = try await withRegistry(store) { registry in
+            let asked = Task { try await registry.owner("r").receive(joined("r", "alice", "1"), at: 0) }
+            await store.isAsked()
+            return asked
+        }
+        store.release()
+        await #expect(throws: OrchestratorError.stopping) { try await asked.value }
+    }
+}
+
+/// A store that is slow to say what a room is.
+private final class HeldStore: ForwardingTaskStore {
+    let base: any TaskStore = MemoryTaskStore()
+    private let (questions, question) = AsyncStream.makeStream(of: Void.self)
+    private let (answers, answer) = AsyncStream.makeStream(of: Void.self)
+
+    /// Returns when somebody wants to know.
+    func isAsked() async { for await _ in questions { return } }
+    func release() { answer.finish() }
+
+    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
+        question.yield()
+        for await _ in answers {}
+        return try await base.room(id)
+    }
 }
 
 /// Keeps the owners, so that no address is used twice.

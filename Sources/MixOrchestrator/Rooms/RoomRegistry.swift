@@ -129,7 +129,7 @@ final class RoomRegistry: Service {
                 }
                 if makingNew { stored = stored ?? Stored(room: Versioned(Room(id: id), version: 0)) }
                 let owner = stored.map { makeOwner($0) }
-                finishLoading(id, owner)
+                guard finishLoading(id, owner) else { throw .stopping }
                 return owner
             }
         }
@@ -159,13 +159,23 @@ final class RoomRegistry: Service {
         }
     }
 
-    private func finishLoading(_ id: RoomID, _ owner: RoomOwner?) {
-        let waiting = state.withLock { state in
-            if let owner { state.owners[id] = Entry(owner: owner, round: state.round) }
-            return state.loads.removeValue(forKey: id) ?? []
+    /// - Returns: False when `run` takes no owner any more: nobody would answer what is asked of this one.
+    @discardableResult
+    private func finishLoading(_ id: RoomID, _ owner: RoomOwner?) -> Bool {
+        let (waiting, isTaken) = state.withLock { state in
+            var isTaken = true
+            if let owner {
+                // Together: whoever finds an owner finds one that is run.
+                if !state.isStopping, case .enqueued = arrival.yield(owner) {
+                    state.owners[id] = Entry(owner: owner, round: state.round)
+                } else {
+                    isTaken = false
+                }
+            }
+            return (state.loads.removeValue(forKey: id) ?? [], isTaken)
         }
-        if let owner { arrival.yield(owner) }
         for continuation in waiting { continuation.resume() }
+        return isTaken
     }
 
     // MARK: Reading the store
