@@ -22,7 +22,9 @@ enum EventBenchmark {
         try await BareServer.compare("single events", connections: connections, count: count / 10, aim: Double(aim)) {
             try await rate(load, events: count / 10, batch: 1).rate
         }
-        try await measure("batches of 20", server, load, events: count, batch: 20)
+        for batch in [2, 4, 20] {
+            try await measure("batches of \(batch)", server, load, events: count, batch: batch)
+        }
         // What clients wait when `aim` events are due each second, whatever the service does.
         try await measure("batches of 10 at \(aim) events/s", server, load, events: aim * 30, batch: 10, pace: aim)
         print(
