@@ -109,17 +109,7 @@ extension SequenceParameterSet {
 
     /// The VUI up to its times (§E.2.1).
     private static func readUsability(_ bits: inout BitReader) -> (colour: ColourSignal, frameRate: Double?) {
-        var colour = ColourSignal.unsignalled
-        if bits.flag(), bits.read(8) == 255 { bits.skip(32) }
-        if bits.flag() { bits.skip(1) }
-        if bits.flag() {
-            bits.skip(3)
-            colour = ColourSignal(signalled: &bits)
-        }
-        if bits.flag() {
-            _ = bits.unsignedExpGolomb()
-            _ = bits.unsignedExpGolomb()
-        }
+        let colour = ColourSignal(usability: &bits)
         bits.skip(3)
         if bits.flag() { for _ in 0..<4 { _ = bits.unsignedExpGolomb() } }
         guard bits.flag() else { return (colour, nil) }

@@ -78,21 +78,12 @@ public struct SequenceParameterSet: Hashable, Sendable {
 
 /// The VUI of an SPS (ITU-T H.264 §E.1.1).
 private struct VideoUsability {
-    var colour = ColourSignal.unsignalled
+    var colour: ColourSignal
     var frameRate: Double?
     var reorderDepth: Int?
 
     init(_ bits: inout BitReader) {
-        if bits.flag(), bits.read(8) == 255 { bits.skip(32) }
-        if bits.flag() { bits.skip(1) }
-        if bits.flag() {
-            bits.skip(3)
-            colour = ColourSignal(signalled: &bits)
-        }
-        if bits.flag() {
-            _ = bits.unsignedExpGolomb()
-            _ = bits.unsignedExpGolomb()
-        }
+        colour = ColourSignal(usability: &bits)
         if bits.flag() {
             let unitsInTick = bits.read(32)
             let timeScale = bits.read(32)
@@ -126,13 +117,24 @@ private struct VideoUsability {
 }
 
 extension ColourSignal {
-    /// From `video_full_range_flag` on: the same in H.264 and H.265.
-    init(signalled bits: inout BitReader) {
+    /// What a VUI begins with, up to where chroma is sampled: the same in H.264 and H.265.
+    init(usability bits: inout BitReader) {
         func specified(_ value: UInt32) -> Int? { value == 2 ? nil : Int(value) }
-        self.init(isFullRange: bits.flag())
-        guard bits.flag() else { return }
-        primaries = specified(bits.read(8))
-        transfer = specified(bits.read(8))
-        matrix = specified(bits.read(8))
+        self.init()
+        if bits.flag(), bits.read(8) == 255 { bits.skip(32) }
+        if bits.flag() { bits.skip(1) }
+        if bits.flag() {
+            bits.skip(3)
+            isFullRange = bits.flag()
+            if bits.flag() {
+                primaries = specified(bits.read(8))
+                transfer = specified(bits.read(8))
+                matrix = specified(bits.read(8))
+            }
+        }
+        if bits.flag() {
+            _ = bits.unsignedExpGolomb()
+            _ = bits.unsignedExpGolomb()
+        }
     }
 }
