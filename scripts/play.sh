@@ -3,6 +3,7 @@
 # what came of its pictures; scripts/play.py says what is in it. Installs the libraries first, once.
 #
 #   scripts/play.sh URL SECONDS
+#   scripts/play.sh --install     # the libraries and nothing else: that is not to happen beside what is measured
 #
 # Environment: BUILD_DIR (.build).
 set -euo pipefail
@@ -14,8 +15,9 @@ fail() {
     exit 1
 }
 
-[ $# = 2 ] || fail "usage: scripts/play.sh URL SECONDS"
+[ "$*" = --install ] || [ $# = 2 ] || fail "usage: scripts/play.sh URL SECONDS" "       scripts/play.sh --install"
 # shellcheck source=scripts/venv.sh
 . "$root/scripts/venv.sh"
 make_venv venv-player requirements-player.txt 'import av'
+[ "$1" = --install ] && exit
 exec "$build/venv-player/bin/python" "$root/scripts/play.py" "$@"
