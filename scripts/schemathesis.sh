@@ -66,7 +66,7 @@ start() {
     configure_apps >>"$directory/service.yaml"
     # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing.
     printf '%s\n' 'sources: { allow: ["rtmp://127.0.0.1:1935"] }' 'outputs: { allow: ["rtmp://127.0.0.1:1935"] }' \
-        'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
+        'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
         'http: { rate: { failures: 0 } }' >>"$directory/service.yaml"
     port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     "$service" serve --config "$directory/service.yaml" --listen "127.0.0.1:$port" --data "$directory/data" \

@@ -6,13 +6,14 @@ extension AllowList {
     public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
         guard allows(url) else { return false }
         if address.isPublic { return true }
+        // An empty list that allows the URL means loopback.
         return entries.isEmpty ? address.isLoopback : entries.contains { $0.allows(url.at(address)) }
     }
 
     /// What relays go by when they have looked up a host: the addresses of local networks that entries spell. Names
     /// were checked before and are not in it.
     public var reach: Reach {
-        guard !entries.isEmpty else { return .loopback }
+        guard !entries.isEmpty else { return allowsNothing ? Reach(places: []) : .loopback }
         return Reach(
             places: entries.filter(\.spellsAddress).map { entry in
                 Reach.Place(

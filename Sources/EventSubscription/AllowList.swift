@@ -6,9 +6,18 @@ import MixModel
 ///   host below `example`.
 /// - Addresses and `localhost` are matched by an entry that spells an address (`10.0.*`, `127.0.0.1`), never by a
 ///   wildcard for names: `*` does not open the local network.
-/// - An empty list allows loopback only.
+/// - An empty list allows what `whenEmpty` says.
 public struct AllowList: Hashable, Sendable {
     public let entries: [Entry]
+    public let whenEmpty: WhenEmpty
+
+    /// The meaning of a list without entries.
+    public enum WhenEmpty: Hashable, Sendable {
+        /// Loopback addresses: for a service that serves this machine alone.
+        case loopback
+        /// No address: for a service with tenants, whose loopback is not theirs.
+        case nothing
+    }
 
     public struct Entry: Hashable, Sendable {
         let text: String
@@ -58,7 +67,7 @@ public struct AllowList: Hashable, Sendable {
     }
 
     /// - Throws: The first entry that cannot be read.
-    public init(_ entries: [String]) throws(InputError) {
+    public init(_ entries: [String], whenEmpty: WhenEmpty = .loopback) throws(InputError) {
         var read: [Entry] = []
         for text in entries {
             guard let entry = Entry(text) else {
@@ -70,14 +79,25 @@ public struct AllowList: Hashable, Sendable {
             read.append(entry)
         }
         self.entries = read
+        self.whenEmpty = whenEmpty
     }
 
     /// Allows loopback only.
-    public static let loopbackOnly = AllowList(unchecked: [])
-    private init(unchecked entries: [Entry]) { self.entries = entries }
+    public static let loopbackOnly = AllowList(whenEmpty: .loopback)
+    /// Allows no address.
+    public static let nothing = AllowList(whenEmpty: .nothing)
+
+    private init(whenEmpty: WhenEmpty) {
+        entries = []
+        self.whenEmpty = whenEmpty
+    }
+
+    /// Whether no URL is allowed.
+    public var allowsNothing: Bool { entries.isEmpty && whenEmpty == .nothing }
 
     public func allows(_ url: StreamURL) -> Bool {
-        entries.isEmpty ? url.isLoopback : entries.contains { $0.allows(url) }
+        guard entries.isEmpty else { return entries.contains { $0.allows(url) } }
+        return whenEmpty == .loopback && url.isLoopback
     }
 
     /// - Parameters:
@@ -99,7 +119,14 @@ public struct AllowList: Hashable, Sendable {
             throw InputError(.refusedURL, field: field, found: url.redacted, expected: "one of \(names)")
         }
         guard allows(url) else {
-            let allowed = entries.isEmpty ? "loopback addresses" : entries.map(\.text).joined(separator: ", ")
+            let allowed =
+                if allowsNothing {
+                    "nothing"
+                } else if entries.isEmpty {
+                    "loopback addresses"
+                } else {
+                    entries.map(\.text).joined(separator: ", ")
+                }
             throw InputError(
                 .refusedURL, field: field, found: url.redacted,
                 expected: "an address that \(setting) allows (now: \(allowed)); add scheme://host[:port] there")

@@ -76,10 +76,12 @@ struct OrchestratorConfiguration: Sendable {
         if let store = values.text("store.url"), store != "sqlite:" {
             throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
         }
-        sources = try values.allowList("sources.allow")
+        // With tokens, loopback is the operator's: a tenant must not reach what else this machine serves.
+        let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
+        sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
         urlTemplate = values.text("sources.urlTemplate")
-        outputs = try values.allowList("outputs.allow")
-        callbacks = try values.allowList("callbacks.allow")
+        outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
+        callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName
         let fallback = Canvas.portrait
@@ -205,9 +207,9 @@ struct ConfigurationValues {
         return colour
     }
 
-    func allowList(_ key: String) throws(StartupError) -> AllowList {
+    func allowList(_ key: String, whenEmpty: AllowList.WhenEmpty) throws(StartupError) -> AllowList {
         do {
-            return try AllowList(list(key))
+            return try AllowList(list(key), whenEmpty: whenEmpty)
         } catch {
             throw wrong(key, error.found, error.expected)
         }

@@ -6,7 +6,8 @@ import Testing
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct BrowserTests {
     @Test(.timeLimit(.minutes(3))) func recordingsAndHLSPlayAcrossSwitches() async throws {
-        try await Stage.run { stage in
+        // The page is a file: of no origin that could be named.
+        try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_CORS": "*"]) { stage in
             try await stage.publish(
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, bFrames: 2, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))

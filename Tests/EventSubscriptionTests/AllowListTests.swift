@@ -1,8 +1,27 @@
+import MixModel
 import Testing
 
 @testable import EventSubscription
 
 @Suite struct AllowListTests {
+    @Test func anEmptyListMayMeanNothing() throws {
+        let list = try AllowList([], whenEmpty: .nothing)
+        #expect(list == .nothing && list.allowsNothing && !AllowList.loopbackOnly.allowsNothing)
+        for url in ["rtmp://127.0.0.1/live/a", "rtmp://localhost/live/a", "rtmp://[::1]/a/b", "rtmp://cdn.example/a/b"]
+        {
+            #expect(try !list.allows(StreamURL(url)), "\(url)")
+        }
+        let loopback = try #require(InternetAddress([127, 0, 0, 1]))
+        #expect(try !list.allows(StreamURL("rtmp://name.example/a/b"), at: loopback))
+        #expect(!list.reach.allows(loopback, of: Reach.Target(scheme: "rtmp", host: "127.0.0.1", port: 1935)))
+        let error = #expect(throws: InputError.self) {
+            try list.check("rtmp://127.0.0.1/live/a", schemes: [.rtmp], field: "url", setting: "sources.allow")
+        }
+        #expect(error?.expected.contains("sources.allow allows (now: nothing)") == true)
+        // What is spelt counts as ever.
+        #expect(try AllowList(["rtmp://127.0.0.1"], whenEmpty: .nothing).allows(StreamURL("rtmp://127.0.0.1/live/a")))
+    }
+
     @Test(
         arguments: [
             // Nothing configured: loopback only.

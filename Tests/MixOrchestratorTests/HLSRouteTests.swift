@@ -69,7 +69,7 @@ import Testing
     @Test func viewersGetPlaylistsAndSegments() async throws {
         try await withDirectory { directory in
             try KeptFiles.makeSession(directory)
-            try await withOrchestrator(directory: directory) { bench in
+            try await withOrchestrator(directory: directory, settings: ["playback.cors": ["*"]]) { bench in
                 let master = try await bench.call(.get, "/live/demo/index.m3u8")
                 #expect(master.status == 200, "\(master.text)")
                 #expect(master.text.contains("\nhls/1700000000000/video.m3u8\n"))

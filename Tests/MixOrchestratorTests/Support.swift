@@ -117,7 +117,10 @@ final class LogRecorder: Sendable {
 
 /// Settings of a test: outputs for every room, layouts and data in a directory of its own.
 func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:]) throws -> OrchestratorConfiguration {
+    // With tokens nothing is allowed that is not spelt.
+    let allowed = changes.keys.contains { $0.contains(".tokens.") } ? ["*://127.0.0.1", "*://localhost"] : []
     let settings = [
+        "sources.allow": allowed, "outputs.allow": allowed, "callbacks.allow": allowed,
         "http.listen": ["127.0.0.1:0"], "rooms.outputs": ["rtmp://127.0.0.1/out/{room}"], "data": [directory],
         "layouts": [directory + "/layouts"],
         // What else the machine does must not decide over a test.

@@ -21,13 +21,14 @@ struct DoctorCommand: AsyncParsableCommand {
                 ConfigurationKeys.reader(file: config), file: config, overrides: .init(listen: listen, data: data))
             findings.append(Finding(isGood: true, text: "configuration"))
             findings += configuration.apps.warnings.map { Finding(isGood: false, text: $0) }
+            findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
             findings.append(await Self.port(configuration.listen))
             findings += Self.directory(configuration.data)
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {
             findings.append(Finding(isGood: false, text: "\(error)"))
         }
-        for finding in findings { print("\(finding.isGood ? "ok  " : "FAIL") \(finding.text)") }
+        for finding in findings { print("\(finding.verdict.rawValue) \(finding.text)") }
         guard findings.allSatisfy(\.isGood) else { throw ExitCode(1) }
     }
 
@@ -73,7 +74,23 @@ struct DoctorCommand: AsyncParsableCommand {
 
 /// One thing that was looked at.
 struct Finding: Hashable, Sendable {
-    var isGood: Bool
+    enum Verdict: String, Hashable, Sendable {
+        case good = "ok  "
+        /// Works as it is, and may not be what the operator expects.
+        case note = "note"
+        case bad = "FAIL"
+    }
+
+    var verdict: Verdict
     /// What it is; where it is not good, the cure too.
     var text: String
+
+    var isGood: Bool { verdict != .bad }
+
+    init(verdict: Verdict, text: String) {
+        self.verdict = verdict
+        self.text = text
+    }
+
+    init(isGood: Bool, text: String) { self.init(verdict: isGood ? .good : .bad, text: text) }
 }

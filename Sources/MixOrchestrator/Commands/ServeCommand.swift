@@ -60,8 +60,10 @@ struct ServeCommand: AsyncParsableCommand {
         logger.logLevel = configuration.logLevel
         let lowered = configuration.playback.fit(
             connections: configuration.http.maxConnections, descriptors: DescriptorLimit.raise())
-        let warnings = configuration.apps.warnings + configuration.playback.warnings + lowered
+        let warnings =
+            configuration.apps.warnings + configuration.playback.warnings + configuration.exposures + lowered
         for warning in warnings { logger.warning("\(warning)") }
+        for note in configuration.closedLists { logger.notice("\(note)") }
         // Before anything is restored: a second service must not touch the first one's relays.
         try configuration.listen.check()
         let lock = try DataDirectory(configuration.data)

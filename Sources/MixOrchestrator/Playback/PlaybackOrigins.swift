@@ -5,6 +5,9 @@ enum PlaybackOrigins: Hashable, Sendable {
     case any
     case only(Set<String>)
 
+    /// No page of another origin than the service's own: the default.
+    static let none = PlaybackOrigins.only([])
+
     /// - Throws: When one is no origin.
     init(_ origins: [String]) throws(StartupError) {
         if origins == ["*"] {

@@ -3,7 +3,9 @@ import Foundation
 /// How viewers get programs, as configured.
 struct PlaybackSettings: Sendable {
     var access = PlaybackAccess()
-    var origins = PlaybackOrigins.any
+    /// Whether `playback.access: open` says that programs are for everyone.
+    private(set) var isOpenOnPurpose = false
+    var origins = PlaybackOrigins.none
     /// A viewer who is further behind goes on with the newest keyframe, in ms of media.
     var latencyCap = 4000
     /// Of all programs together; more are answered 503.
@@ -27,6 +29,7 @@ struct PlaybackSettings: Sendable {
             throw StartupError(
                 "configuration: playback.secondaryKey: found it alone; expected playback.key beside it")
         }
+        try checkMode(values.choice("playback.access"), hasKey: !keys.isEmpty)
         access = PlaybackAccess(
             keys: keys, validity: try values.integer("playback.validity", in: 0...31_536_000) ?? 0)
         let origins = values.list("playback.cors")
@@ -35,6 +38,23 @@ struct PlaybackSettings: Sendable {
         maxViewers = try values.integer("playback.maxViewers", in: 0...1_000_000) ?? maxViewers
         maxViewersPerProgram =
             try values.integer("playback.maxViewersPerProgram", in: 0...1_000_000) ?? maxViewersPerProgram
+    }
+
+    /// The values of `playback.access`. Left out, a key decides.
+    private enum Mode: String, CaseIterable { case open, signed }
+
+    private mutating func checkMode(_ mode: Mode?, hasKey: Bool) throws(StartupError) {
+        switch (mode, hasKey) {
+        case (.signed, false):
+            throw StartupError(
+                "configuration: playback.access: found \"signed\" without a key; expected playback.key or "
+                    + "playback.keyFile beside it")
+        case (.open, true):
+            throw StartupError(
+                "configuration: playback.access: found \"open\" beside a key; expected \"signed\", or no playback.key")
+        case (.open, false): isOpenOnPurpose = true
+        case (.signed, true), (nil, _): break
+        }
     }
 
     /// What stands under this name, or in the file that `…File` names.

@@ -37,7 +37,7 @@ struct ViewerRouteTests {
             let first = try await RawViewer.open(bench, "/live/demo.flv")
             try await eventually { try names(first).contains("I0") ? true : nil }
             #expect(first.head.hasPrefix("HTTP/1.1 200 OK\r\n"))
-            for line in ["Content-Type: video/x-flv", "Access-Control-Allow-Origin: *", "Cache-Control: no-store"] {
+            for line in ["Content-Type: video/x-flv", "Vary: Origin", "Cache-Control: no-store"] {
                 #expect(first.head.contains("\r\n\(line)\r\n"), "\(first.head)")
             }
             relay.sendToViewers(Program.picture(50) + Program.picture(100, isIDR: true) + Program.sound(104))
@@ -175,13 +175,16 @@ struct ViewerRouteTests {
     }
 
     @Test func whoFindsNoPlaceIsToldWhenToComeBack() async throws {
-        try await withProgram(settings: ["playback.maxViewersPerProgram": ["1"]]) { bench, relay in
+        let settings = ["playback.maxViewersPerProgram": ["1"], "playback.cors": ["https://player.example"]]
+        try await withProgram(settings: settings) { bench, relay in
             let viewer = try await RawViewer.open(bench, "/live/demo.flv")
             try await eventually { try names(viewer).last == "I0" ? true : nil }
-            let full = try await bench.call(.get, "/live/demo.flv")
+            let origin: HTTPFields = [.origin: "https://player.example"]
+            let full = try await bench.call(.get, "/live/demo.flv", headers: origin)
             #expect(full.status == 503)
             #expect(try full.value("type") == "urn:mixorchestrator:problem:viewers-full")
-            #expect(full.headers[.retryAfter] == "10" && full.headers[.accessControlAllowOrigin] == "*")
+            #expect(full.headers[.retryAfter] == "10")
+            #expect(full.headers[.accessControlAllowOrigin] == "https://player.example")
             #expect(try await bench.call(.head, "/live/demo.flv").status == 200)
             try await viewer.close()
             // Who is gone is noticed with the next picture.

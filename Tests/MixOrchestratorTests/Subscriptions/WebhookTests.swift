@@ -33,11 +33,15 @@ import Testing
                     try await eventually {
                         receiver.taken.contains { (try? $0.value("data.state")) == "removed" } ? true : nil
                     }
-                    let types = try receiver.taken.compactMap { try $0.value("type") }
+                    // The last message: the services end with their outputs.
+                    let types = try await eventually {
+                        let types = try receiver.taken.compactMap { try $0.value("type") }
+                        return types.count { $0 == "room.servicesChanged" } == 2 ? types : nil
+                    }
                     #expect(
                         types.filter { !$0.hasPrefix("task") && !$0.hasPrefix("output") } == [
                             "room.opened", "participant.joined", "stream.published", "room.servicesChanged",
-                            "stream.unpublished", "participant.left", "room.closed",
+                            "stream.unpublished", "participant.left", "room.closed", "room.servicesChanged",
                         ])
                     let states = try receiver.taken.compactMap { message in
                         try message.value("type") == "task.stateChanged" ? try message.value("data.state") : nil

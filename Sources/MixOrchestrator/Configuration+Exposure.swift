@@ -1,0 +1,29 @@
+import EventSubscription
+
+/// What the settings together close or leave open, in words for the operator.
+extension OrchestratorConfiguration {
+    /// The allow-lists that let nothing through, each with the cure. Empty without tokens: then loopback is allowed.
+    var closedLists: [String] {
+        let lists: [(key: String, list: AllowList, effect: String)] = [
+            ("sources.allow", sources, "no stream or image can be pulled"),
+            ("outputs.allow", outputs, "no program can be pushed"),
+            ("callbacks.allow", callbacks, "no webhook can be delivered"),
+        ]
+        return lists.filter(\.list.allowsNothing).map { key, _, effect in
+            "\(key) is empty: \(effect). With tokens an empty list allows nothing; add scheme://host[:port] there, "
+                + "127.0.0.1 too if it is meant"
+        }
+    }
+
+    /// The settings that expose more than a service with tenants usually wants, each with the cure.
+    var exposures: [String] {
+        guard !apps.tokens.isEmpty else { return [] }
+        var exposures: [String] = []
+        if playback.access.isOpen, !playback.isOpenOnPurpose {
+            exposures.append(
+                "programs under /live are open to everyone who knows a room's name: set playback.key or "
+                    + "playback.keyFile, or playback.access: open if that is meant")
+        }
+        return exposures
+    }
+}

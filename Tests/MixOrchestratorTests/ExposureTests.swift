@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+import MixModel
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// What is open and closed by default, and what the operator is told of it.
+struct ExposureTests {
+    private static let token = "0123456789abcdef0123456789abcdef"
+    private static let apps =
+        "apps: [ { id: shop, tokens: [ { token: \(token), scopes: [events, tasks, read] } ] } ]\n"
+
+    private func configuration(_ yaml: String) throws -> OrchestratorConfiguration {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml")
+        try Data(yaml.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        return try OrchestratorConfiguration(ConfigurationKeys.reader(file: file.path, environment: [:]))
+    }
+
+    @Test func withTokensAnEmptyListAllowsNothing() throws {
+        let open = try configuration("")
+        #expect(open.sources == .loopbackOnly && open.outputs == .loopbackOnly && open.callbacks == .loopbackOnly)
+        #expect(open.closedLists.isEmpty && open.exposures.isEmpty)
+
+        let closed = try configuration(Self.apps)
+        #expect(closed.sources == .nothing && closed.outputs == .nothing && closed.callbacks == .nothing)
+        #expect(closed.closedLists.count == 3)
+        #expect(closed.closedLists.first?.hasPrefix("sources.allow is empty: no stream or image can be pulled") == true)
+
+        let spelt = try configuration(Self.apps + "sources: { allow: [\"rtmp://127.0.0.1\"] }")
+        #expect(spelt.closedLists.map { String($0.prefix(13)) } == ["outputs.allow", "callbacks.all"])
+
+        let error = #expect(throws: StartupError.self) {
+            try configuration(Self.apps + "rooms: { outputs: [\"rtmp://127.0.0.1/cdn/{room}\"] }")
+        }
+        #expect(error?.description.contains("outputs.allow allows (now: nothing)") == true)
+    }
+
+    @Test func openProgramsOfTenantsAreWarnedOf() throws {
+        #expect(try configuration(Self.apps).exposures.map { String($0.prefix(24)) } == ["programs under /live are"])
+        #expect(try configuration(Self.apps + "playback: { access: open }").exposures.isEmpty)
+        #expect(try configuration(Self.apps + "playback: { key: 0123456789abcdef }").exposures.isEmpty)
+        #expect(try configuration(Self.apps + "playback: { access: signed, key: 0123456789abcdef }").exposures.isEmpty)
+    }
+
+    @Test func pagesOfOtherOriginsReadNothingByDefault() throws {
+        let origins = try configuration("").playback.origins
+        #expect(origins == .none)
+        #expect(origins.headers(origin: "https://a.example")[.accessControlAllowOrigin] == nil)
+        #expect(origins.preflight(origin: "https://a.example")[.accessControlAllowOrigin] == nil)
+        #expect(try configuration("playback: { cors: [\"*\"] }").playback.origins == .any)
+    }
+
+    /// What a tenant may name: sources, outputs and webhooks on the service's own machine are refused, each with its list.
+    @Test func aTenantDoesNotReachLoopback() async throws {
+        let settings = [
+            "apps.0.id": ["shop"], "apps.0.tokens.0.token": [Self.token],
+            "apps.0.tokens.0.scopes": ["events", "tasks", "read"], "rooms.outputs": [],
+            "sources.allow": [], "outputs.allow": [], "callbacks.allow": [],
+        ]
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore(), settings: settings) { bench in
+                let headers: HTTPFields = [.authorization: "Bearer \(Self.token)"]
+                let calls: [(method: HTTPRequest.Method, uri: String, body: String, list: String)] = [
+                    (
+                        .post, "/v1/rooms/r/events",
+                        #"{"type":"stream.published","user":"a","url":"rtmp://127.0.0.1/live/a"}"#, "sources.allow"
+                    ),
+                    (
+                        .post, "/v1/rooms/r/events",
+                        #"{"type":"stream.published","user":"a","url":"http://localhost:9090/a.flv"}"#, "sources.allow"
+                    ),
+                    (
+                        .put, "/v1/rooms/r", #"{"outputs":[{"id":"o","url":"rtmp://[::1]/cdn/r"}]}"#, "outputs.allow"
+                    ),
+                    (
+                        .post, "/v1/subscriptions", #"{"url":"http://127.0.0.1:8080/hook","events":["*"]}"#,
+                        "callbacks.allow"
+                    ),
+                ]
+                for call in calls {
+                    let answer = try await bench.call(call.method, call.uri, call.body, headers: headers)
+                    #expect(answer.status == 422 || answer.status == 400, "\(call.uri): \(answer.text)")
+                    #expect(answer.text.contains("\(call.list) allows (now: nothing)"), "\(call.uri): \(answer.text)")
+                }
+            }
+        }
+    }
+}
