@@ -26,7 +26,10 @@ public struct AllowList: Hashable, Sendable {
         let port: String?
 
         init?(_ text: String) {
-            guard let separator = text.firstRange(of: "://") else { return nil }
+            // Then bytes are characters.
+            guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let separator = text.firstRange(of: "://") else {
+                return nil
+            }
             let scheme = text[..<separator.lowerBound].lowercased()
             guard scheme == "*" || StreamURL.Scheme(rawValue: scheme) != nil else { return nil }
             var host = text[separator.upperBound...].lowercased()

@@ -11,7 +11,7 @@ public enum AppRule: Hashable, Sendable {
     public func app(_ named: String?, field: String) throws(InputError) -> AppID {
         switch self {
         case .only(let own):
-            guard let named, named != own.rawValue else { return own }
+            guard let named, AppID(named) != own else { return own }
             throw InputError(
                 .foreignApp, field: field, found: JSONValue.string(named).summary,
                 expected: "\"\(own)\", the app of the token, or nothing")

@@ -25,7 +25,7 @@ extension EventParser {
             return try cloudEvent(.object(attributes), apps: apps)
         } catch {
             var error = error
-            switch error.field.prefix(while: { $0 != "." }) {
+            switch error.field.splitAtFirst(".")?.head ?? error.field[...] {
             case "data": break
             case "datacontenttype": error.field = "Content-Type"
             default: error.field = "ce-" + error.field

@@ -98,10 +98,10 @@ public struct EventParser: Sendable {
         _ key: String, _ reader: inout FieldReader, expected: String
     ) throws(InputError) -> String {
         let text = try reader.requiredString(key, expected: expected)
-        guard text.utf8.count <= longestName else {
+        guard text.utf8.count <= longestName, !Identifiers.hasControlCharacters(text) else {
             throw InputError(
                 .invalidField, field: reader.path(of: key), found: JSONValue.string(text).summary,
-                expected: "at most \(longestName) bytes")
+                expected: "at most \(longestName) bytes without control characters")
         }
         return text
     }
@@ -198,36 +198,26 @@ public struct EventParser: Sendable {
     /// Of rooms and users, in bytes.
     public static let longestIdentifier = 128
 
-    /// Ids of rooms and users: 1…128 bytes, no control characters, no white space, none of `/ ? # % \`.
+    /// The id of a room, a user, a task or an output that may be made: 1…128 bytes, no control characters, no white
+    /// space, none of `/ ? # % \`; in NFC, and its first scalar stands by itself.
     ///
     /// - Parameter longest: In bytes.
     public static func identifier(
         _ text: String, field: String, longest: Int = longestIdentifier
     ) throws(InputError) -> String {
-        guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
-            throw InputError(
-                .invalidField, field: field, found: JSONValue.string(text).summary,
-                expected: "1 to \(longest) bytes without spaces, control characters and / ? # % \\")
-        }
+        try Identifiers.check(text, field: field, longest: longest)
+        try Identifiers.checkSpelling(text, field: field)
         return text
     }
 
-    private static func hasOnlyNameCharacters(_ text: String) -> Bool {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "\\"):
-                return false
-            case 0x21...0x7E: continue
-            case 0x80...:
-                // The Unicode tables are slow, and most names need none.
-                return text.unicodeScalars.allSatisfy { scalar in
-                    !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
-                        && !"/?#%\\".unicodeScalars.contains(scalar)
-                }
-            default: return false
-            }
-        }
-        return true
+    /// The id of something that is there already, in any spelling: stores of before may hold names that are not in NFC.
+    ///
+    /// - Parameter longest: In bytes.
+    public static func knownIdentifier(
+        _ text: String, field: String, longest: Int = longestIdentifier
+    ) throws(InputError) -> String {
+        try Identifiers.check(text, field: field, longest: longest)
+        return text
     }
 
     static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {

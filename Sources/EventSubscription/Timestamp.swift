@@ -1,15 +1,18 @@
 /// Reads points in time as RFC 3339 §5.6 writes them: `2026-01-31T12:00:00.5Z`, `2026-01-31T13:00:00+01:00`.
 ///
 /// Strict: nothing may be left out and no other form of ISO 8601 is one. `t` and `z` may be lower case. A leap second is
-/// the first second after it.
+/// the first second after it. What an offset moves out of the years 0000 to 9999 (in UTC) could not be written again,
+/// and is no time.
 public enum Timestamp {
+    /// The years that RFC 3339 can write, in seconds since 1970.
+    static let range = -62_167_219_200.0..<253_402_300_800
     /// - Returns: Seconds since 1970, without leap seconds; `nil` when the text is no such time. Of a fraction nine digits
     ///   count.
     public static func seconds(_ text: String) -> Double? {
         var text = text
         return text.withUTF8 { bytes in
             var reader = Reader(bytes: bytes)
-            return reader.seconds()
+            return reader.seconds().flatMap { range.contains($0) ? $0 : nil }
         }
     }
 

@@ -1,6 +1,8 @@
 import LayoutEngine
 
 /// A name that is one kind of thing and cannot be mistaken for another.
+///
+/// Two are the same when their UTF-8 is, and its bytes order them, as in the store.
 public protocol Identifier: RawRepresentable, Hashable, Codable, Sendable, Comparable,
     CustomStringConvertible, ExpressibleByStringLiteral
 where RawValue == String {
@@ -18,7 +20,12 @@ extension Identifier {
         try container.encode(rawValue)
     }
     public var description: String { rawValue }
-    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameUTF8(as: right.rawValue) }
+    // The standard library's own for raw values would compare those.
+    public static func != (left: Self, right: Self) -> Bool { !left.rawValue.hasSameUTF8(as: right.rawValue) }
+    public func hash(into hasher: inout Hasher) { rawValue.hashUTF8(into: &hasher) }
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInUTF8(right.rawValue) }
 }
 
 /// A tenant: rooms and tasks of two of them may have the same names.
@@ -39,12 +46,12 @@ extension TenantIdentifier {
     }
 
     public var app: AppID {
-        rawValue.firstIndex(of: "/").map { AppID(String(rawValue[..<$0])) } ?? .standard
+        rawValue.splitAtFirst("/").map { AppID(String($0.head)) } ?? .standard
     }
 
     /// As the tenant knows it.
     public var name: String {
-        rawValue.firstIndex(of: "/").map { String(rawValue[rawValue.index(after: $0)...]) } ?? rawValue
+        rawValue.splitAtFirst("/").map { String($0.tail) } ?? rawValue
     }
 }
 
@@ -84,7 +91,7 @@ public struct SourceID: Identifier {
 
     /// The participant: everything before the last `/`.
     public var user: UserID {
-        UserID(rawValue.lastIndex(of: "/").map { String(rawValue[..<$0]) } ?? rawValue)
+        UserID(rawValue.splitAtLast("/").map { String($0.head) } ?? rawValue)
     }
 }
 

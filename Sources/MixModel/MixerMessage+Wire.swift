@@ -178,7 +178,7 @@ extension MixerReport: WireMessage {
 
 /// JSON's objects have strings for keys.
 private func byName<Value>(_ values: [SourceID: Value]) -> [String: Value] {
-    Dictionary(uniqueKeysWithValues: values.map { ($0.key.rawValue, $0.value) })
+    Dictionary(values.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { first, _ in first })
 }
 
 private func bySource<Value>(_ values: [String: Value]) -> [SourceID: Value] {

@@ -90,7 +90,7 @@ struct EventMark: Hashable, Codable, Sendable {
     /// Whether an event is older than, or the same as, what is known. Sequences of one source decide; otherwise times;
     /// events that carry neither are taken as they come.
     func isNewerThan(_ event: RoomEvent) -> Bool {
-        if source == event.source, let sequence, let other = event.sequence { return other <= sequence }
+        if source.hasSameUTF8(as: event.source), let sequence, let other = event.sequence { return other <= sequence }
         return isLaterThan(event)
     }
 

@@ -221,13 +221,13 @@ struct ConfigurationValues {
         for (index, entry) in list(key).enumerated() {
             var id = index == 0 ? "main" : "output-\(index + 1)"
             var url = entry
-            if let equals = entry.firstIndex(of: "="), let scheme = entry.firstRange(of: "://"),
-                equals < scheme.lowerBound
+            if let parts = entry.splitAtFirst("="), let scheme = entry.firstRange(of: "://"),
+                parts.head.endIndex < scheme.lowerBound
             {
-                id = String(entry[..<equals])
-                url = String(entry[entry.index(after: equals)...])
+                (id, url) = (String(parts.head), String(parts.tail))
             }
             do {
+                id = try EventParser.identifier(id, field: "\(key)[\(index)]")
                 // Checked with a room's name in place: braces cannot be in a URL.
                 _ = try allowed.check(
                     EventParser.substitute(url, ["room": "room", "app": "app"]),

@@ -2,7 +2,9 @@ import MixModel
 
 extension MemoryTaskStore.State {
     /// What an event is known by.
-    static func key(_ event: RoomEvent) -> [String] { [event.room.app.rawValue, event.source, event.id] }
+    static func key(_ event: RoomEvent) -> [UTF8Key] {
+        [event.room.app.rawValue, event.source, event.id].map(UTF8Key.init)
+    }
 
     /// Stores a change that was found to be good.
     mutating func store(_ change: StoreChange, at time: Double) {

@@ -8,7 +8,7 @@ public final class MemoryTaskStore: TaskStore {
         var tasks: [TaskID: Versioned<TaskMachine>] = [:]
         /// Oldest first, with the time they were stored.
         var events: [(event: RoomEvent, at: Double)] = []
-        var known: Set<[String]> = []
+        var known: Set<[UTF8Key]> = []
         var timeline: [TaskID: [StampedEntry]] = [:]
         var switches: [TaskID: [SwitchRecord]] = [:]
         /// When documents were deleted whose history is still there.
@@ -141,7 +141,7 @@ extension MemoryTaskStore {
         return Array(rooms.drop { room in id.map { room <= $0 } ?? false }.prefix(limit))
     }
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
-        Dictionary(uniqueKeysWithValues: try await tasks().map { ($0.document.id, $0.document.room) })
+        Dictionary(try await tasks().map { ($0.document.id, $0.document.room) }) { first, _ in first }
     }
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
         try access { state, _ in (state.rooms.count, state.tasks.count) }
@@ -233,7 +233,7 @@ extension MemoryTaskStore {
         let all = try access { state, _ in state.outbox.entries.map(\.delivery) }
         let found = all.reversed().filter { delivery in
             delivery.message.subscription == subscription && wanted ?? delivery.state == delivery.state
-                && lane ?? delivery.message.lane == delivery.message.lane
+                && lane.map(delivery.message.lane.hasSameUTF8) ?? true
                 && before.map { delivery.number < $0 } ?? true
         }
         return Array(found.prefix(limit))
@@ -243,7 +243,7 @@ extension MemoryTaskStore {
     ) async throws(StoreError) -> Delivery? {
         try access { state, _ in
             state.outbox.entries.first {
-                $0.delivery.message.id == message && $0.delivery.message.subscription == subscription
+                $0.delivery.message.id.hasSameUTF8(as: message) && $0.delivery.message.subscription == subscription
             }?.delivery
         }
     }
@@ -251,7 +251,8 @@ extension MemoryTaskStore {
         of message: String, of subscription: SubscriptionID
     ) async throws(StoreError) -> [DeliveryAttempt] {
         try access { state, _ in
-            state.outbox.log.filter { $0.message == message && $0.subscription == subscription }.map(\.attempt)
+            state.outbox.log.filter { $0.message.hasSameUTF8(as: message) && $0.subscription == subscription }.map(
+                \.attempt)
         }
     }
     public func attempts(

@@ -22,8 +22,9 @@ extension SQLiteTaskStore {
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
         try await read { db in
             let rows = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks")
-            return Dictionary(
-                uniqueKeysWithValues: rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) })
+            return Dictionary(rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) }) { first, _ in
+                first
+            }
         }
     }
 

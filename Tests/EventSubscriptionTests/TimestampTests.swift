@@ -32,6 +32,20 @@ import Testing
         #expect(Timestamp.seconds(text) == nil)
     }
 
+    /// Another offset would move them out of the years that RFC 3339 can write.
+    @Test(arguments: [
+        "0000-01-01T00:00:00+00:01", "0000-01-01T22:59:59+23:00", "9999-12-31T23:59:59-00:01",
+        "9999-12-31T23:59:60Z", "9999-12-31T23:59:59.999999999Z",
+    ])
+    func nothingLeavesTheYears0000To9999(text: String) {
+        #expect(Timestamp.seconds(text) == nil)
+    }
+
+    @Test(arguments: ["0000-01-01T00:00:00-23:59", "9999-12-31T23:59:59+23:59", "9999-12-31T23:59:59.5Z"])
+    func theirEndsAreRead(text: String) {
+        #expect(Timestamp.seconds(text).map(Timestamp.range.contains) == true)
+    }
+
     /// Since the Gregorian calendar began: Foundation counts earlier days in the Julian one, RFC 3339 does not.
     @Test func whatFoundationWritesIsReadAsTheSameTime() {
         var generator = SeededGenerator(seed: 0x3339)

@@ -8,12 +8,13 @@ enum ImageReference {
             text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return false }
         let folded = text.lowercased()
-        for scheme in ["http://", "https://"] where folded.hasPrefix(scheme) {
-            guard let host = folded.dropFirst(scheme.count).first else { return false }
-            return !"/?#:@".contains(host) && !folded.contains(" ")
+        // Byte by byte: a mark behind a separator would make another character of it.
+        for scheme in ["http://", "https://"] where folded.utf8.starts(with: scheme.utf8) {
+            guard let host = folded.utf8.dropFirst(scheme.utf8.count).first else { return false }
+            return !"/?#:@".utf8.contains(host) && !folded.utf8.contains(UInt8(ascii: " "))
         }
-        guard !text.contains(":") else { return false }
-        return text.split(separator: "/", omittingEmptySubsequences: false)
-            .allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+        guard !text.utf8.contains(UInt8(ascii: ":")) else { return false }
+        return text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .allSatisfy { !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
     }
 }

@@ -48,7 +48,7 @@ extension SourceID {
     }
 
     /// Whether it is one track of that stream.
-    public func isPart(of whole: SourceID) -> Bool { rawValue.hasPrefix("\(whole)#") }
+    public func isPart(of whole: SourceID) -> Bool { rawValue.startsInUTF8(with: "\(whole)#") }
 }
 
 extension SourceSelection {

@@ -75,7 +75,7 @@ public struct Subscription: Hashable, Codable, Sendable {
     public func wants(_ occurrence: Occurrence) -> Bool {
         let topic = occurrence.topic
         guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? true, occurrence.room.app == app,
-            rooms?.contains(occurrence.room.name) ?? true
+            rooms?.contains(where: occurrence.room.name.hasSameUTF8) ?? true
         else { return false }
         guard let users, let user = occurrence.user else { return true }
         return users.contains(user)

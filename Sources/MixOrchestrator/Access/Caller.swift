@@ -40,6 +40,9 @@ struct OrchestratorContext: RequestContext {
         RoomID(app: caller.app, name: try identifier(parameter))
     }
 
+    /// The caller's room of that name, which is made when it does not exist.
+    func newRoomID() throws -> RoomID { RoomID(app: caller.app, name: try newIdentifier("room")) }
+
     /// The caller's task of that name, which may not exist.
     func taskID(_ parameter: String = "task") throws -> TaskID {
         // A room with the longest name has a task, too.

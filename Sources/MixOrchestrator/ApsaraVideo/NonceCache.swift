@@ -1,3 +1,4 @@
+import MixModel
 import Synchronization
 
 /// The nonces of one access key within the replay window. Thread-safe; holds a bounded number.
@@ -41,7 +42,7 @@ final class NonceCache: Sendable {
     func take(_ nonce: String, signedAt: Double, now: Double, window: Double) -> Outcome {
         let slot = Self.slot(signedAt)
         // Seeded anew with each process: nobody can make up nonces that meet.
-        let hash = nonce.hashValue
+        let hash = UTF8Key(nonce).hashValue
         return state.withLock { state in
             guard signedAt >= startsAt else { return .tooOld(startsAt) }
             guard slot >= state.floor else { return .tooOld(Double(state.floor) * Self.slotLength) }

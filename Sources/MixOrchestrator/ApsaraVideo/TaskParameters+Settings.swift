@@ -86,10 +86,22 @@ extension TaskParameters {
         "0": .all, "1": .audio, "2": .video,
     ]
     private static let sourceTypes: KeyValuePairs<String, StreamKind> = ["camera": .camera, "shareScreen": .screen]
-    private static let longestUser = 128
+    private static let longestUser = EventParser.longestIdentifier
 
     private func user(_ reader: WireFields) throws(CallError) -> UserID {
-        UserID(try reader.required("UserId", "whose stream it is", atMost: Self.longestUser))
+        UserID(
+            try Self.user(
+                reader.required("UserId", "whose stream it is", atMost: Self.longestUser),
+                reader.path(of: "UserId")))
+    }
+
+    /// An id as events have it: others are nobody's.
+    static func user(_ text: String, _ parameter: String) throws(CallError) -> String {
+        do throws(InputError) {
+            return try EventParser.identifier(text, field: parameter)
+        } catch {
+            throw .invalid(parameter, text, error.expected)
+        }
     }
 
     private func single(_ reader: WireFields) throws(CallError) -> SourceSelection {
@@ -104,7 +116,7 @@ extension TaskParameters {
     /// One entry of `UserInfos`, or a pane's `UserInfo`.
     private func selection(_ reader: WireFields) throws(CallError) -> SourceSelection {
         var room: RoomID?
-        if let channel = try reader.text("ChannelId"), channel != self["ChannelId"] {
+        if let channel = try reader.text("ChannelId"), self["ChannelId"].map(channel.hasSameUTF8) != true {
             let name = try Self.name(reader.path(of: "ChannelId"), channel, longest: 64)
             room = RoomID(app: AppID(self["AppId"] ?? AppID.standard.rawValue), name: name)
         }

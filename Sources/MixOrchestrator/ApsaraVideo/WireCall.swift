@@ -19,7 +19,7 @@ struct WireCall: Sendable {
             guard Self.withoutApp.contains(action) else { throw .missing("AppId", "the app's id") }
             return
         }
-        guard named == key.app.rawValue else {
+        guard AppID(named) == key.app else {
             throw CallError(
                 .badRequest, "InvalidAppId",
                 "AppId: found \"\(named.prefix(64))\"; expected \"\(key.app)\", the app of the access key")

@@ -98,10 +98,7 @@ struct WireSubscriptions: Sendable {
         guard users.isEmpty || parameters["ChannelId"] != nil else {
             throw CallError.missing("ChannelId", "the channel that the Users are in")
         }
-        for (index, user) in users.enumerated() where user.utf8.count > EventParser.longestIdentifier {
-            throw CallError.invalid(
-                "Users.\(index + 1)", user, "at most \(EventParser.longestIdentifier) bytes")
-        }
+        for (index, user) in users.enumerated() { _ = try TaskParameters.user(user, "Users.\(index + 1)") }
         return Wanted(
             url: url, topics: topics, rooms: channel.map { [$0] },
             users: users.isEmpty ? nil : users.map { UserID($0) })

@@ -104,7 +104,7 @@ struct EventController: Sendable {
 
     @Sendable private func shortForm(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = try context.roomID()
+        let room = try context.newRoomID()
         let key = try request.idempotencyKey() ?? UUID.quick().uuidString
         return try await take(
             [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)

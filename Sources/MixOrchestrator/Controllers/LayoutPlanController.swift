@@ -84,7 +84,7 @@ enum PlanParticipants {
         var people: [LayoutParticipant] = []
         for (index, (element, path)) in elements.enumerated() {
             let person = try read(element, path, index)
-            guard !people.contains(where: { $0.source == person.source }) else {
+            guard !people.contains(where: { $0.source.hasSameUTF8(as: person.source) }) else {
                 throw InputError(
                     .invalidField, field: path, found: "\"\(person.source)\"",
                     expected: "a stream that is not there yet")

@@ -101,7 +101,7 @@ struct LiveController: Sendable {
     /// - Throws: When there is none.
     private func programs(of room: RoomID, _ request: Request) async throws -> [TaskID] {
         let asked = try request.queryText("task").map { name in
-            TaskID(app: room.app, name: try EventParser.identifier(name, field: "task"))
+            TaskID(app: room.app, name: try EventParser.knownIdentifier(name, field: "task"))
         }
         let tasks = try await registry.reader(room)?.tasksToWatch ?? []
         guard !tasks.isEmpty else { throw Self.notOnAir(room) }

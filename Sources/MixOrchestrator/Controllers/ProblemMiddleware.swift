@@ -130,9 +130,15 @@ extension Request {
 }
 
 extension RequestContext {
-    /// A part of the path, percent-decoded and checked.
+    /// A part of the path, percent-decoded and checked: the name of something that is there, however it is spelt.
     func identifier(_ name: String, longest: Int = EventParser.longestIdentifier) throws -> String {
         let text = try parameters.require(name)
-        return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
+        return try EventParser.knownIdentifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
+    }
+
+    /// A part of the path, percent-decoded and checked: the name of something that may be made.
+    func newIdentifier(_ name: String) throws -> String {
+        let text = try parameters.require(name)
+        return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name)
     }
 }

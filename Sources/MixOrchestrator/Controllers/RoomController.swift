@@ -38,7 +38,7 @@ struct RoomController: Sendable {
 
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = try context.roomID()
+        let room = try context.newRoomID()
         let precondition = try SettingsPrecondition(request.headers)
         let settings = try settings.settings(try await request.json(), room: room)
         let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in

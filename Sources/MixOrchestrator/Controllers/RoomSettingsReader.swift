@@ -79,7 +79,8 @@ struct RoomSettingsReader: Sendable {
     }
 
     private func layout(_ name: String, field: String) throws(InputError) -> String {
-        guard layouts.contains(name) else {
+        // Layouts' own names are ASCII, and others are equal to them: U+212A is to K.
+        guard name.utf8.allSatisfy({ $0 < 0x80 }), layouts.contains(name) else {
             let suggestion = layouts.suggestion(for: name).map { " (did you mean \"\($0)\"?)" } ?? ""
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(name).summary,

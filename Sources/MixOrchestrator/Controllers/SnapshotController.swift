@@ -23,7 +23,7 @@ struct SnapshotController: Sendable {
 
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
-        let room = try context.roomID()
+        let room = try context.newRoomID()
         let id = try request.idempotencyKey() ?? UUID.quick().uuidString
         let event = try parser.snapshot(try await request.json(), room: room, id: id)
         try limits.take(events: 1, context)

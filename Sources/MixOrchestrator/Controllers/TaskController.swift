@@ -27,7 +27,7 @@ struct TaskController: Sendable {
     @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let state = try request.queryChoice("state", of: TaskView.State.self)
         let room = try request.queryText("room").map { name in
-            RoomID(app: context.app, name: try EventParser.identifier(name, field: "room"))
+            RoomID(app: context.app, name: try EventParser.knownIdentifier(name, field: "room"))
         }
         let page = try await registry.tasks(of: context.app, room: room, page: try request.page()) { task in
             state == nil || task.state == state
@@ -85,7 +85,7 @@ struct TaskController: Sendable {
             return key.map(name(forKey:)) ?? "task-" + UUID().uuidString.lowercased()
         }
         let name = try EventParser.identifier(text, field: "id")
-        guard !name.hasPrefix(TaskID.automaticPrefix) else {
+        guard !name.startsInUTF8(with: TaskID.automaticPrefix) else {
             throw InputError(
                 .invalidField, field: "id", found: JSONValue.string(name).summary,
                 expected: "an id that does not begin with \(TaskID.automaticPrefix): those are the rooms' own")

@@ -39,8 +39,8 @@ struct TimelineController: Sendable {
 
             /// A source is a URI reference: secrets are in its query, or it is a URL as others are.
             private static func redacted(_ source: String) -> String {
-                guard let mark = source.firstIndex(of: "?") else { return Redaction.text(source) }
-                return Redaction.text(String(source[..<mark])) + "?***"
+                guard let parts = source.splitAtFirst("?") else { return Redaction.text(source) }
+                return Redaction.text(String(parts.head)) + "?***"
             }
         }
         var task: String

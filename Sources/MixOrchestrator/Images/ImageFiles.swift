@@ -22,14 +22,14 @@ struct ImageFiles: Sendable {
 
     /// The real path of the file, in the directory whatever links it goes through.
     private func path(of reference: String) throws(ImageRefusal) -> String {
-        let parts = reference.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = reference.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard !reference.isEmpty, reference.utf8.count <= 1024, !reference.utf8.contains(0),
-            parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." })
+            parts.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) })
         else { throw ImageRefusal("is no path inside of the layouts directory") }
         guard let root = Self.realPath(directory), let path = Self.realPath("\(directory)/\(reference)") else {
             throw ImageRefusal("is not there")
         }
-        guard path.hasPrefix(root + "/") else { throw ImageRefusal("leads out of the layouts directory") }
+        guard path.startsInUTF8(with: root + "/") else { throw ImageRefusal("leads out of the layouts directory") }
         return path
     }
 

@@ -82,7 +82,7 @@ actor ImageStore {
     /// A reference for people and logs.
     static func shown(_ reference: String) -> String {
         guard isURL(reference) else { return reference }
-        return String(reference.prefix { $0 != "?" && $0 != "#" })
+        return String(decoding: reference.utf8.prefix { !"?#".utf8.contains($0) }, as: UTF8.self)
     }
 
     private static func isURL(_ reference: String) -> Bool { reference.contains("://") }

@@ -41,7 +41,7 @@ extension RoomOwner {
             room = storedRoom ?? Versioned(Room(id: id), version: 0)
             tellOthers(before: before)
         }
-        let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.document.id, $0) })
+        let known = Dictionary(stored.map { ($0.document.id, $0) }) { first, _ in first }
         for index in tasks.indices {
             let found = known[tasks[index].id]
             if tasks[index].machine.version != found?.version ?? 0 {

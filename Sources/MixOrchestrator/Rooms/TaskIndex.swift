@@ -35,7 +35,10 @@ extension TaskID {
 
     /// The room whose automatic task has this id.
     var roomOfAutomatic: RoomID? {
-        guard name.hasPrefix(Self.automaticPrefix) else { return nil }
-        return RoomID(app: app, name: String(name.dropFirst(Self.automaticPrefix.count)))
+        let name = name
+        guard name.startsInUTF8(with: Self.automaticPrefix) else { return nil }
+        return RoomID(
+            app: app,
+            name: String(decoding: name.utf8.dropFirst(Self.automaticPrefix.utf8.count), as: UTF8.self))
     }
 }

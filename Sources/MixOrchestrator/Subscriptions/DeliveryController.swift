@@ -27,7 +27,7 @@ struct DeliveryController: Sendable {
     @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let id = try subscription(context)
         let state = try request.queryChoice("state", of: DeliveryState.self)
-        let room = try request.queryText("room").map { name in try EventParser.identifier(name, field: "room") }
+        let room = try request.queryText("room").map { name in try EventParser.knownIdentifier(name, field: "room") }
         let limit = try request.queryInteger("limit", in: 1...RequestPage.mostEntries) ?? RequestPage.standardLimit
         let before = try request.queryInteger("before", in: 0...Int(1) << 53).map(Int64.init)
         let found = try await registry.store.deliveries(

@@ -108,7 +108,7 @@ struct SubscriptionReader: Sendable {
                 throw InputError(.invalidField, field: path, found: element.summary, expected: "a name")
             }
             let name = try EventParser.identifier(text, field: path)
-            if !names.contains(name) { names.append(name) }
+            if !names.contains(where: name.hasSameUTF8) { names.append(name) }
         }
         return names
     }

@@ -75,11 +75,12 @@ extension SEILayout.Region {
         _ source: SourceID, alpha: Double, zorder: Int, volume: Int?, x: Int = 0, y: Int = 0, w: Int = 0, h: Int = 0
     ) {
         let name = source.rawValue
-        let stream = name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...].prefix { $0 != "#" }
-        let parts = stream.split(separator: "@", maxSplits: 1)
+        let part = name.splitAtLast("/")?.tail ?? name[...]
+        let stream = part.splitAtFirst("#")?.head ?? part
+        let ofRoom = stream.splitAtFirst("@")
         self.init(
-            uid: source.user.rawValue, stream: String(parts.first ?? ""),
-            room: parts.count > 1 ? String(parts[1]) : nil, alpha: alpha, zorder: zorder, volume: volume, x: x, y: y,
+            uid: source.user.rawValue, stream: String(ofRoom?.head ?? stream),
+            room: ofRoom.map { String($0.tail) }, alpha: alpha, zorder: zorder, volume: volume, x: x, y: y,
             w: w, h: h)
     }
 }

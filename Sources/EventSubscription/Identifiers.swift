@@ -1,0 +1,69 @@
+import MixModel
+
+/// What ids may consist of.
+enum Identifiers {
+    /// - Parameter longest: In bytes.
+    /// - Throws: For what no id was ever allowed to be.
+    static func check(_ text: String, field: String, longest: Int) throws(InputError) {
+        guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(text).summary,
+                expected: "1 to \(longest) bytes without spaces, control characters and / ? # % \\")
+        }
+    }
+
+    /// - Throws: When the name could also be spelt in another way, or would run into what stands before it.
+    static func checkSpelling(_ text: String, field: String) throws(InputError) {
+        guard !isASCII(text) else { return }
+        // Joiners, marks, variation selectors: whatever makes one character with a separator before it.
+        if let first = text.unicodeScalars.first, "/\(first)".count < 2 {
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(text).summary,
+                expected: "a name whose first character stands by itself: it begins with "
+                    + "U+\(String(first.value, radix: 16, uppercase: true)), which joins what is before it")
+        }
+        guard isNFC(text) else {
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(text).summary,
+                expected:
+                    "the name in Unicode's normal form NFC, so that it has one spelling only: normalize it before "
+                    + "it is sent, as name.normalize(\"NFC\") does in JavaScript")
+        }
+    }
+
+    static func hasControlCharacters(_ text: String) -> Bool {
+        for byte in text.utf8 {
+            switch byte {
+            case 0x20...0x7E: continue
+            case 0x80...: return text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            default: return true
+            }
+        }
+        return false
+    }
+
+    private static func hasOnlyNameCharacters(_ text: String) -> Bool {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "\\"):
+                return false
+            case 0x21...0x7E: continue
+            case 0x80...:
+                // The Unicode tables are slow, and most names need none.
+                return text.unicodeScalars.allSatisfy { scalar in
+                    !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+                        && !"/?#%\\".unicodeScalars.contains(scalar)
+                }
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
+
+    private static func isNFC(_ text: String) -> Bool {
+        var span = text.utf8Span
+        return span.checkForNFC(quickCheck: false)
+    }
+}

@@ -1,0 +1,61 @@
+/// Text as its bytes. Swift compares strings by canonical equivalence, and `Character`s take combining marks into
+/// themselves: two names that a store keeps apart are equal then, and a separator behind which a mark stands is none.
+extension String {
+    /// Whether both are the same UTF-8.
+    public func hasSameUTF8(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        return withBytes(other) { $0.elementsEqual($1) } ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// Whether this one's UTF-8 comes first, byte by byte: the order in which a store sorts.
+    public func precedesInUTF8(_ other: String) -> Bool {
+        withBytes(other) { $0.lexicographicallyPrecedes($1) } ?? utf8.lexicographicallyPrecedes(other.utf8)
+    }
+
+    /// Feeds the UTF-8 to a hasher.
+    public func hashUTF8(into hasher: inout Hasher) {
+        // A byte that no UTF-8 holds, so that two texts in a row are not hashed as one.
+        defer { hasher.combine(0xFF as UInt8) }
+        let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
+    }
+
+    /// `nil` when one of them is not stored as UTF-8.
+    private func withBytes<Result>(
+        _ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result? {
+        utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { body(own, $0) }
+        } ?? nil
+    }
+}
+
+extension StringProtocol where UTF8View: BidirectionalCollection {
+    /// What stands before and behind the first such byte; `nil` where there is none.
+    public func splitAtFirst(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
+        utf8.firstIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
+    }
+
+    /// What stands before and behind the last such byte; `nil` where there is none.
+    public func splitAtLast(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
+        utf8.lastIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
+    }
+
+    /// Whether the UTF-8 begins with that of a prefix.
+    public func startsInUTF8(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// Whether the UTF-8 ends with that of a suffix.
+    public func endsInUTF8(with suffix: some StringProtocol) -> Bool {
+        utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+    }
+}
+
+/// Text that is a key by its UTF-8.
+public struct UTF8Key: Hashable, Sendable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public static func == (left: UTF8Key, right: UTF8Key) -> Bool { left.text.hasSameUTF8(as: right.text) }
+    public func hash(into hasher: inout Hasher) { text.hashUTF8(into: &hasher) }
+}
