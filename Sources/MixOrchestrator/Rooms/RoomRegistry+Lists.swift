@@ -1,3 +1,4 @@
+import EventSubscription
 import MixModel
 
 /// Rooms and tasks of one app, a page at a time, whether they are in memory or not.
@@ -20,6 +21,8 @@ extension RoomRegistry {
     ) async throws(OrchestratorError) -> Page<RoomView> {
         var answer = Page<RoomView>()
         var place = app.place(after: page.after)
+        // Of the app's own: where the search goes on behind others' rooms says nothing to it.
+        var last = page.after
         var read = 0
         while true {
             let owners = try await readers(after: place, limit: Self.readAtOnce)
@@ -30,10 +33,10 @@ extension RoomRegistry {
                     break
                 }
                 if answer.views.count == page.limit || read == Self.mostRead {
-                    answer.next = place?.name
+                    answer.next = last
                     return answer
                 }
-                place = owner.id
+                (place, last) = (owner.id, owner.id.name)
                 read += 1
                 if let view = await owner.roomView()?.view, isWanted(view) { answer.views.append(view) }
             }
@@ -46,7 +49,9 @@ extension RoomRegistry {
         of app: AppID, room: RoomID?, page: RequestPage, where isWanted: @Sendable (TaskView) -> Bool
     ) async throws(OrchestratorError) -> Page<TaskView> {
         var answer = Page<TaskView>()
-        let cursor = page.after.map { $0.split(separator: "/", maxSplits: 1).map(String.init) }
+        let cursor = page.after.map { after in
+            after.splitAtFirst("/").map { [String($0.head), String($0.tail)] } ?? [after]
+        }
         // The room of the cursor comes again: some of its tasks may be left.
         var rooms = [room ?? cursor?.first.map { RoomID(app: app, name: $0) }].compactMap(\.self)
         var place = app.place(after: cursor?.first)
@@ -60,9 +65,9 @@ extension RoomRegistry {
                     break
                 }
                 var views = try await reader(id)?.taskViews().map(\.view) ?? []
-                if let cursor, cursor.count == 2, cursor[0] == id.name {
+                if let cursor, cursor.count == 2, cursor[0].hasSameUTF8(as: id.name) {
                     // One that is gone was seen with those before it: the room begins anew rather than to leave one out.
-                    let last = views.firstIndex { $0.id == cursor[1] }
+                    let last = views.firstIndex { $0.id.hasSameUTF8(as: cursor[1]) }
                     views = last.map { Array(views[($0 + 1)...]) } ?? views
                 }
                 for view in views {
@@ -88,8 +93,8 @@ extension RoomRegistry {
 }
 
 extension AppID {
-    /// Behind every name of one app, in the order of ids.
-    private static let lastName = "\u{10FFFF}"
+    /// Behind every name of one app, in the order of ids: longer than any name, of the last scalar.
+    private static let lastName = String(repeating: "\u{10FFFF}", count: EventParser.longestIdentifier / 4 + 1)
 
     /// Where the app's rooms begin, or go on behind the one of this name.
     fileprivate func place(after name: String?) -> RoomID? {
