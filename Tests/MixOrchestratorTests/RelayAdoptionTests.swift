@@ -66,6 +66,50 @@ import Testing
         }
     }
 
+    /// A relay that an earlier version of the service started listens under another name, and stays on air.
+    @Test(arguments: ["shop/auto-demo", "shop/auto-other"] as [TaskID])
+    func theRelayOfAnEarlierVersionIsTakenOver(_ inside: TaskID) async throws {
+        try await withDirectory { directory in
+            let task: TaskID = "shop/auto-demo"
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            let store = MemoryTaskStore()
+            try await withRegistry(store, relays: relays, in: directory, hasOutputs: true) { registry in
+                _ = try await registry.owner("shop/demo").receive(publication("shop/demo"), at: MonotonicClock.now())
+                try await eventually { relays.started.first?.plan }
+            }
+            relays.tearDown()
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory + "/relays") {
+                unlink("\(directory)/relays/\(name)")
+            }
+            // FNV-1a of the task's id.
+            let former = ScriptedRelay(
+                task: inside, socket: "\(directory)/relays/_\(Self.formerName(task)).sock", processID: 4711)
+            former.listen()
+            defer { former.kill() }
+            try await eventually { FileManager.default.fileExists(atPath: former.socket) ? true : nil }
+            let started = relays.started.count
+            try await withRegistry(store, relays: relays, in: directory, hasOutputs: true) { registry in
+                if inside == task {
+                    try await eventually { former.plan }
+                    #expect(former.commands.last != .drain)
+                    #expect(relays.started.count == started)
+                } else {
+                    // Somebody else's is nobody's: it ends in good order, and the task gets its own.
+                    try await eventually { former.exitDescription() }
+                    #expect(former.commands.last == .drain && former.plans.isEmpty)
+                    try await eventually { relays.started.count > started ? relays.started.last?.plan : nil }
+                }
+            }
+        }
+    }
+
+    private static func formerName(_ task: TaskID) -> String {
+        String(
+            task.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 },
+            radix: 36)
+    }
+
     /// Only what has a relay, or people, is read at the start.
     @Test func aStartReadsWhatIsLive() async throws {
         let store = MemoryTaskStore()

@@ -105,6 +105,19 @@ import Testing
             #expect(!path.dropFirst("/data/relays/".count).contains("/"))
         }
         #expect(throws: StartupError.self) { try RelaySockets(directory: "/" + String(repeating: "d", count: 90)) }
+        let deepest = try RelaySockets(directory: "/" + String(repeating: "d", count: 77))
+        for task in tasks { #expect(deepest.path(of: task).utf8.count <= RelaySockets.longestPath) }
+    }
+
+    /// Two names of one 64-bit FNV-1a hash, as they are found in seconds, have two sockets.
+    @Test func namesThatWereMadeToMeetDoNot() throws {
+        let sockets = try RelaySockets(directory: "/data/relays")
+        let names = ["8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"]
+        let hashes = names.map { name in
+            name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        }
+        try #require(hashes[0] == hashes[1])
+        #expect(sockets.path(of: TaskID(names[0])) != sockets.path(of: TaskID(names[1])))
     }
 
     @Test func linesAreCutWhereverTheBytesAre() throws {

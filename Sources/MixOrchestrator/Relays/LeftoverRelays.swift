@@ -57,6 +57,15 @@ struct LeftoverRelays: Sendable {
         unlink(path)
     }
 
+    /// Lets tasks keep their relays that listen where an earlier version had them do. Such a relay has to say whose it is;
+    /// another one is nobody's.
+    func keepFormer(_ tasks: [TaskID], in sockets: RelaySockets) async {
+        for task in tasks {
+            guard let path = sockets.formerPath(of: task), await self.task(behind: path) == task else { continue }
+            sockets.keep(path, of: task)
+        }
+    }
+
     /// Ends their programs in good order, and kills what does not end.
     func drain(_ sockets: [String]) async {
         await withDiscardingTaskGroup { group in

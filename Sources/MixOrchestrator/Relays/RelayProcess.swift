@@ -48,7 +48,7 @@ struct RelayStarter: RelayStarting {
         ]
         let environment = ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }.map { "\($0.key)=\($0.value)" }
-        let log = socket.replacing(".sock", with: ".log")
+        let log = RelayProcessFile.path(socket, ".log")
         let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0
         let flags = O_WRONLY | O_CREAT | O_APPEND | (size > Self.longestLog ? O_TRUNC : 0)
 

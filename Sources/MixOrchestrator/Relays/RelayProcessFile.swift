@@ -1,9 +1,13 @@
 import Foundation
+import MixModel
 
 /// Remembers beside a relay's socket which process it belongs to, across restarts of this service: a relay that can no
 /// longer be reached must not go on pushing beside its successor.
 enum RelayProcessFile {
-    private static func path(_ socket: String) -> String { socket.replacing(".sock", with: ".pid") }
+    /// What lies beside a socket: its path with another ending.
+    static func path(_ socket: String, _ ending: String = ".pid") -> String {
+        String(socket.endsInUTF8(with: ".sock") ? socket.dropLast(5) : socket[...]) + ending
+    }
 
     static func write(_ processID: Int32, socket: String) {
         // Not being able to write it costs only the protection; the start itself goes on.

@@ -1,24 +1,44 @@
+import Crypto
+import Foundation
 import MixModel
+import Synchronization
 
-/// Where relays listen: `relays/` in the data directory.
-struct RelaySockets: Sendable {
+/// Where relays listen: `relays/` in the data directory. Thread-safe.
+final class RelaySockets: Sendable {
     let directory: String
+    /// Relays that listen where an earlier version of this program had them do.
+    private let former = Mutex<[TaskID: String]>([:])
 
-    /// The most that fits in `sockaddr_un` everywhere, with room to spare, in bytes.
-    static let longestPath = 100
+    /// The most that fits in `sockaddr_un`, in bytes.
+    static let longestPath = 107
+    /// Of a path with the task's id in it.
+    private static let longestPlainPath = 100
 
     /// - Throws: When the directory's path leaves no room for a name.
     init(directory: String) throws(StartupError) {
-        guard directory.utf8.count + 1 + 16 + 5 <= Self.longestPath else {
+        // A slash, `_`, 22 letters and `.sock`.
+        let longest = Self.longestPath - 29
+        guard directory.utf8.count <= longest else {
             throw StartupError(
                 "the data directory's path is too long for sockets: \(directory) has \(directory.utf8.count) bytes, "
-                    + "at most \(Self.longestPath - 22) are possible. Name a shorter one with --data")
+                    + "at most \(longest) are possible. Name a shorter one with --data")
         }
         self.directory = directory
     }
 
     /// The task's own path, at most `longestPath` bytes: its id when that is a plain short word, otherwise a hash of it.
     func path(of task: TaskID) -> String {
+        if let path = plainPath(of: task) ?? former.withLock({ $0[task] }) { return path }
+        return "\(directory)/_\(Self.digest(task)).sock"
+    }
+
+    /// 128 bits of SHA-256: nobody finds a name that leads to somebody else's socket. `_` keeps them apart from plain ids.
+    private static func digest(_ task: TaskID) -> String {
+        Data(SHA256.hash(data: Array(task.rawValue.utf8)).prefix(16)).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    private func plainPath(of task: TaskID) -> String? {
         let id = task.rawValue
         let isPlain = id.utf8.allSatisfy { byte in
             switch byte {
@@ -28,11 +48,22 @@ struct RelaySockets: Sendable {
             }
         }
         let plain = "\(directory)/\(id).sock"
-        if isPlain, plain.utf8.count <= Self.longestPath { return plain }
-        // FNV-1a; `_` keeps it apart from plain ids. The relay names its task in its status, so a clash is noticed.
-        let hash = id.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return "\(directory)/_\(String(hash, radix: 36)).sock"
+        return isPlain && plain.utf8.count <= Self.longestPlainPath ? plain : nil
     }
+
+    // MARK: Earlier versions
+
+    /// Where an earlier version had the task's relay listen, if something is there and nothing at the new place: a name
+    /// of 64 bits of FNV-1a, with which anybody could meet another task's.
+    func formerPath(of task: TaskID) -> String? {
+        guard plainPath(of: task) == nil else { return nil }
+        let hash = task.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let path = "\(directory)/_\(String(hash, radix: 36)).sock"
+        return access(path, F_OK) == 0 && access(self.path(of: task), F_OK) != 0 ? path : nil
+    }
+
+    /// Lets the task keep the place of its running relay, until the service is started anew without it.
+    func keep(_ path: String, of task: TaskID) { former.withLock { $0[task] = path } }
 }
 
 /// Something that keeps the service from starting, with the cure.

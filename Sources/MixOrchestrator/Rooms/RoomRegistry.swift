@@ -208,6 +208,7 @@ final class RoomRegistry: Service {
             _ = services.taskIndex.claim(task, for: room)
         }
         let active = try await services.store.activeTasks()
+        await LeftoverRelays(services).keepFormer(active.map(\.document.id), in: services.sockets)
         for id in Set(active.map(\.document.room)).sorted() {
             guard let stored = try await load(id) else { continue }
             finishLoading(id, makeOwner(stored))
