@@ -17,7 +17,7 @@ struct LogLine {
     var metadata: [(key: String, value: Logger.Metadata.Value)]
     var message: String
 
-    /// Longest message or value, in characters; what is behind is cut off.
+    /// Longest message or value, in bytes of UTF-8; what is behind is cut off.
     static let longestText = 8192
 
     /// One line without its end.
@@ -63,7 +63,9 @@ struct LogLine {
     /// The last net under everything that is logged: no URL with its secrets, no book.
     private static func clean(_ text: String) -> String {
         let clean = LogRedaction.text(text)
-        return clean.count > longestText ? clean.prefix(longestText) + "…" : clean
+        guard clean.utf8.count > longestText else { return clean }
+        // Half a scalar at the end becomes U+FFFD.
+        return String(decoding: clean.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
     /// RFC 8259 §7.
@@ -87,10 +89,19 @@ struct LogLine {
 
     /// Nothing that a terminal or a reader of lines would take for more than text. Quotes and backslashes stay.
     private static func oneLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        guard text.unicodeScalars.contains(where: endsLine) else { return text }
         return text.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control
-                ? String(quoted(String(scalar)).dropFirst().dropLast()) : String(scalar)
+            guard endsLine(scalar) else { return String(scalar) }
+            return scalar.value < 0x80
+                ? String(quoted(String(scalar)).dropFirst().dropLast())
+                : "\\u{" + String(scalar.value, radix: 16) + "}"
         }.joined()
+    }
+
+    private static func endsLine(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

@@ -14,7 +14,7 @@ enum PrometheusText {
     }
 
     static func help(_ text: String) -> String {
-        text.replacing("\\", with: #"\\"#).replacing("\n", with: #"\n"#)
+        escaped(text, ["\\": #"\\"#, "\n": #"\n"#])
     }
 
     static func sample(_ name: String, _ labels: [(String, String)], _ value: Double) -> String {
@@ -32,6 +32,22 @@ enum PrometheusText {
     }
 
     private static func escaped(_ value: String) -> String {
-        value.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#).replacing("\n", with: #"\n"#)
+        escaped(value, ["\\": #"\\"#, "\"": #"\""#, "\n": #"\n"#])
+    }
+
+    /// Scalar by scalar: a quotation mark with a mark on it is another character.
+    private static func escaped(_ text: String, _ escapes: KeyValuePairs<Unicode.Scalar, String>) -> String {
+        guard text.unicodeScalars.contains(where: { scalar in escapes.contains { $0.key == scalar } }) else {
+            return text
+        }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if let escape = escapes.first(where: { $0.key == scalar }) {
+                result.append(contentsOf: escape.value.unicodeScalars)
+            } else {
+                result.append(scalar)
+            }
+        }
+        return String(result)
     }
 }
