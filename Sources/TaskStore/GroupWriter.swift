@@ -48,6 +48,7 @@ final class GroupWriter: Sendable {
     private let checkpointer: Checkpointer
     private let expiry: Expiry
     private let onCommit: (@Sendable (GroupCommit) -> Void)?
+    private let steps = ClockSteps()
 
     init(
         pool: DatabasePool, path: String, clock: StoreClock, checkpointer: Checkpointer, expiry: Expiry,
@@ -129,9 +130,11 @@ final class GroupWriter: Sendable {
         let time = clock.now()
         do {
             try db.beginTransaction(.immediate)
+            try steps.begin(db, at: time)
             for write in group { try write.perform(db, at: time) }
             try expiry.wrote(group.count, db, at: time)
             try db.commit()
+            steps.committed(at: time)
         } catch {
             // The engine may have rolled back itself.
             if db.isInsideTransaction { try? db.rollback() }

@@ -24,6 +24,13 @@ struct MemoryLeases {
         return nodes[index].until > time ? .kept : .lapsed
     }
 
+    /// Leases hold no longer than before.
+    mutating func clockWasSetBack(by step: Double, to time: Double) {
+        for index in nodes.indices where nodes[index].until > time {
+            nodes[index].until = max(nodes[index].until - step, time)
+        }
+    }
+
     func isFree(_ task: TaskID, at time: Double) -> Bool {
         guard let owner = holders[task]?.owner else { return true }
         return !nodes.contains { $0.node.id == owner && $0.until > time }

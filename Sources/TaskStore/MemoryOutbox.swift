@@ -41,14 +41,26 @@ struct MemoryOutbox {
     }
 
     private func index(_ id: String, _ subscription: SubscriptionID) -> Int? {
-        entries.firstIndex { $0.delivery.message.id == id && $0.delivery.message.subscription == subscription }
+        entries.firstIndex {
+            $0.delivery.message.id.hasSameUTF8(as: id) && $0.delivery.message.subscription == subscription
+        }
     }
 
     /// Whether something of the message's lane is due, or will be.
     private func hasHead(_ message: OutboxMessage) -> Bool {
         entries.indices.contains { index in
-            isWaiting(index, of: message.subscription) && entries[index].delivery.message.lane == message.lane
+            isWaiting(index, of: message.subscription)
+                && entries[index].delivery.message.lane.hasSameUTF8(as: message.lane)
                 && entries[index].isHead
+        }
+    }
+
+    /// The clock was set back: what waits does not wait for longer.
+    mutating func clockWasSetBack(by step: Double, to time: Double) {
+        for index in entries.indices {
+            if let due = entries[index].delivery.due, due > time {
+                entries[index].delivery.due = max(due - step, time)
+            }
         }
     }
 
@@ -67,7 +79,7 @@ struct MemoryOutbox {
                 message: delivery.message, attempt: delivery.attempts,
                 earlierAttempts: entries[index].earlierAttempts, queuedAt: delivery.queuedAt)
         }
-        return OutboxTake(items: items, next: next.map { .seconds(max($0 - time, 0)) })
+        return OutboxTake(items: items, next: next.map { .seconds(min(max($0 - time, 0), OutboxTake.longestWait)) })
     }
 
     /// - Returns: False when the message was taken again meanwhile, or is settled.
@@ -93,7 +105,7 @@ struct MemoryOutbox {
         }
         let message = item.message
         let next = entries.indices.first {
-            isWaiting($0, of: message.subscription) && entries[$0].delivery.message.lane == message.lane
+            isWaiting($0, of: message.subscription) && entries[$0].delivery.message.lane.hasSameUTF8(as: message.lane)
         }
         if let next { entries[next].delivery.due = time }
         return true

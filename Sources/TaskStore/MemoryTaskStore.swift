@@ -20,6 +20,8 @@ public final class MemoryTaskStore: TaskStore {
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
         var outbox: MemoryOutbox
         var isClosed = false
+        /// When something was asked or written last.
+        var lastTime = -Double.infinity
     }
     private let state: Mutex<State>
     private let clock: StoreClock
@@ -76,6 +78,11 @@ public final class MemoryTaskStore: TaskStore {
         let time = clock.now()
         return try state.withLock { state throws(StoreError) in
             guard !state.isClosed else { throw .closed }
+            if time < state.lastTime - ClockSteps.tolerance {
+                state.outbox.clockWasSetBack(by: state.lastTime - time, to: time)
+                state.leases.clockWasSetBack(by: state.lastTime - time, to: time)
+            }
+            state.lastTime = time
             return try body(&state, time)
         }
     }

@@ -44,6 +44,9 @@ public struct OutboxTake: Hashable, Sendable {
     /// behind what was taken.
     public var next: Duration?
 
+    /// In seconds; the store is asked again then, whatever a clock made of a time.
+    static let longestWait = 3600.0
+
     public init(items: [OutboxItem], next: Duration?) {
         self.items = items
         self.next = next

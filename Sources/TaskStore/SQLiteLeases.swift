@@ -20,7 +20,8 @@ enum SQLiteLeases {
 
     static func nodes(_ db: Database) throws -> [Node] {
         try Row.fetchAll(db, sql: "SELECT number, name FROM nodes ORDER BY number").map { row in
-            Node(id: id(row["name"], row["number"]), name: row["name"])
+            let name: String = try row.value("name")
+            return Node(id: id(name, try row.value("number")), name: name)
         }
     }
 
@@ -74,7 +75,7 @@ enum SQLiteLeases {
         return try Row.fetchAll(
             db, sql: "SELECT task, epoch FROM leases WHERE owner = ? ORDER BY task", arguments: [number]
         ).map { row in
-            Lease(task: TaskID(row["task"] as String), fence: Fence(owner: node, epoch: row["epoch"]))
+            Lease(task: TaskID(try row.value("task")), fence: Fence(owner: node, epoch: try row.value("epoch")))
         }
     }
 

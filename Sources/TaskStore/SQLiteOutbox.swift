@@ -34,23 +34,52 @@ enum SQLiteOutbox {
             sql: "UPDATE outbox SET attempts = attempts + 1, due = ? WHERE number = ?")
         var items: [OutboxItem] = []
         for row in rows {
-            let due: Double = row["due"]
-            guard due <= time, items.count < limit else {
-                return OutboxTake(items: items, next: .seconds(max(due - time, 0)))
+            let number: Int64 = try row.value("number")
+            let found = try? item(row, of: subscription)
+            // One that cannot be read is a dead letter at once: it would hold up its lane for ever.
+            guard let found else {
+                try bury(number, of: subscription, db, time)
+                continue
             }
-            try taking.execute(arguments: [until, row["number"] as Int64])
-            items.append(
-                OutboxItem(
-                    message: message(row, of: subscription), attempt: row["attempts"] + 1,
-                    earlierAttempts: row["earlier"], queuedAt: row["queued"]))
+            guard found.due <= time, items.count < limit else {
+                return OutboxTake(items: items, next: .seconds(min(max(found.due - time, 0), OutboxTake.longestWait)))
+            }
+            try taking.execute(arguments: [until, number])
+            items.append(found.item)
         }
         return OutboxTake(items: items, next: nil)
     }
 
-    private static func message(_ row: Row, of subscription: SubscriptionID) -> OutboxMessage {
+    private static func item(_ row: Row, of subscription: SubscriptionID) throws -> (item: OutboxItem, due: Double) {
+        let (attempts, earlier): (Int, Int) = (try row.value("attempts"), try row.value("earlier"))
+        guard 0..<Int(Int32.max) ~= attempts, 0...attempts ~= earlier else {
+            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "\(attempts) attempts, \(earlier) before")
+        }
+        let item = OutboxItem(
+            message: try message(row, of: subscription), attempt: attempts + 1, earlierAttempts: earlier,
+            queuedAt: try row.value("queued"))
+        return (item, try row.value("due"))
+    }
+
+    static func message(_ row: Row, of subscription: SubscriptionID) throws -> OutboxMessage {
         OutboxMessage(
-            id: row["id"], subscription: subscription, lane: row["lane"],
-            topic: Topic(rawValue: row["topic"]) ?? .test, body: [UInt8](row["body"] as Data))
+            id: try row.value("id"), subscription: subscription, lane: try row.value("lane"),
+            topic: Topic(rawValue: try row.value("topic")) ?? .test, body: [UInt8](try row.value("body") as Data))
+    }
+
+    private static func bury(_ number: Int64, of subscription: SubscriptionID, _ db: Database, _ time: Double) throws {
+        try db.execute(
+            sql: "UPDATE outbox SET due = NULL, settled = ?, dead = 1 WHERE number = ?", arguments: [time, number])
+        try moveUp(of: subscription, db, time)
+    }
+
+    /// Makes the oldest that waits in each lane due.
+    private static func moveUp(of subscription: SubscriptionID, _ db: Database, _ time: Double) throws {
+        try db.execute(
+            sql: """
+                UPDATE outbox SET due = ?1 WHERE due IS NULL AND number IN (
+                    SELECT min(number) FROM outbox WHERE subscription = ?2 AND settled IS NULL GROUP BY lane)
+                """, arguments: [time, subscription.rawValue])
     }
 
     static func log(_ attempt: String, at time: Double, of item: OutboxItem, _ db: Database) throws {
@@ -89,19 +118,17 @@ enum SQLiteOutbox {
         let row = try Row.fetchOne(
             db,
             sql:
-                "SELECT lane, topic, body, attempts FROM outbox WHERE subscription = ? AND id = ? AND settled IS NOT NULL",
+                "SELECT id, lane, topic, body, attempts FROM outbox WHERE subscription = ? AND id = ? AND settled IS NOT NULL",
             arguments: [subscription.rawValue, id])
         guard let row else { return false }
+        let (message, attempts): (OutboxMessage, Int) = (try message(row, of: subscription), try row.value("attempts"))
         // Another row, at the end of its lane.
         try db.execute(
             sql: "DELETE FROM outbox WHERE subscription = ? AND id = ?", arguments: [subscription.rawValue, id])
-        let message = OutboxMessage(
-            id: id, subscription: subscription, lane: row["lane"], topic: Topic(rawValue: row["topic"]) ?? .test,
-            body: [UInt8](row["body"] as Data))
         try append(message, db, time)
         try db.execute(
             sql: "UPDATE outbox SET attempts = ?1, earlier = ?1 WHERE subscription = ?2 AND id = ?3",
-            arguments: [row["attempts"] as Int, subscription.rawValue, id])
+            arguments: [attempts, subscription.rawValue, id])
         return true
     }
 
@@ -132,11 +159,7 @@ enum SQLiteOutbox {
                 WHERE subscription = ?2 AND settled IS NULL AND number <= ?3
                 """, arguments: [time, subscription.rawValue, last])
         let count = db.changesCount
-        try db.execute(
-            sql: """
-                UPDATE outbox SET due = ?1 WHERE due IS NULL AND number IN (
-                    SELECT min(number) FROM outbox WHERE subscription = ?2 AND settled IS NULL GROUP BY lane)
-                """, arguments: [time, subscription.rawValue])
+        try moveUp(of: subscription, db, time)
         return count
     }
 }

@@ -94,18 +94,17 @@ extension SQLiteTaskStore {
                 """
             return try Row.fetchAll(
                 db, sql: "SELECT *, \(last) FROM outbox WHERE \(conditions)", arguments: arguments
-            ).map { row in
-                let message = OutboxMessage(
-                    id: row["id"], subscription: subscription, lane: row["lane"],
-                    topic: Topic(rawValue: row["topic"]) ?? .test, body: [UInt8](row["body"] as Data))
-                let settledAt: Double? = row["settled"]
-                return Delivery(
-                    message: message, number: row["number"],
-                    state: settledAt == nil ? .waiting : row["dead"] ? .dead : .delivered, queuedAt: row["queued"],
-                    attempts: row["attempts"], due: row["due"], settledAt: settledAt,
-                    lastAttempt: try (row["last"] as String?).map(Self.attempt))
-            }
+            ).compactMap { row in try? Self.delivery(row, of: subscription) }
         }
+    }
+
+    private static func delivery(_ row: Row, of subscription: SubscriptionID) throws -> Delivery {
+        let settledAt: Double? = try row.value("settled")
+        return Delivery(
+            message: try SQLiteOutbox.message(row, of: subscription), number: try row.value("number"),
+            state: settledAt == nil ? .waiting : try row.value("dead") ? .dead : .delivered,
+            queuedAt: try row.value("queued"), attempts: try row.value("attempts"), due: try row.value("due"),
+            settledAt: settledAt, lastAttempt: (try row.value("last") as String?).flatMap { try? attempt($0) })
     }
 
     private static func attempt(_ text: String) throws -> DeliveryAttempt {
@@ -119,7 +118,7 @@ extension SQLiteTaskStore {
             try String.fetchAll(
                 db, sql: "SELECT document FROM attempts WHERE subscription = ? AND message = ? ORDER BY number",
                 arguments: [subscription.rawValue, message]
-            ).map(Self.attempt)
+            ).compactMap { try? Self.attempt($0) }
         }
     }
 
@@ -138,11 +137,11 @@ extension SQLiteTaskStore {
                     WHERE a.subscription IN (\(marks)) AND a.at BETWEEN ? AND ?
                     ORDER BY a.at DESC, a.number DESC LIMIT ? OFFSET ?
                     """, arguments: arguments
-            ).map { row in
-                LoggedAttempt(
-                    subscription: SubscriptionID(row["subscription"] as String), message: row["message"],
-                    attempt: try Self.attempt(row["document"]),
-                    body: (row["body"] as Data?).map { [UInt8]($0) } ?? [])
+            ).compactMap { row in
+                try? LoggedAttempt(
+                    subscription: SubscriptionID(row.value("subscription")), message: row.value("message"),
+                    attempt: Self.attempt(row.value("document")),
+                    body: (row.value("body") as Data?).map { [UInt8]($0) } ?? [])
             }
         }
     }

@@ -21,10 +21,11 @@ extension SQLiteTaskStore {
     }
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
         try await read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks")
-            return Dictionary(rows.map { (TaskID($0["id"] as String), RoomID($0["room"] as String)) }) { first, _ in
-                first
+            // What cannot be read is set aside when the task is.
+            let pairs = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks").compactMap { row in
+                try? (TaskID(row.value("id")), RoomID(row.value("room")))
             }
+            return Dictionary(pairs) { first, _ in first }
         }
     }
 
@@ -48,7 +49,10 @@ extension SQLiteTaskStore {
             let rows = try Row.fetchAll(
                 db, sql: "SELECT layout, id FROM rooms WHERE layout IS NOT NULL ORDER BY layout, id")
             return rows.reduce(into: [:]) { rooms, row in
-                rooms[row["layout"] as String, default: []].append(RoomID(row["id"] as String))
+                guard let layout: String = try? row.value("layout"), let id: String = try? row.value("id") else {
+                    return
+                }
+                rooms[layout, default: []].append(RoomID(id))
             }
         }
     }

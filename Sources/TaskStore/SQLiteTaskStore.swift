@@ -10,6 +10,7 @@ public final class SQLiteTaskStore: TaskStore {
     private let writer: GroupWriter
     private let checkpointer: Checkpointer
     private let expiry: Expiry
+    let setAside: SetAside
     /// Set up by `init` and cancelled by `close`; both are safe from any thread.
     private nonisolated(unsafe) let housekeeping: any DispatchSourceTimer
 
@@ -22,18 +23,24 @@ public final class SQLiteTaskStore: TaskStore {
     /// - Parameters:
     ///   - clock: Judges leases, retention and due messages.
     ///   - onCommit: Called after every group of changes, on the writer's queue; must be quick.
+    ///   - onUnreadable: Told of rows that cannot be read.
     /// - Throws: `notWritable`, `corrupt`, `tooNew` or `full`, in words for the operator.
     public init(
         path: String, clock: StoreClock = .system, retention: Retention = Retention(),
-        onCommit: (@Sendable (GroupCommit) -> Void)? = nil
+        onCommit: (@Sendable (GroupCommit) -> Void)? = nil,
+        onUnreadable: @escaping @Sendable (UnreadableRow) -> Void = { _ in }
     ) throws(StoreError) {
         self.path = path
+        setAside = SetAside(onUnreadable)
         do {
             pool = try Self.open(path)
             checkpointer = try Checkpointer(path: path)
             try pool.writeWithoutTransaction(checkpointer.watch)
         } catch {
-            throw StoreError(error, path: path)
+            let error = StoreError(error, path: path)
+            // Whatever the engine cannot do with the file at the start: the file is not what it should be.
+            if case .engine(let reason) = error { throw .corrupt(path: path, reason: reason) }
+            throw error
         }
         expiry = Expiry(retention)
         writer = GroupWriter(
@@ -165,27 +172,24 @@ extension SQLiteTaskStore {
 
     public func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry] {
         try await list(
-            "SELECT document FROM timeline WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
+            "timeline", "WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
     }
     public func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord] {
         try await list(
-            "SELECT document FROM switches WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
+            "switches", "WHERE task = ? ORDER BY number DESC LIMIT ?", task.rawValue, limit)
     }
     public func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent] {
-        try await list("SELECT document FROM events WHERE room = ? ORDER BY number LIMIT ?", room.rawValue, limit)
+        try await list("events", "WHERE room = ? ORDER BY number LIMIT ?", room.rawValue, limit)
     }
 
     public func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
-        try await read { db in
-            // SQLite takes the other columns from the row that has the maximum.
-            try Row.fetchAll(
-                db, sql: "SELECT max(number), document FROM layout_versions GROUP BY layout ORDER BY layout"
-            ).map { try Self.value(LayoutVersion.self, $0["document"]) }
-        }
+        // SQLite takes the other columns from the row that has the maximum.
+        let sql = "SELECT max(number) AS number, layout, document FROM layout_versions GROUP BY layout ORDER BY layout"
+        return try await readable("layout_versions", sql: sql, []) { try Self.value(LayoutVersion.self, $0) }
     }
     public func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion] {
         try await list(
-            "SELECT document FROM layout_versions WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
+            "layout_versions", "WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
     }
     public func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]? {
         try await read { db in
@@ -197,31 +201,16 @@ extension SQLiteTaskStore {
     }
     public func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent] {
         try await list(
-            "SELECT document FROM layout_events WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
-    }
-
-    /// - Parameter selection: What follows FROM.
-    func documents<Document: Decodable & Hashable & Sendable>(
-        _ selection: String, _ arguments: StatementArguments = []
-    ) async throws(StoreError) -> [Versioned<Document>] {
-        try await read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT version, document FROM \(selection)", arguments: arguments)
-            return try rows.map { row in
-                Versioned(try Self.value(Document.self, row["document"]), version: row["version"])
-            }
-        }
+            "layout_events", "WHERE layout = ? ORDER BY number DESC LIMIT ?", layout, limit)
     }
 
     private func list<Value: Decodable & Sendable>(
-        _ sql: String, _ key: String, _ limit: Int
+        _ table: String, _ conditions: String, _ key: String, _ limit: Int
     ) async throws(StoreError) -> [Value] {
-        try await read { db in
-            try String.fetchAll(db, sql: sql, arguments: [key, limit]).map { try Self.value(Value.self, $0) }
+        let columns = (SetAside.key(of: table) + ["document"]).joined(separator: ", ")
+        return try await readable(table, sql: "SELECT \(columns) FROM \(table) \(conditions)", [key, limit]) {
+            try Self.value(Value.self, $0)
         }
-    }
-
-    private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
     func read<Value: Sendable>(
@@ -252,8 +241,8 @@ extension StoreError {
         }
         guard let error = error as? DatabaseError else {
             self =
-                error is DecodingError
-                ? .corrupt(path: path, reason: "a document cannot be read: \(error)") : .engine("\(error)")
+                error is DecodingError || error is RowDecodingError
+                ? .corrupt(path: path, reason: "what is stored cannot be read: \(error)") : .engine("\(error)")
             return
         }
         let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
@@ -263,7 +252,13 @@ extension StoreError {
             case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM: .notWritable(path: path, reason: reason)
             case .SQLITE_IOERR: .unreadable(path: path, reason: reason)
             case .SQLITE_FULL: .full(path: path)
+            case .SQLITE_ERROR where Self.names(missing: reason): .corrupt(path: path, reason: reason)
             default: .engine(reason)
             }
+    }
+
+    /// Whether the engine misses what a sound file has.
+    private static func names(missing reason: String) -> Bool {
+        ["no such table", "no such column", "no such index"].contains { reason.hasPrefix($0) }
     }
 }

@@ -69,7 +69,7 @@ struct ServeCommand: AsyncParsableCommand {
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
         let metrics = Metrics()
-        let store = try Self.openStore(configuration.data, metrics)
+        let store = try Self.openStore(configuration.data, metrics, logger)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             keepsMixersReady: configuration.keepsMixersReady,
@@ -93,11 +93,18 @@ struct ServeCommand: AsyncParsableCommand {
         logger.notice("stopped")
     }
 
-    private static func openStore(_ data: String, _ metrics: Metrics) throws -> any TaskStore {
-        let store = try SQLiteTaskStore(path: data + "/orchestrator.sqlite") { group in
-            metrics.observe(.storeGroup, group.changes)
-            metrics.set(.storeQueue, Double(group.waiting))
-        }
+    private static func openStore(_ data: String, _ metrics: Metrics, _ logger: Logger) throws -> any TaskStore {
+        let path = data + "/orchestrator.sqlite"
+        let store = try SQLiteTaskStore(
+            path: path,
+            onCommit: { group in
+                metrics.observe(.storeGroup, group.changes)
+                metrics.set(.storeQueue, Double(group.waiting))
+            },
+            onUnreadable: { row in
+                metrics.count(.storeUnreadable, row.table)
+                logger.error("\(row.advice(path))", metadata: ["table": "\(row.table)", "id": "\(row.id)"])
+            })
         #if DEBUG
             return try CrashingTaskStore.wrapping(store)
         #else

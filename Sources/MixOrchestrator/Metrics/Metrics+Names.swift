@@ -12,6 +12,7 @@ extension Metrics {
         case relayLosses = "relay_losses_total"
         case relayStarts = "relay_starts_total"
         case storeFailures = "store_failures_total"
+        case storeUnreadable = "store_unreadable_rows_total"
         case switches = "switches_total"
         case viewerBytes = "viewer_sent_bytes_total"
         case viewerSkips = "viewer_skips_total"
@@ -32,6 +33,7 @@ extension Metrics {
             case .relayLosses: "Relays that ended although they were wanted."
             case .relayStarts: "Relays that were started; adopted ones are not counted."
             case .storeFailures: "Changes that the store did not take."
+            case .storeUnreadable: "Rows of the store that cannot be read, by table."
             case .switches: "Changes of what is on air, by what was and what is."
             case .viewerBytes: "Bytes of programs handed to connections of viewers."
             case .viewerSkips: "How often viewers who were too far behind went on with the newest keyframe."
@@ -49,6 +51,7 @@ extension Metrics {
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]
             case .recordingFailures: ["code"]
+            case .storeUnreadable: ["table"]
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]

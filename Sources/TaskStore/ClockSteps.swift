@@ -1,0 +1,37 @@
+import GRDB
+import Synchronization
+
+/// Notices that the clock was set back, and moves what is due with it: otherwise messages would wait, and leases hold,
+/// for as long as the clock went back.
+///
+/// A clock that is set forward makes things due early, which does no harm.
+final class ClockSteps: Sendable {
+    /// When the last group was written.
+    private let last = Mutex<Double?>(nil)
+    /// Smaller steps are left alone, in seconds.
+    static let tolerance = 1.0
+
+    /// Called at the beginning of a transaction.
+    func begin(_ db: Database, at time: Double) throws {
+        let last = try last.withLock { $0 } ?? Self.lastStored(db)
+        guard let last, time < last - Self.tolerance else { return }
+        try db.execute(
+            sql: "UPDATE outbox SET due = max(due - ?2, ?1) WHERE due > ?1", arguments: [time, last - time])
+        try db.execute(
+            sql: "UPDATE nodes SET until = max(until - ?2, ?1) WHERE until > ?1", arguments: [time, last - time])
+    }
+
+    /// Called when it is durable.
+    func committed(at time: Double) { last.withLock { $0 = time } }
+
+    /// About when the store was written to last, before it was opened.
+    private static func lastStored(_ db: Database) throws -> Double? {
+        try Double.fetchOne(
+            db,
+            sql: """
+                SELECT max(at) FROM (
+                    SELECT * FROM (SELECT at FROM events ORDER BY number DESC LIMIT 1)
+                    UNION ALL SELECT * FROM (SELECT queued AS at FROM outbox ORDER BY number DESC LIMIT 1))
+                """)
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import GRDB
+import MixModel
+import Synchronization
+
+/// A row that cannot be read, and what became of it.
+public struct UnreadableRow: Hashable, Sendable {
+    /// The table that it is, or was, in.
+    public var table: String
+    /// What it was about: a room, a task, a subscription, a layout.
+    public var id: String
+    public var reason: String
+    /// Whether it is kept in the table `set_aside` and in nobody's way; otherwise it stayed, and is passed over.
+    public var isSetAside: Bool
+
+    /// What happened, and what to do.
+    public func advice(_ path: String) -> String {
+        isSetAside
+            ? "what is stored of it cannot be read, and begins anew: \(reason). \(path) keeps what it was in the table "
+                + "set_aside; restore a backup if other things are damaged, too"
+            : "lines of a log cannot be read and are passed over: \(reason). Look at \(path) with PRAGMA integrity_check"
+    }
+}
+
+/// Takes documents that cannot be read out of the way, so that one costs nothing but itself: the table `set_aside` keeps
+/// them as they are. Rows of logs stay where they are, and are passed over.
+final class SetAside: Sendable {
+    private let report: @Sendable (UnreadableRow) -> Void
+    /// Tables of which a row that was passed over has been told.
+    private let told = Mutex<Set<String>>([])
+
+    init(_ report: @escaping @Sendable (UnreadableRow) -> Void) { self.report = report }
+
+    /// Tables of documents, with the columns that name a row.
+    private static let documents = [
+        "rooms": ["id"], "tasks": ["id"], "subscriptions": ["id"], "layout_versions": ["layout", "number"],
+    ]
+
+    /// Of the rows of other tables the number.
+    static func key(of table: String) -> [String] { documents[table] ?? ["number"] }
+
+    static func isDocument(_ table: String) -> Bool { documents[table] != nil }
+
+    /// A row that could not be read.
+    struct Candidate: Sendable {
+        var table: String
+        var key: [DatabaseValue]
+        var reason: String
+
+        init(table: String, row: Row, _ error: any Error) {
+            self.table = table
+            key = SetAside.key(of: table).map { row.hasColumn($0) ? row[$0] : DatabaseValue.null }
+            // Of a document it may quote no more than a word.
+            reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
+        }
+    }
+
+    /// Keeps the rows apart that cannot be read by now, either.
+    func move(
+        _ candidates: [Candidate], _ db: Database, at time: Double, unless isReadable: (Row) -> Bool
+    ) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS set_aside (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id, document, content, at REAL NOT NULL
+                )
+                """)
+        for candidate in candidates {
+            let table = candidate.table
+            let key = Self.key(of: table)
+            let condition = key.map { "\($0) IS ?" }.joined(separator: " AND ")
+            let arguments = StatementArguments(candidate.key)
+            let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE \(condition)", arguments: arguments)
+            guard let row, !isReadable(row) else { continue }
+            try db.execute(
+                sql: """
+                    INSERT INTO set_aside (source, id, document, content, at)
+                        SELECT '\(table)', \(key[0]), document, \(table == "layout_versions" ? "content" : "NULL"), \(time)
+                        FROM \(table) WHERE \(condition)
+                    """, arguments: arguments)
+            try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: arguments)
+            if table == "tasks" {
+                // What is kept about it goes when its time has come.
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO removed_tasks (task, at) VALUES (?, ?)",
+                    arguments: [candidate.key[0], time])
+            }
+        }
+    }
+
+    func tell(_ candidates: [Candidate], areSetAside: Bool) {
+        for candidate in candidates {
+            if !areSetAside, !told.withLock({ $0.insert(candidate.table).inserted }) { continue }
+            report(
+                UnreadableRow(
+                    table: candidate.table,
+                    id: candidate.key.map { String.fromDatabaseValue($0) ?? "\($0)" }.joined(separator: " "),
+                    reason: candidate.reason, isSetAside: areSetAside))
+        }
+    }
+}
+
+extension SQLiteTaskStore {
+    /// Documents that can be read; the others are set aside before this returns.
+    ///
+    /// - Parameter selection: What follows FROM, the table first.
+    func documents<Document: Decodable & Hashable & Sendable>(
+        _ selection: String, _ arguments: StatementArguments = []
+    ) async throws(StoreError) -> [Versioned<Document>] {
+        let table = String(selection.prefix { $0 != " " })
+        return try await readable(table, sql: "SELECT id, version, document FROM \(selection)", arguments) { row in
+            Versioned(try Self.value(Document.self, row), version: try row.value("version"))
+        }
+    }
+
+    /// - Parameter sql: Selects a column `document`, and those that name a row.
+    func readable<Value: Sendable>(
+        _ table: String, sql: String, _ arguments: StatementArguments,
+        _ value: @escaping @Sendable (Row) throws -> Value
+    ) async throws(StoreError) -> [Value] {
+        // What is set aside may uncover what is to be read in its place.
+        for _ in 0..<3 {
+            let (found, unreadable) = try await read { db in try Self.sorted(db, table, sql, arguments, value) }
+            guard !unreadable.isEmpty else { return found }
+            let isDocument = SetAside.isDocument(table)
+            if isDocument {
+                try await write { [setAside] db, time in
+                    try setAside.move(unreadable, db, at: time) { (try? value($0)) != nil }
+                }
+            }
+            setAside.tell(unreadable, areSetAside: isDocument)
+            if !isDocument { return found }
+        }
+        return try await read { db in try Self.sorted(db, table, sql, arguments, value) }.found
+    }
+
+    private static func sorted<Value>(
+        _ db: Database, _ table: String, _ sql: String, _ arguments: StatementArguments, _ value: (Row) throws -> Value
+    ) throws -> (found: [Value], unreadable: [SetAside.Candidate]) {
+        var unreadable: [SetAside.Candidate] = []
+        let found: [Value] = try Row.fetchAll(db, sql: sql, arguments: arguments).compactMap { row in
+            do {
+                return try value(row)
+            } catch {
+                unreadable.append(SetAside.Candidate(table: table, row: row, error))
+                return nil
+            }
+        }
+        return (found, unreadable)
+    }
+
+    static func value<Value: Decodable>(_ type: Value.Type, _ row: Row) throws -> Value {
+        try JSONDecoder().decode(type, from: Data((try row.value("document") as String).utf8))
+    }
+}
+
+extension Row {
+    /// The column's value; throws where the subscript would end the process.
+    func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: String) throws -> Value {
+        try decode(Value.self, forColumn: column)
+    }
+}
