@@ -29,6 +29,8 @@ struct LoadBook: Sendable {
         var refusal: AdmissionRefusal
         /// Order of arrival.
         var number: Int
+
+        var place: WaitingLine.Place { WaitingLine.Place(priority: priority, number: number) }
     }
 
     var settings: LoadSettings
@@ -36,6 +38,8 @@ struct LoadBook: Sendable {
     var controller: OverloadController
     private(set) var entries: [TaskID: Entry] = [:]
     private(set) var waiting: [TaskID: Waiting] = [:]
+    /// The same tasks in order. Kept and not sorted, for the path of events.
+    private var line = WaitingLine()
     private var arrivals = 0
     /// `nil` until the machine was read.
     private(set) var cores: Double?
@@ -74,17 +78,14 @@ struct LoadBook: Sendable {
     func admission(for task: TaskID, priority: Int) -> Admission? {
         // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
         guard !entries.isEmpty, var free else { return nil }
-        let own = waiting[task]?.number ?? .max
-        for (other, ahead) in waiting.isEmpty ? [] : queue where other != task {
-            guard (-ahead.priority, ahead.number) < (-priority, own) else { break }
+        let own = WaitingLine.Place(priority: priority, number: waiting[task]?.number ?? .max)
+        for (place, other) in line.tasks where other != task {
+            // With less than nothing everybody is refused, however many more are ahead.
+            guard free >= 0, place < own, let ahead = waiting[other] else { break }
             let fits = ahead.refusal.neededCores <= free
             free -= fits ? ahead.refusal.bookedCores : ahead.refusal.neededCores
         }
         return Admission(availableCores: free, costs: costs)
-    }
-
-    private var queue: [(key: TaskID, value: Waiting)] {
-        waiting.sorted { (-$0.value.priority, $0.value.number) < (-$1.value.priority, $1.value.number) }
     }
 
     func order(for task: TaskID, priority: Int) -> LoadOrder {
@@ -121,10 +122,13 @@ struct LoadBook: Sendable {
                 arrivals += 1
                 refusals += 1
             }
-            waiting[task] = Waiting(
-                room: machine.room, priority: priority, refusal: refusal, number: waiting[task]?.number ?? arrivals)
+            wait(
+                task,
+                Waiting(
+                    room: machine.room, priority: priority, refusal: refusal,
+                    number: waiting[task]?.number ?? arrivals))
         } else {
-            waiting[task] = nil
+            wait(task, nil)
         }
         guard machine.isActive, let plan = machine.plan ?? entries[task]?.plan else {
             committed -= entries.removeValue(forKey: task)?.booked ?? 0
@@ -143,6 +147,14 @@ struct LoadBook: Sendable {
         entry.plan = plan
         Self.measure(&entry)
         book(entry, of: task)
+    }
+
+    private mutating func wait(_ task: TaskID, _ new: Waiting?) {
+        let old = waiting[task]
+        waiting[task] = new
+        guard old?.place != new?.place else { return }
+        if let old { line.leave(old.place) }
+        if let new { line.enter(task, at: new.place) }
     }
 
     private mutating func book(_ entry: Entry, of task: TaskID) {
@@ -249,12 +261,13 @@ struct LoadBook: Sendable {
 
     private func admitted() -> [RoomID] {
         guard !waiting.isEmpty else { return [] }
-        guard var free else { return queue.prefix(Self.mostAdmitted).map(\.value.room) }
+        let first = line.tasks.prefix(Self.mostAdmitted).compactMap { waiting[$0.task] }
+        guard var free else { return first.map(\.room) }
         // Nothing is on air: the first one is tried.
-        if entries.isEmpty { return queue.prefix(1).map(\.value.room) }
+        if entries.isEmpty { return first.prefix(1).map(\.room) }
         var rooms: [RoomID] = []
-        for (_, task) in queue {
-            guard task.refusal.neededCores <= free, rooms.count < Self.mostAdmitted else { break }
+        for task in first {
+            guard task.refusal.neededCores <= free else { break }
             free -= task.refusal.bookedCores
             rooms.append(task.room)
         }

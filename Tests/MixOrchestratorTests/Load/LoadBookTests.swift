@@ -1,5 +1,6 @@
 import LayoutEngine
 import MixModel
+import TestSupport
 import Testing
 
 @testable import MixOrchestrator
@@ -209,5 +210,72 @@ import Testing
         // Other rooms profit.
         let costs = bench.book.costs.cores(Workload.mixOfTwo(on: .portrait))
         #expect(costs > CostModel().cores(Workload.mixOfTwo(on: .portrait)) * 1.15)
+    }
+
+    /// Where each stands, and what is left for it, found by sorting everybody.
+    @Test func whatIsFreeIsWhatThoseAheadLeave() throws {
+        var random = SeededGenerator(announcedFor: "waiting tasks")
+        var book = LoadBook(settings: LoadSettings(cores: 8, highestLevel: 0))
+        Self.carry("running", in: &book)
+        for _ in 0..<400 {
+            let name = "w\(Int.random(in: 0..<60, using: &random))"
+            let priority = Int.random(in: 0...9, using: &random)
+            if Bool.random(using: &random) {
+                let width = Int.random(in: 8...240, using: &random) * 16
+                let canvas = Canvas(width: width, height: 720, fps: .random(in: 5...60, using: &random))
+                Self.refuse(name, priority: priority, on: canvas, in: &book)
+            } else {
+                book.settle(TaskMachine(id: TaskID(name), room: RoomID(name)), priority: priority)
+            }
+            let asked = TaskID("w\(Int.random(in: 0..<60, using: &random))")
+            let own = (-priority, book.waiting[asked]?.number ?? .max)
+            var free = try #require(book.free)
+            let sorted = book.waiting.filter { $0.key != asked && (-$0.value.priority, $0.value.number) < own }.values
+                .sorted { (-$0.priority, $0.number) < (-$1.priority, $1.number) }
+            for ahead in sorted {
+                free -= ahead.refusal.neededCores <= free ? ahead.refusal.bookedCores : ahead.refusal.neededCores
+            }
+            let found = try #require(book.admission(for: asked, priority: priority)).availableCores
+            #expect(found == free || found < 0 && free < 0)
+        }
+    }
+
+    /// Sorting ten thousand for each decision takes minutes.
+    @Test(.timeLimit(.minutes(1))) func aDecisionCostsTheSameHoweverManyWait() {
+        var book = LoadBook(settings: LoadSettings(cores: 0.01, highestLevel: 0))
+        Self.carry("running", in: &book)
+        for number in 0..<10_000 { Self.refuse("w\(number)", priority: 5, in: &book) }
+        let start = ContinuousClock.now
+        for number in 0..<1000 {
+            let task = TaskID("w\(number * 7 % 10_000)")
+            #expect(book.admission(for: task, priority: 5)?.availableCores ?? 1 < 0)
+            Self.refuse(task.rawValue, priority: 5, in: &book)
+        }
+        let spent = ContinuousClock.now - start
+        print("1000 decisions with 10 000 tasks waiting: \(spent)")
+        #expect(spent < .seconds(2))
+    }
+
+    private static func carry(_ name: String, in book: inout LoadBook) {
+        var bench = Bench(cores: 0.01)
+        bench.publish(name)
+        if let task = bench.rooms[name]?.task { book.settle(task, priority: 5) }
+    }
+
+    /// A task that needs a mix of two on this canvas and may not have it.
+    private static func refuse(_ name: String, priority: Int, on canvas: Canvas = .portrait, in book: inout LoadBook) {
+        let id = RoomID(name)
+        var machine = TaskMachine(id: TaskID(name), room: id)
+        var context = PlanningContext(
+            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
+        context.admission = Admission(availableCores: 0, costs: CostModel())
+        var room = Room(id: id)
+        let publication = Publication(user: "a", stream: .camera, url: "rtmp://127.0.0.1/a")
+        _ = RoomMachine.apply(
+            RoomEvent(room: id, source: "t", id: "1", kind: .streamPublished(publication)), to: &room)
+        _ = machine.roomChanged(
+            room, context: context, cause: Cause(receivedAt: 1, summary: "t"), urgency: .immediate, now: 1)
+        book.settle(machine, priority: priority)
     }
 }
