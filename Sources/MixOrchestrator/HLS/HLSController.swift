@@ -18,6 +18,7 @@ struct HLSController: Sendable {
     let access: PlaybackAccess
     let origins: PlaybackOrigins
     let cache: SegmentCache
+    var archives = HLSArchives()
 
     /// How long a playlist that is about to be there is waited for.
     static let patience = Duration.seconds(10)
@@ -130,9 +131,7 @@ struct HLSController: Sendable {
                     : "\(name): its segments are not kept: ask for enableVOD next time")
         }
         let directory = "\(files.directory(of: room))/\(session)"
-        guard let archive = try await NIOThreadPool.singleton.runIfActive({ HLSArchive.make(directory) }) else {
-            throw Self.noFile(name)
-        }
+        guard let archive = try await archives.archive(in: directory) else { throw Self.noFile(name) }
         var headers = headers(request, type: "application/zip", tag: "\"\(session)-\(archive.length)\"")
         headers[.acceptRanges] = "bytes"
         headers[.cacheControl] = "no-cache"
@@ -148,17 +147,14 @@ struct HLSController: Sendable {
             return Response(status: .rangeNotSatisfiable, headers: headers)
         }
         let body = ResponseBody(contentLength: range.count) { writer in
-            for (part, range) in archive.slices(of: range) {
+            var sent = range.lowerBound
+            while let (part, slice) = archive.slice(at: sent..<min(sent + Self.chunk, range.upperBound)) {
                 switch part {
-                case .bytes(let bytes): try await writer.write(ByteBuffer(bytes: bytes[range]))
+                case .bytes(let bytes): try await writer.write(ByteBuffer(bytes: bytes[slice]))
                 case .file(let path, _):
-                    var position = range.lowerBound
-                    while position < range.upperBound {
-                        let chunk = min(Self.chunk, range.upperBound - position)
-                        try await writer.write(try await Self.read(path, at: position, count: chunk))
-                        position += chunk
-                    }
+                    try await writer.write(try await Self.read(path, at: slice.lowerBound, count: slice.count))
                 }
+                sent += slice.count
             }
             try await writer.finish(nil)
         }

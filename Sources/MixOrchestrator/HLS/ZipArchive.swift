@@ -10,87 +10,112 @@ struct ZipArchive: Hashable, Sendable {
         var size: Int
         /// CRC-32.
         var checksum: UInt32
-        /// Absolute; `nil` = `content`.
-        var path: String?
-        var content: [UInt8] = []
+        /// `nil` = the file of this name in the archive's directory.
+        var content: [UInt8]?
     }
 
     enum Part: Hashable, Sendable {
         case bytes([UInt8])
         case file(path: String, size: Int)
+    }
 
-        var length: Int {
-            switch self {
+    /// An entry, and where its header begins.
+    private struct Placed: Hashable {
+        var entry: Entry
+        var offset: Int
+
+        /// Where its content begins.
+        var start: Int { offset + 30 + entry.name.utf8.count }
+        var header: [UInt8] {
+            [0x50, 0x4B, 3, 4] + ZipArchive.common(entry, version: 20)
+                + ZipArchive.little(UInt64(entry.name.utf8.count), 2) + [0, 0] + Array(entry.name.utf8)
+        }
+    }
+
+    /// Of the files.
+    private let directory: String
+    private var entries: [Placed] = []
+    /// The central directory, and what follows it.
+    private var end: [UInt8] = []
+    private(set) var length = 0
+
+    var entryCount: Int { entries.count }
+
+    init(_ entries: [Entry], directory path: String) {
+        self.directory = path
+        self.entries.reserveCapacity(entries.count)
+        var directory: [UInt8] = []
+        for entry in entries {
+            let placed = Placed(entry: entry, offset: length)
+            self.entries.append(placed)
+            length = placed.start + entry.size
+            // What does not fit stands in an extra field (§4.5.3).
+            let isFar = placed.offset >= 0xFFFF_FFFF
+            let extra = isFar ? Self.little(1, 2) + Self.little(8, 2) + Self.little(UInt64(placed.offset), 8) : []
+            directory +=
+                [0x50, 0x4B, 1, 2] + Self.little(isFar ? 45 : 20, 2) + Self.common(entry, version: isFar ? 45 : 20)
+            directory += Self.little(UInt64(entry.name.utf8.count), 2) + Self.little(UInt64(extra.count), 2)
+            directory += [UInt8](repeating: 0, count: 10) + Self.little(UInt64(min(placed.offset, 0xFFFF_FFFF)), 4)
+            directory += Array(entry.name.utf8) + extra
+        }
+        end = directory + Self.endRecords(start: length, directory: directory.count, count: entries.count)
+        length += end.count
+    }
+
+    private static func endRecords(start: Int, directory: Int, count: Int) -> [UInt8] {
+        var end: [UInt8] = []
+        if start >= 0xFFFF_FFFF || directory >= 0xFFFF_FFFF || count >= 0xFFFF {
+            let count = UInt64(count)
+            end += [0x50, 0x4B, 6, 6] + little(44, 8) + little(45, 2) + little(45, 2)
+            end += [UInt8](repeating: 0, count: 8) + little(count, 8) + little(count, 8)
+            end += little(UInt64(directory), 8) + little(UInt64(start), 8)
+            end += [0x50, 0x4B, 6, 7, 0, 0, 0, 0] + little(UInt64(start + directory), 8) + little(1, 4)
+        }
+        let count = UInt64(min(count, 0xFFFF))
+        end += [0x50, 0x4B, 5, 6, 0, 0, 0, 0] + little(count, 2) + little(count, 2)
+        end += little(UInt64(min(directory, 0xFFFF_FFFF)), 4)
+        end += little(UInt64(min(start, 0xFFFF_FFFF)), 4) + [0, 0]
+        return end
+    }
+
+    /// The part in which a range of the file begins, and how much of that part is meant. `nil` for nothing.
+    func slice(at range: Range<Int>) -> (part: Part, range: Range<Int>)? {
+        let range = range.clamped(to: 0..<length)
+        guard !range.isEmpty else { return nil }
+        let (start, part) = part(at: range.lowerBound)
+        let size =
+            switch part {
             case .bytes(let bytes): bytes.count
             case .file(_, let size): size
             }
-        }
+        return (part, range.lowerBound - start..<min(range.upperBound - start, size))
     }
 
-    private(set) var parts: [Part] = []
-    private(set) var length = 0
-
-    init(_ entries: [Entry]) {
-        var directory: [UInt8] = []
-        for entry in entries {
-            let offset = length
-            let name = Array(entry.name.utf8)
-            add(
-                .bytes(
-                    [0x50, 0x4B, 3, 4] + Self.common(entry, version: 20) + Self.little(UInt64(name.count), 2) + [0, 0]
-                        + name))
-            add(entry.path.map { .file(path: $0, size: entry.size) } ?? .bytes(entry.content))
-            // What does not fit stands in an extra field (§4.5.3).
-            let isFar = offset >= 0xFFFF_FFFF
-            let extra = isFar ? Self.little(1, 2) + Self.little(8, 2) + Self.little(UInt64(offset), 8) : []
-            directory +=
-                [0x50, 0x4B, 1, 2] + Self.little(isFar ? 45 : 20, 2) + Self.common(entry, version: isFar ? 45 : 20)
-            directory += Self.little(UInt64(name.count), 2) + Self.little(UInt64(extra.count), 2)
-            directory +=
-                [UInt8](repeating: 0, count: 10) + Self.little(UInt64(min(offset, 0xFFFF_FFFF)), 4) + name + extra
+    private func part(at position: Int) -> (start: Int, part: Part) {
+        let tail = length - end.count
+        guard position < tail else { return (tail, .bytes(end)) }
+        // The last entry that begins at or before the position.
+        var found = 0..<entries.count
+        while found.count > 1 {
+            let middle = found.lowerBound + found.count / 2
+            found =
+                entries[middle].offset <= position ? middle..<found.upperBound : found.lowerBound..<middle
         }
-        let start = length
-        add(.bytes(directory))
-        var end: [UInt8] = []
-        if start >= 0xFFFF_FFFF || directory.count >= 0xFFFF_FFFF || entries.count >= 0xFFFF {
-            let count = UInt64(entries.count)
-            end += [0x50, 0x4B, 6, 6] + Self.little(44, 8) + Self.little(45, 2) + Self.little(45, 2)
-            end += [UInt8](repeating: 0, count: 8) + Self.little(count, 8) + Self.little(count, 8)
-            end += Self.little(UInt64(directory.count), 8) + Self.little(UInt64(start), 8)
-            end += [0x50, 0x4B, 6, 7, 0, 0, 0, 0] + Self.little(UInt64(length), 8) + Self.little(1, 4)
-        }
-        let count = UInt64(min(entries.count, 0xFFFF))
-        end += [0x50, 0x4B, 5, 6, 0, 0, 0, 0] + Self.little(count, 2) + Self.little(count, 2)
-        end += Self.little(UInt64(min(directory.count, 0xFFFF_FFFF)), 4)
-        end += Self.little(UInt64(min(start, 0xFFFF_FFFF)), 4) + [0, 0]
-        add(.bytes(end))
-    }
-
-    /// The parts of a part of the file: each with the range of it that is meant.
-    func slices(of range: Range<Int>) -> [(part: Part, range: Range<Int>)] {
-        var slices: [(part: Part, range: Range<Int>)] = []
-        var position = 0
-        for part in parts {
-            let wanted = range.clamped(to: position..<position + part.length)
-            if !wanted.isEmpty { slices.append((part, wanted.lowerBound - position..<wanted.upperBound - position)) }
-            position += part.length
-        }
-        return slices
-    }
-
-    private mutating func add(_ part: Part) {
-        guard part.length > 0 else { return }
-        length += part.length
-        parts.append(part)
+        let placed = entries[found.lowerBound]
+        guard position >= placed.start else { return (placed.offset, .bytes(placed.header)) }
+        let part =
+            placed.entry.content.map { Part.bytes($0) }
+            ?? .file(path: "\(directory)/\(placed.entry.name)", size: placed.entry.size)
+        return (placed.start, part)
     }
 
     /// What stands alike in both headers, from the version to the sizes. Stored; the first day that DOS knew.
-    private static func common(_ entry: Entry, version: UInt64) -> [UInt8] {
+    fileprivate static func common(_ entry: Entry, version: UInt64) -> [UInt8] {
         let sizes = little(UInt64(entry.size), 4)
         return little(version, 2) + [0, 0, 0, 0, 0, 0, 0x21, 0] + little(UInt64(entry.checksum), 4) + sizes + sizes
     }
 
-    private static func little(_ value: UInt64, _ bytes: Int) -> [UInt8] {
+    fileprivate static func little(_ value: UInt64, _ bytes: Int) -> [UInt8] {
         (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
     }
 }
