@@ -39,6 +39,8 @@ final class GroupWriter: Sendable {
         var waiting: [any Write] = []
         var isRunning = false
         var isClosed = false
+        /// The files were not where they were opened when a group was written last.
+        var isDisplaced = false
     }
     private let state = Mutex(State())
 
@@ -47,18 +49,20 @@ final class GroupWriter: Sendable {
     private let clock: StoreClock
     private let checkpointer: Checkpointer
     private let expiry: Expiry
+    private let files: StoreFiles
     private let onCommit: (@Sendable (GroupCommit) -> Void)?
     private let steps = ClockSteps()
 
     init(
         pool: DatabasePool, path: String, clock: StoreClock, checkpointer: Checkpointer, expiry: Expiry,
-        onCommit: (@Sendable (GroupCommit) -> Void)?
+        files: StoreFiles, onCommit: (@Sendable (GroupCommit) -> Void)?
     ) {
         self.pool = pool
         self.path = path
         self.clock = clock
         self.checkpointer = checkpointer
         self.expiry = expiry
+        self.files = files
         self.onCommit = onCommit
     }
 
@@ -128,6 +132,10 @@ final class GroupWriter: Sendable {
     private func write(_ group: [any Write], _ db: Database) {
         let start = ContinuousClock.now
         let time = clock.now()
+        if state.withLock({ $0.isDisplaced }), let problem = files.problem {
+            for write in group { write.answer(problem) }
+            return
+        }
         do {
             try db.beginTransaction(.immediate)
             try steps.begin(db, at: time)
@@ -147,7 +155,11 @@ final class GroupWriter: Sendable {
             }
             return
         }
-        for write in group { write.answer(nil) }
+        // Looked at afterwards: what is answered as stored is in a file that the next start finds.
+        let problem = files.problem
+        state.withLock { $0.isDisplaced = problem != nil }
+        for write in group { write.answer(problem) }
+        guard problem == nil else { return }
         onCommit?(
             GroupCommit(
                 changes: group.count, waiting: waiting, duration: start.duration(to: .now)))

@@ -44,7 +44,8 @@ public final class SQLiteTaskStore: TaskStore {
         }
         expiry = Expiry(retention)
         writer = GroupWriter(
-            pool: pool, path: path, clock: clock, checkpointer: checkpointer, expiry: expiry, onCommit: onCommit)
+            pool: pool, path: path, clock: clock, checkpointer: checkpointer, expiry: expiry,
+            files: StoreFiles(database: path), onCommit: onCommit)
         housekeeping = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
         let interval = Self.housekeepingInterval
         housekeeping.schedule(deadline: .now() + .seconds(interval), repeating: .seconds(interval))

@@ -14,6 +14,8 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case corrupt(path: String, reason: String)
     /// The disk does not read or write.
     case unreadable(path: String, reason: String)
+    /// The directory, the database or its log was removed (`isGone`) or replaced since it was opened.
+    case displaced(path: String, isGone: Bool)
     /// The file was written by a newer version of this program.
     case tooNew(path: String)
     /// No space is left for writing.
@@ -38,6 +40,9 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(path) is damaged or not a database: \(reason). Restore it from a backup, or move it away to start empty"
         case .unreadable(let path, let reason):
             "the disk of \(path) does not read or write: \(reason). Nothing new is accepted until it does"
+        case .displaced(let path, let isGone):
+            "\(path) was \(isGone ? "removed" : "replaced") while the service runs: nothing new is accepted, programs on air "
+                + "go on. Put it back as it was, or start the service again to go on with what is there now"
         case .tooNew(let path):
             "\(path) was written by a newer version of this program: install that version, or name another --data"
         case .full(let path):
