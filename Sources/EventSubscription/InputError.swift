@@ -11,6 +11,7 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
         case unknownEventType = "unknown-event-type"
         case refusedURL = "url-refused"
         case foreignApp = "app-forbidden"
+        case missingRight = "scope-missing"
     }
 
     public var code: Code
@@ -33,7 +34,7 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
             case .missingField: "\(place) is missing"
             case .unknownField: "\(place) is not known here"
             case .malformedJSON: "\(place) is not JSON"
-            case .refusedURL, .foreignApp: "\(place) is refused"
+            case .refusedURL, .foreignApp, .missingRight: "\(place) is refused"
             case .unknownEventType, .invalidField: "\(place) cannot be used"
             }
         return what + (found.map { ": found \($0)" } ?? "") + "; expected \(expected)"

@@ -43,7 +43,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         let status: HTTPResponse.Status =
             switch error.code {
             case .malformedJSON: .badRequest
-            case .foreignApp: .forbidden
+            case .foreignApp, .missingRight: .forbidden
             default: .unprocessableContent
             }
         let title =
@@ -55,6 +55,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
             case .unknownEventType: "The event's type is not known"
             case .refusedURL: "The URL is not allowed"
             case .foreignApp: "The token is of another app"
+            case .missingRight: "The token may not do that"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,

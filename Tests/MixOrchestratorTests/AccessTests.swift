@@ -35,6 +35,35 @@ import Testing
         }
     }
 
+    /// A priority above the normal one takes from others.
+    @Test func highPrioritiesNeedARight() async throws {
+        try await withTokens { bench in
+            let high = #"{"policy":{"priority":6}}"#
+            let refused = try await bench.call(.put, "/v1/rooms/demo", high, headers: Self.bearer("tasks"))
+            #expect(refused.status == 403, "\(refused.text)")
+            #expect(try refused.value("type") == "urn:mixorchestrator:problem:scope-missing")
+            #expect(try refused.value("field") == "policy.priority")
+            #expect(try refused.value("expected")?.contains("the scope priority") == true)
+            let normal = #"{"policy":{"priority":5}}"#
+            #expect(try await bench.call(.put, "/v1/rooms/demo", normal, headers: Self.bearer("tasks")).status == 201)
+            #expect(try await bench.call(.put, "/v1/rooms/demo", high, headers: Self.bearer("all")).status == 200)
+
+            let outputs = #""outputs":[{"id":"a","url":"rtmp://127.0.0.1/a"}]"#
+            let task = #"{"id":"t","room":"demo",\#(outputs),"policy":{"priority":9}}"#
+            #expect(try await bench.call(.post, "/v1/tasks", task, headers: Self.bearer("tasks")).status == 403)
+            #expect(try await bench.call(.post, "/v1/tasks", task, headers: Self.bearer("all")).status == 201)
+            // What has it keeps it, and gets no more.
+            var patch = Self.bearer("tasks")
+            patch[.contentType] = "application/merge-patch+json"
+            patch[.ifMatch] = "*"
+            for (priority, status) in [(9, 200), (7, 200), (8, 403), (3, 200), (6, 403)] {
+                let body = #"{"policy":{"priority":\#(priority)}}"#
+                let answer = try await bench.call(.patch, "/v1/tasks/t", body, headers: patch)
+                #expect(answer.status == status, "\(priority): \(answer.text)")
+            }
+        }
+    }
+
     @Test func openRoutesNeedNoToken() async throws {
         try await withTokens { bench in
             for (uri, status) in [

@@ -144,7 +144,7 @@ import Testing
         ("apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef } ] } ]", "scopes: found nothing"),
         (
             "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [reed] } ] } ]",
-            "found \"reed\"; expected some of events, tasks, layouts, read"
+            "found \"reed\"; expected some of events, tasks, layouts, read, priority"
         ),
         ("apps: [ { id: a, tokens: [ { scopes: [read] } ] } ]", "either token or tokenFile"),
         (

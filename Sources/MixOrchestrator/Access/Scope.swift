@@ -11,6 +11,8 @@ enum Scope: String, Hashable, Sendable, CaseIterable {
     case layouts
     /// Everything that changes nothing.
     case read
+    /// Beside `tasks`: giving rooms and tasks a priority above the normal one.
+    case priority
 
     static let all = Set(allCases)
 }

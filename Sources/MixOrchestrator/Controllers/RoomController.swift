@@ -40,7 +40,7 @@ struct RoomController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = try context.newRoomID()
         let precondition = try SettingsPrecondition(request.headers)
-        let settings = try settings.settings(try await request.json(), room: room)
+        let settings = try settings.allowing(context.caller).settings(try await request.json(), room: room)
         let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in
             var settings = settings
             settings.recording = settings.recording?.following(current.recording)

@@ -9,9 +9,18 @@ struct RoomSettingsReader: Sendable {
     var images: AllowList
     var defaultCanvas: Canvas
     var layouts: Layouts
+    /// Whether a priority above the normal one may be asked for.
+    var mayPrioritise = true
 
     /// Most outputs of one room or task.
     static let mostOutputs = 16
+
+    /// As this caller may use it.
+    func allowing(_ caller: Caller) -> RoomSettingsReader {
+        var reader = self
+        reader.mayPrioritise = caller.scopes.contains(.priority)
+        return reader
+    }
 
     /// The body of `PUT /v1/rooms/{room}`: what is left out gets its default.
     func settings(_ document: JSONValue, room: RoomID) throws(InputError) -> RoomSettings {
@@ -186,6 +195,11 @@ struct RoomSettingsReader: Sendable {
         }
         if reader.has("priority") {
             policy.priority = try reader.integer("priority", in: 0...9) ?? standard.priority
+            guard mayPrioritise || policy.priority <= max(standard.priority, base.priority) else {
+                throw InputError(
+                    .missingRight, field: reader.path(of: "priority"), found: "\(policy.priority)",
+                    expected: "at most \(standard.priority), or a token with the scope \(Scope.priority.rawValue)")
+            }
         }
         if reader.has("whenIdle") {
             policy.whenIdle = try reader.choice("whenIdle", of: RoomPolicy.WhenIdle.self) ?? standard.whenIdle

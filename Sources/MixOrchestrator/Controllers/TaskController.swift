@@ -55,7 +55,7 @@ struct TaskController: Sendable {
             name: try EventParser.identifier(
                 reader.requiredString("room", expected: "the room's id"), field: "room"))
         let id = TaskID(app: context.app, name: try Self.name(&reader, key: key))
-        let settings = try settings.settings(patching: RoomSettings(), &reader, room: room)
+        let settings = try settings.allowing(context.caller).settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
         try Self.refuseHLS(settings)
         try Self.refuseRecording(settings)
@@ -109,7 +109,7 @@ struct TaskController: Sendable {
         let change = SettingsChange(
             task: view.kind == .explicit ? id : nil, precondition: precondition,
             summary: "task settings changed by API"
-        ) { [settings] current, _ throws(OrchestratorError) in
+        ) { [settings = settings.allowing(context.caller)] current, _ throws(OrchestratorError) in
             do throws(InputError) {
                 let changed = try settings.settings(patching: current, with: document, room: room)
                 if view.kind == .explicit { try Self.refuseHLS(changed) }
