@@ -45,6 +45,17 @@ public struct Room: Hashable, Codable, Sendable {
     /// Whether somebody publishes.
     public var hasStreams: Bool { participants.contains { !$0.streams.isEmpty } }
 
+    /// About how many bytes the room's document takes.
+    public var weight: Int {
+        var bytes = 250 + (settings.outputs ?? []).reduce(0) { $0 + 60 + $1.url.utf8.count }
+        for participant in participants {
+            bytes += 90 + participant.user.rawValue.utf8.count + (participant.name?.utf8.count ?? 0)
+            for stream in participant.streams { bytes += 80 + stream.url.utf8.count }
+        }
+        for (subject, mark) in marks { bytes += 80 + subject.utf8.count + mark.source.utf8.count }
+        return bytes
+    }
+
     /// Every stream that is published now, in join order.
     public var streams: [RoomStream] {
         participants.flatMap { participant in

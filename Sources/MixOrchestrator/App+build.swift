@@ -32,7 +32,8 @@ func buildOrchestrator(
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
         hlsDirectory: configuration.hlsDirectory, recordingPlace: configuration.recordings,
-        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)), subscriptions: book,
+        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)),
+        quotas: QuotaLedger(quotas: configuration.apps.quotas), subscriptions: book,
         viewers: ViewerLedger(
             limits: .init(
                 all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)))
@@ -50,7 +51,8 @@ func buildOrchestrator(
             "configuration: rooms.layout: found \"\(configuration.roomLayout)\"; expected one of "
                 + layouts.names.joined(separator: ", ") + " (from \(configuration.layouts))")
     }
-    let subscriptions = SubscriptionRegistry(book: book, store: store, allowed: configuration.callbacks)
+    let subscriptions = SubscriptionRegistry(
+        book: book, store: store, allowed: configuration.callbacks, quotas: configuration.apps.quotas)
     // What rooms do from now on is told.
     try await subscriptions.restore()
     let deliveries = DeliveryEngine(

@@ -24,6 +24,8 @@ enum ConfigurationKeys {
         "playback.secondaryKeyFile": .scalar, "playback.validity": .scalar, "playback.cors": .list,
         "playback.latencyCapMs": .scalar, "playback.maxViewers": .scalar, "playback.maxViewersPerProgram": .scalar,
         "recording.directory": .scalar, "recording.keepFreeBytes": .scalar,
+        "quotas.rooms": .scalar, "quotas.tasks": .scalar, "quotas.subscriptions": .scalar, "quotas.feeds": .scalar,
+        "quotas.participants": .scalar, "quotas.storedBytes": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]

@@ -22,6 +22,8 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var headers: HTTPFields
     /// What the machine lacks.
     var refusal: AdmissionRefusal?
+    /// What the app has too much of.
+    var quota: Quota?
 
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,

@@ -117,7 +117,11 @@ extension ForwardingTaskStore {
         try await base.tasks(of: room)
     }
     public func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>] { try await base.activeTasks() }
-    public func liveRooms() async throws(StoreError) -> [RoomID] { try await base.liveRooms() }
+    public func rooms(
+        of life: RoomLife, after number: Int64, limit: Int
+    ) async throws(StoreError) -> [NumberedRoom] {
+        try await base.rooms(of: life, after: number, limit: limit)
+    }
     public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
         try await base.rooms(after: id, limit: limit)
     }
@@ -126,7 +130,8 @@ extension ForwardingTaskStore {
     }
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] { try await base.roomsOfTasks() }
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) { try await base.counts() }
-    public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
-        try await base.roomsNamingLayouts()
+    public func usage() async throws(StoreError) -> [AppID: StoredUsage] { try await base.usage() }
+    public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        try await base.rooms(naming: layout, of: app, limit: limit)
     }
 }

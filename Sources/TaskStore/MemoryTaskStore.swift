@@ -137,8 +137,11 @@ extension MemoryTaskStore {
     public func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>] {
         try await tasks().filter(\.document.isActive)
     }
-    public func liveRooms() async throws(StoreError) -> [RoomID] {
-        try await rooms().filter(\.document.isLive).map(\.document.id)
+    public func rooms(
+        of life: RoomLife, after number: Int64, limit: Int
+    ) async throws(StoreError) -> [NumberedRoom] {
+        let numbered = try await rooms().enumerated().map { NumberedRoom(number: Int64($0 + 1), room: $1.document) }
+        return Array(numbered.filter { $0.number > number && $0.room.life == life }.prefix(limit))
     }
     public func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>] {
         Array(try await rooms().drop { room in id.map { room.document.id <= $0 } ?? false }.prefix(limit))
@@ -153,10 +156,15 @@ extension MemoryTaskStore {
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
         try access { state, _ in (state.rooms.count, state.tasks.count) }
     }
-    public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
-        try await rooms().reduce(into: [:]) { rooms, room in
-            if let layout = room.document.settings.layout { rooms[layout, default: []].append(room.document.id) }
+    public func usage() async throws(StoreError) -> [AppID: StoredUsage] {
+        try await rooms().reduce(into: [:]) { usage, room in
+            usage[room.document.id.app, default: StoredUsage(rooms: 0, bytes: 0)].rooms += 1
+            usage[room.document.id.app]?.bytes += room.document.weight
         }
+    }
+    public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        let naming = try await rooms().map(\.document).filter { $0.settings.layout == layout }.map(\.id)
+        return Array(naming.filter { app == nil || $0.app == app }.prefix(limit))
     }
 }
 

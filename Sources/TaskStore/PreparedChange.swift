@@ -31,7 +31,7 @@ struct PreparedChange: Sendable {
 
     /// What can be searched for without reading documents.
     private enum Columns: Sendable {
-        case room(isLive: Bool, layout: String?)
+        case room(life: Int, layout: String?)
         case task(room: String, isActive: Bool)
         case none
     }
@@ -62,7 +62,7 @@ struct PreparedChange: Sendable {
         }
         room = try change.room.map {
             try Self.document($0, id: \.id.rawValue, text: { try $0.document() }) {
-                .room(isLive: $0.isLive, layout: $0.settings.layout)
+                .room(life: $0.life.rawValue, layout: $0.settings.layout)
             }
         }
         tasks = try change.tasks.map { task in
@@ -140,14 +140,14 @@ struct PreparedChange: Sendable {
     /// Writes the room in one step when it is at the expected version and its indexed columns stay; otherwise writes
     /// nothing.
     private func replaceRoom(_ db: Database) throws -> Bool {
-        guard case .put(let id, let text, let expected, .room(let isLive, let layout))? = room, expected > 0
+        guard case .put(let id, let text, let expected, .room(let life, let layout))? = room, expected > 0
         else { return false }
         try db.cachedStatement(
             sql: """
                 UPDATE rooms SET version = ?3 + 1, document = ?2
                 WHERE id = ?1 AND version = ?3 AND live = ?4 AND layout IS ?5
                 """
-        ).execute(arguments: [id, text, expected, isLive, layout])
+        ).execute(arguments: [id, text, expected, life, layout])
         return db.changesCount == 1
     }
 
@@ -183,25 +183,25 @@ struct PreparedChange: Sendable {
 
     private func write(_ document: Document, to table: String, _ db: Database, _ time: Double = 0) throws {
         switch document {
-        case .put(let id, let text, 0, .room(let isLive, let layout)):
+        case .put(let id, let text, 0, .room(let life, let layout)):
             try db.cachedStatement(
                 sql: "INSERT INTO rooms (id, version, document, live, layout) VALUES (?, 1, ?, ?, ?)"
-            ).execute(arguments: [id, text, isLive, layout])
+            ).execute(arguments: [id, text, life, layout])
         case .put(let id, let text, 0, .task(let room, let isActive)):
             try db.cachedStatement(
                 sql: "INSERT INTO tasks (id, version, document, room, active) VALUES (?, 1, ?, ?, ?)"
             ).execute(arguments: [id, text, room, isActive])
-        case .put(let id, let text, _, .room(let isLive, let layout)):
+        case .put(let id, let text, _, .room(let life, let layout)):
             // Most changes leave the indexed columns as they are, and so the indices.
             try db.cachedStatement(
                 sql: """
                     UPDATE rooms SET version = version + 1, document = ?2 WHERE id = ?1 AND live = ?3 AND layout IS ?4
                     """
-            ).execute(arguments: [id, text, isLive, layout])
+            ).execute(arguments: [id, text, life, layout])
             guard db.changesCount == 0 else { return }
             try db.cachedStatement(
                 sql: "UPDATE rooms SET version = version + 1, document = ?2, live = ?3, layout = ?4 WHERE id = ?1"
-            ).execute(arguments: [id, text, isLive, layout])
+            ).execute(arguments: [id, text, life, layout])
         case .put(let id, let text, _, .task(_, let isActive)):
             try db.cachedStatement(
                 sql: "UPDATE tasks SET version = version + 1, document = ?2 WHERE id = ?1 AND active = ?3"

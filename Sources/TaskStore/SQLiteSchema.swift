@@ -162,6 +162,26 @@ enum SQLiteSchema {
                     CREATE INDEX attempts_by_time ON attempts (subscription, at);
                     """)
         }
+        migrator.registerMigration("8 which rooms a start needs") { db in
+            // As `Room.life` says. A document that cannot be read is left as it is: whoever reads it says so.
+            let isBound = """
+                (coalesce(json_array_length(document, '$.settings.outputs'), 0) > 0
+                    OR json_extract(document, '$.settings.recording') IS NOT NULL
+                    OR json_extract(document, '$.settings.hls') IS NOT NULL)
+                """
+            try db.execute(
+                sql: """
+                    UPDATE rooms SET live = CASE
+                        WHEN live = 1 AND \(isBound) THEN 1
+                        WHEN live = 1 AND json_type(document, '$.settings.outputs') IS NULL THEN 2
+                        WHEN live = 0
+                            AND (\(isBound) OR json_extract(document, '$.settings.program') IS NOT NULL) THEN 3
+                        ELSE 0
+                    END WHERE json_valid(document);
+                    DROP INDEX rooms_by_layout;
+                    CREATE INDEX rooms_by_layout ON rooms (layout, id) WHERE layout IS NOT NULL;
+                    """)
+        }
         return migrator
     }
 }

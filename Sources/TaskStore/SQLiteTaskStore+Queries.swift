@@ -29,10 +29,14 @@ extension SQLiteTaskStore {
         }
     }
 
-    public func liveRooms() async throws(StoreError) -> [RoomID] {
-        try await read { db in
-            try String.fetchAll(db, sql: "SELECT id FROM rooms WHERE live = 1 ORDER BY id").map { RoomID($0) }
-        }
+    public func rooms(
+        of life: RoomLife, after number: Int64, limit: Int
+    ) async throws(StoreError) -> [NumberedRoom] {
+        // The index has the row numbers in order.
+        try await readable(
+            "rooms", sql: "SELECT number, id, document FROM rooms WHERE live = ? AND number > ? ORDER BY number LIMIT ?",
+            [life.rawValue, number, limit]
+        ) { NumberedRoom(number: try $0.value("number"), room: try Self.value(Room.self, $0)) }
     }
 
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
@@ -44,16 +48,55 @@ extension SQLiteTaskStore {
         }
     }
 
-    public func roomsNamingLayouts() async throws(StoreError) -> [String: [RoomID]] {
+    public func usage() async throws(StoreError) -> [AppID: StoredUsage] {
         try await read { db in
             let rows = try Row.fetchAll(
-                db, sql: "SELECT layout, id FROM rooms WHERE layout IS NOT NULL ORDER BY layout, id")
-            return rows.reduce(into: [:]) { rooms, row in
-                guard let layout: String = try? row.value("layout"), let id: String = try? row.value("id") else {
-                    return
-                }
-                rooms[layout, default: []].append(RoomID(id))
+                db,
+                sql: """
+                    SELECT
+                        CASE instr(id, '/') WHEN 0 THEN '\(AppID.standard)' ELSE substr(id, 1, instr(id, '/') - 1) END
+                            AS app,
+                        count(*) AS rooms, sum(length(CAST(document AS BLOB))) AS bytes
+                    FROM rooms GROUP BY 1
+                    """)
+            return rows.reduce(into: [:]) { usage, row in
+                guard let app: String = try? row.value("app"), let rooms: Int = try? row.value("rooms"),
+                    let bytes: Int = try? row.value("bytes")
+                else { return }
+                usage[AppID(app)] = StoredUsage(rooms: rooms, bytes: bytes)
             }
+        }
+    }
+
+    /// Follows every name: longer than any, which have at most 128 bytes, and of the last scalar.
+    private static let behindAllNames = String(repeating: "\u{10FFFF}", count: 33)
+
+    public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
+        try await read { db in
+            var found: [RoomID] = []
+            // `0` follows `/`: between the two are the rooms of one app. Only the standard one's stand between others'.
+            let isStandard = app == .standard
+            let end = isStandard || app == nil ? nil : app.map { "\($0)0" }
+            var place = isStandard || app == nil ? "" : app.map { "\($0)/" } ?? ""
+            while found.count < limit {
+                let page = try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT id FROM rooms
+                        WHERE layout = ?1 AND id > ?2 AND (?3 IS NULL OR id < ?3) ORDER BY id LIMIT ?4
+                        """, arguments: [layout, place, end, limit - found.count]
+                ).map { RoomID($0) }
+                guard let last = page.last else { break }
+                place = last.rawValue
+                for room in page {
+                    if isStandard, room.app != .standard {
+                        place = "\(room.app)/" + Self.behindAllNames
+                        break
+                    }
+                    found.append(room)
+                }
+            }
+            return found
         }
     }
 }

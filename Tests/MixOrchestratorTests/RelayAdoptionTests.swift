@@ -120,7 +120,7 @@ import Testing
         }
         try await withRegistry(store) { registry in
             try await eventually { registry.ownerCount == 3 ? true : nil }
-            #expect(await registry.allOwners().map(\.id) == ["r0", "r1", "r2"])
+            #expect(registry.owners.map(\.id) == ["r0", "r1", "r2"])
             #expect(await registry.census().rooms == 100)
             #expect(try await registry.existingOwner("r77") != nil)
         }

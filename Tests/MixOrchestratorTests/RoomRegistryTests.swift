@@ -33,7 +33,41 @@ import Testing
         }
     }
 
-    /// A room in which somebody publishes, or whose task has a relay, stays.
+    /// Streams that go nowhere keep no room in memory, and none is read by a start.
+    @Test func roomsWithStreamsAndWithoutATaskAreDroppedAndNotLoadedByAStart() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            let store = try SQLiteTaskStore(path: path)
+            try await withRegistry(store, in: directory) { registry in
+                for number in 0..<50 {
+                    let room = RoomID("r\(number)")
+                    _ = try await registry.owner(room).receive(published(room, "alice", "1"), at: 0)
+                }
+                #expect(registry.ownerCount == 50)
+                try await eventually {
+                    registry.sweep()
+                    return registry.ownerCount == 0 ? true : nil
+                }
+                let owner = try await registry.owner("r7")
+                #expect(await owner.room.document.streams.map(\.id) == ["alice/camera"])
+                #expect(try await owner.receive(published("r7", "bob", "2"), at: 0) == .accepted)
+            }
+            // Somebody publishes there for a program that waits: that one is needed.
+            let needed = RoomSettings(outputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")])
+            var room = Room(id: "needed", settings: needed)
+            _ = RoomMachine.apply(published("needed", "alice", "1"), to: &room)
+            _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
+            let loads = LoadCounter(base: store)
+            try await withRegistry(loads, in: directory) { registry in
+                try await eventually { loads.rooms.value.isEmpty ? nil : true }
+                try await eventually { registry.owners.map(\.id) == ["needed"] ? true : nil }
+            }
+            #expect(Set(loads.rooms.value) == ["needed"])
+            await store.close()
+        }
+    }
+
+    /// A room whose task has a relay stays.
     @Test func roomsWithATaskStay() async throws {
         try await withDirectory { directory in
             let relays = ScriptedRelays()
@@ -179,6 +213,19 @@ private final class HeldStore: ForwardingTaskStore {
     func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
         question.yield()
         for await _ in answers {}
+        return try await base.room(id)
+    }
+}
+
+/// Remembers which rooms were read.
+private final class LoadCounter: ForwardingTaskStore {
+    let base: any TaskStore
+    let rooms = LockedBox<[RoomID]>([])
+
+    init(base: any TaskStore) { self.base = base }
+
+    func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>? {
+        rooms.value.append(id)
         return try await base.room(id)
     }
 }

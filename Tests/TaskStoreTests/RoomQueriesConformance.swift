@@ -36,7 +36,14 @@ import Testing
                 }
                 _ = try await store.commit(change)
             }
-            #expect(try await store.liveRooms() == ["b", "d"])
+            func publishing() async throws -> [RoomID] {
+                try await store.rooms(of: .liveByDefault, after: 0, limit: 9).map(\.room.id)
+            }
+            #expect(try await publishing() == ["b", "d"])
+            let first = try await store.rooms(of: .liveByDefault, after: 0, limit: 1)
+            let next = try await store.rooms(of: .liveByDefault, after: try #require(first.last).number, limit: 9)
+            #expect((first + next).map(\.room.id) == ["b", "d"])
+            #expect(try await store.rooms(of: .live, after: 0, limit: 9).isEmpty)
             #expect(try await store.activeTasks().map(\.document.id) == ["auto-b", "auto-d"])
             #expect(try await store.tasks(of: "c").map(\.document.id) == ["auto-c"])
             #expect(try await store.tasks(of: "a").isEmpty)
@@ -58,7 +65,7 @@ import Testing
                         write: .put(TaskMachine(id: "auto-b", room: "b"), expected: task.version))
                 ])
             _ = try await store.commit(other)
-            #expect(try await store.liveRooms() == ["d"])
+            #expect(try await publishing() == ["d"])
             #expect(try await store.activeTasks().map(\.document.id) == ["auto-d"])
             await store.close()
         }
@@ -71,10 +78,68 @@ import Testing
             for (id, layout) in [("a", "grid"), ("b", nil), ("c", "grid"), ("d", "stage")] as [(RoomID, String?)] {
                 _ = try await store.commit(StoreChange(room: .put(room(id, layout: layout), expected: 0)))
             }
-            #expect(try await store.roomsNamingLayouts() == ["grid": ["a", "c"], "stage": ["d"]])
+            for id in ["b/x", "b/y", "c/x"] as [RoomID] {
+                _ = try await store.commit(StoreChange(room: .put(room(id, layout: "grid"), expected: 0)))
+            }
+            func naming(_ layout: String, _ app: AppID?, limit: Int = 9) async throws -> [RoomID] {
+                try await store.rooms(naming: layout, of: app, limit: limit)
+            }
+            #expect(try await naming("grid", nil) == ["a", "b/x", "b/y", "c", "c/x"])
+            #expect(try await naming("grid", .standard) == ["a", "c"])
+            #expect(try await naming("grid", "b") == ["b/x", "b/y"])
+            #expect(try await naming("grid", "b", limit: 1) == ["b/x"])
+            #expect(try await naming("stage", nil) == ["d"])
             _ = try await store.commit(StoreChange(room: .put(room("a"), expected: 1)))
             _ = try await store.commit(StoreChange(room: .delete(id: "d", expected: 1)))
-            #expect(try await store.roomsNamingLayouts() == ["grid": ["c"]])
+            #expect(try await naming("grid", .standard) == ["c"])
+            #expect(try await naming("stage", nil) == [])
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func whatEachAppHasIsCounted(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            #expect(try await store.usage().isEmpty)
+            for id in ["a", "shop/a", "b", "shop/b", "shop/c", "zoo/a"] as [RoomID] {
+                _ = try await store.commit(StoreChange(room: .put(room(id, isLive: true), expected: 0)))
+            }
+            _ = try await store.commit(StoreChange(room: .delete(id: "shop/b", expected: 1)))
+            let usage = try await store.usage()
+            #expect(usage.mapValues(\.rooms) == [.standard: 2, "shop": 2, "zoo": 1])
+            // What is counted while the service runs is about what is stored.
+            for (app, used) in usage {
+                let weight = try await store.rooms().map(\.document).filter { $0.id.app == app }.reduce(0) {
+                    $0 + $1.weight
+                }
+                #expect(Double(abs(used.bytes - weight)) < Double(weight) * 0.3, "\(used.bytes) and \(weight)")
+            }
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func roomsAreToldApartByWhatAStartHasToDoForThem(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let output = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")]
+            let rooms: [(id: RoomID, isLive: Bool, settings: RoomSettings, life: RoomLife)] = [
+                ("quiet", false, RoomSettings(), .dormant), ("default", true, RoomSettings(), .liveByDefault),
+                ("own", true, RoomSettings(outputs: output), .live),
+                ("nowhere", true, RoomSettings(outputs: []), .dormant),
+                ("recorded", true, RoomSettings(outputs: [], recording: RecordingSettings()), .live),
+                ("ready", false, RoomSettings(outputs: output), .settled),
+            ]
+            for (id, isLive, settings, _) in rooms {
+                var room = room(id, isLive: isLive)
+                room.settings = settings
+                _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
+            }
+            for life in RoomLife.allCases {
+                let found = try await store.rooms(of: life, after: 0, limit: 99).map(\.room.id).sorted()
+                #expect(found == rooms.filter { $0.life == life }.map(\.id).sorted(), "\(life)")
+            }
             await store.close()
         }
     }

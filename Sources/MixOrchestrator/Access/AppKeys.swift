@@ -4,7 +4,7 @@ import Yams
 
 /// How `apps` stands in a YAML file and in the environment.
 enum AppKeys {
-    private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile"]
+    private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile", "quotas"]
     private static let ofToken = ["token", "tokenFile", "scopes"]
     private static let ofAccessKey = ["id", "secret", "secretFile", "securityToken", "securityTokenFile"]
 
@@ -38,6 +38,13 @@ enum AppKeys {
                                 .string(try word(value, "apps.accessKeys.\(key)", name)),
                                 isSecret: key == "secret" || key == "securityToken")
                         }
+                    }
+                case "quotas":
+                    for (key, value) in try fields(
+                        value, "apps.quotas", known: Quotas.Name.allCases.map(\.rawValue), name)
+                    {
+                        values[AbsoluteConfigKey(path + ["quotas", key])] = ConfigValue(
+                            .string(try word(value, "apps.quotas.\(key)", name)), isSecret: false)
                     }
                 default:
                     values[AbsoluteConfigKey(path + [key])] = ConfigValue(
@@ -96,13 +103,17 @@ enum AppKeys {
     }
 
     /// `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`, `APPS_0_ACCESS_KEYS_0_ID`, `…_SECRET`,
-    /// `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`.
+    /// `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`, `APPS_0_QUOTAS_ROOMS` and so on.
     static func isVariable(_ name: some StringProtocol) -> Bool {
         let parts = name.split(separator: Character("_"), omittingEmptySubsequences: false).map { String($0) }
         func isNumber(_ index: Int) -> Bool { parts.count > index && Int(parts[index]).map { $0 >= 0 } ?? false }
         guard parts.first == "APPS", isNumber(1) else { return false }
         if ["ID", "CALLBACK_KEY", "CALLBACK_KEY_FILE"].contains(parts.dropFirst(2).joined(separator: "_")) {
             return true
+        }
+        if parts.dropFirst(2).first == "QUOTAS" {
+            let key = parts.dropFirst(3).joined(separator: "_")
+            return Quotas.Name.allCases.contains { ConfigurationKeys.variable($0.rawValue) == key }
         }
         if parts.dropFirst(2).prefix(2) == ["ACCESS", "KEYS"], isNumber(4) {
             return ofAccessKey.map(ConfigurationKeys.variable).contains(parts.dropFirst(5).joined(separator: "_"))

@@ -11,6 +11,7 @@ struct AppSettings: Sendable {
     private(set) var accessKeys = AccessKeys()
     /// What callbacks in the ApsaraVideo Live format are signed with, where an app asks for it.
     private(set) var callbackKeys: [AppID: String] = [:]
+    private(set) var quotas = AppQuotas()
     /// What does not keep the service from starting, and should be put right.
     private(set) var warnings: [String] = []
 
@@ -22,6 +23,7 @@ struct AppSettings: Sendable {
 
     /// - Parameter file: The configuration file, whose permissions are looked at when it holds tokens.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
+        quotas.standard = try Quotas(values, key: "quotas")
         var holdsTokens = false
         let numbers = (0..<Self.most).filter { Self.exists("apps.\($0)", values) }
         for (position, number) in numbers.enumerated() {
@@ -31,6 +33,7 @@ struct AppSettings: Sendable {
             guard ids.insert(id).inserted else {
                 throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other app has")
             }
+            quotas.ofApps[id] = try Quotas(values, key: "\(key).quotas", over: quotas.standard)
             try addCallbackKey(key, of: id, values)
             var index = 0
             while Self.tokenExists("\(key).tokens.\(index)", values) {

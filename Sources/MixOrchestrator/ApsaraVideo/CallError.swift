@@ -69,6 +69,9 @@ extension CallError {
         case .tooManyRequests:
             let seconds = error.headers[.retryAfter].flatMap { Int($0) } ?? 1
             self.init(.tooManyRequests, "Throttling.User", message, retryAfter: seconds * 1000)
+        case .conflict where error.quota != nil:
+            let name = error.quota?.name.rawValue ?? ""
+            self.init(.badRequest, "QuotaExceeded.\(name.prefix(1).uppercased())\(name.dropFirst())", message)
         case .forbidden: self.init(.forbidden, "Forbidden", message)
         case .contentTooLarge: self.init(.contentTooLarge, "InvalidParam", message)
         case let status where status.kind == .serverError:

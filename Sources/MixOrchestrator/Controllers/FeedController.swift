@@ -36,7 +36,8 @@ struct FeedController: Sendable {
         let room = try context.roomID()
         _ = try await state(of: room)
         let seen = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }.flatMap { Int64($0) }
-        let listener = try feeds.listen(to: room, numbers: numbers)
+        let listener = try feeds.listen(
+            to: room, numbers: numbers, quotas: registry.services.quotas.quotas.of(context.app))
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in

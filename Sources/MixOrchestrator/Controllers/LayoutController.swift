@@ -32,12 +32,14 @@ struct LayoutController: Sendable {
     }
 
     @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let use = try await registry.layoutUse(by: context.caller.app)
-        var views = layouts.catalogue.all.compactMap { name, entry -> LayoutView? in
+        let all = layouts.catalogue.all
+        let automatic = LayoutLibrary.automaticName
+        let use = try await registry.layoutUse(
+            of: all.map(\.0) + [automatic], by: context.caller.app, limit: LayoutView.mostRooms + 1)
+        var views = all.compactMap { name, entry -> LayoutView? in
             let rooms = use[name] ?? []
             return entry.isDeleted && rooms.isEmpty ? nil : LayoutView(name, entry, rooms: rooms)
         }
-        let automatic = LayoutLibrary.automaticName
         views.append(LayoutView(automatic, nil, rooms: use[automatic] ?? []))
         return jsonResponse(List(layouts: views.sorted { $0.name < $1.name }))
     }
@@ -46,7 +48,7 @@ struct LayoutController: Sendable {
         let (name, entry) = try known(context)
         let content =
             name == LayoutLibrary.automaticName ? Array(LayoutLibrary.automaticFile.utf8) : entry?.good?.content
-        var view = LayoutView(name, entry, rooms: try await registry.layoutUse(by: context.caller.app)[name] ?? [])
+        var view = LayoutView(name, entry, rooms: try await rooms(using: name, context))
         view.images = await images.status(of: layouts.writtenTemplate(name).images)
         return Self.response(view, template: content)
     }
@@ -133,11 +135,17 @@ struct LayoutController: Sendable {
     ) async throws -> Response {
         let view = LayoutView(
             name, LayoutCatalogue.Entry(good: change.good),
-            rooms: try await registry.layoutUse(by: context.caller.app)[name] ?? [])
+            rooms: try await rooms(using: name, context))
         return Self.response(view, template: change.good.content, status: change.isNew ? .created : .ok)
     }
 
     // MARK: Parts
+
+    /// One more than are shown, where there are more.
+    private func rooms(using layout: String, _ context: OrchestratorContext) async throws(StoreError) -> [RoomID] {
+        try await registry.layoutUse(of: [layout], by: context.caller.app, limit: LayoutView.mostRooms + 1)[layout]
+            ?? []
+    }
 
     /// The template goes out as it was written: its bytes are JSON and are put in as they are.
     private static func response(

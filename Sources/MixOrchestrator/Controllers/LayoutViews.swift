@@ -28,11 +28,16 @@ struct LayoutView: Encodable {
     var changedAt: Date?
     var origin: LayoutVersion.Origin?
     var problem: Problem?
-    /// The caller's that use it, ordered by name.
+    /// The caller's that use it, ordered by name: the first of them.
     var rooms: [String]
+    /// More rooms use it than are listed.
+    var moreRooms: Bool?
     /// That it names; only where one layout is asked for.
     var images: [ImageStore.Status]?
 
+    static let mostRooms = 100
+
+    /// - Parameter rooms: One more than `mostRooms` where there are more.
     init(_ name: String, _ entry: LayoutCatalogue.Entry?, rooms: [RoomID]) {
         self.name = name
         let good = entry?.good
@@ -43,7 +48,8 @@ struct LayoutView: Encodable {
         changedAt = good.map { Date(timeIntervalSince1970: $0.version.at) }
         origin = good?.version.origin
         problem = entry?.problem.map { Problem(message: $0.description, issues: $0.issues) }
-        self.rooms = rooms.map(\.name)
+        self.rooms = rooms.prefix(Self.mostRooms).map(\.name)
+        moreRooms = rooms.count > Self.mostRooms ? true : nil
     }
 }
 

@@ -34,7 +34,7 @@ struct MetricsController: Sendable {
         metrics.set(.ready, await readiness.checks().allSatisfy(\.ok) ? 1 : 0)
 
         var relays = RelayFigures()
-        for owner in await registry.allOwners() {
+        for owner in registry.busyOwners {
             for status in await owner.tasks.compactMap(\.status) { relays.add(status) }
         }
         metrics.set(.relays, Double(relays.relays))

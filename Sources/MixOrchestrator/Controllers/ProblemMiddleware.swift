@@ -67,6 +67,8 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         var checks: [Readiness.Check]?
         var neededCores: Double?
         var availableCores: Double?
+        var quota: String?
+        var limit: Int?
     }
 
     static func response(_ problem: OrchestratorError) -> Response {
@@ -74,7 +76,8 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
             detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
             checks: problem.checks, neededCores: problem.refusal?.neededCores,
-            availableCores: problem.refusal?.availableCores)
+            availableCores: problem.refusal?.availableCores, quota: problem.quota?.name.rawValue,
+            limit: problem.quota?.limit)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
         if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }

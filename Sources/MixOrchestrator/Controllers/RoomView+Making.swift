@@ -65,11 +65,6 @@ extension RoomOwner {
         }
     }
 
-    /// Of every task that ever had a plan.
-    var taskStates: [TaskView.State] {
-        tasks.map(\.machine.document).filter { $0.revision > 0 || $0.isExplicit }.map { TaskView.state(of: $0).0 }
-    }
-
     private var shownTasks: [OwnedTask] {
         let now = wallClock()
         return tasks.filter { !$0.isForgotten(now) }

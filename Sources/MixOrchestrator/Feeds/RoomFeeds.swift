@@ -21,13 +21,14 @@ final class RoomFeeds: Sendable {
     }
     private struct State {
         var rooms: [RoomID: Followed] = [:]
+        /// Listeners of each app's rooms.
+        var counts: [AppID: Int] = [:]
         var count = 0
         var listenerNumber = 0
     }
 
-    /// Listeners of one room, and of all.
+    /// Listeners of one room. Those of an app's rooms are bounded by its quota.
     static let mostOfRoom = 64
-    static let most = 1024
 
     private let state = Mutex(State())
     /// Read at every change of every room.
@@ -40,19 +41,26 @@ final class RoomFeeds: Sendable {
     var listenerCount: Int { count.load(ordering: .relaxed) }
 
     /// Takes part from now on, until the listener is let go of.
-    func listen(to room: RoomID, numbers: NumberSource) throws(OrchestratorError) -> FeedListener {
+    ///
+    /// - Throws: When the room or its app has as many listeners as it may have.
+    func listen(
+        to room: RoomID, numbers: NumberSource, quotas: Quotas = Quotas()
+    ) throws(OrchestratorError) -> FeedListener {
         let mailbox = FeedListener.Mailbox()
-        let number = state.withLock { state -> Int? in
+        let (app, limit) = (room.app, quotas[.feeds])
+        let result = state.withLock { state -> Result<Int, OrchestratorError> in
             var followed = state.rooms[room] ?? Followed(since: numbers.next(), last: 0)
-            guard state.count < Self.most, followed.listeners.count < Self.mostOfRoom else { return nil }
+            guard followed.listeners.count < Self.mostOfRoom else { return .failure(Self.tooMany(room)) }
+            guard state.counts[app] ?? 0 < limit else { return .failure(.overQuota(.feeds, limit, app)) }
             state.count += 1
+            state.counts[app, default: 0] += 1
             state.listenerNumber += 1
             followed.listeners[state.listenerNumber] = mailbox
             state.rooms[room] = followed
             count.store(state.count, ordering: .relaxed)
-            return state.listenerNumber
+            return .success(state.listenerNumber)
         }
-        guard let number else { throw Self.tooMany(room) }
+        let number = try result.get()
         return FeedListener(mailbox) { [weak self] in self?.leave(room, number) }
     }
 
@@ -90,6 +98,8 @@ final class RoomFeeds: Sendable {
         state.withLock { state in
             guard state.rooms[room]?.listeners.removeValue(forKey: number) != nil else { return }
             state.count -= 1
+            let others = (state.counts[room.app] ?? 1) - 1
+            state.counts[room.app] = others == 0 ? nil : others
             if state.rooms[room]?.listeners.isEmpty == true { state.rooms[room] = nil }
             count.store(state.count, ordering: .relaxed)
         }
@@ -97,8 +107,8 @@ final class RoomFeeds: Sendable {
 
     private static func tooMany(_ room: RoomID) -> OrchestratorError {
         OrchestratorError(
-            .serviceUnavailable, "too-many-listeners", "Too many follow rooms already",
-            detail: "\(room.name): at most \(mostOfRoom) can follow a room, \(most) all rooms together; "
+            .serviceUnavailable, "too-many-listeners", "Too many follow the room already",
+            detail: "\(room.name): at most \(mostOfRoom) can follow a room; "
                 + "a subscription (POST /v1/subscriptions) tells the same")
     }
 }

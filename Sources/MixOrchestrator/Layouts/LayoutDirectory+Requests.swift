@@ -5,6 +5,9 @@ import TaskStore
 
 /// What comes by API: stored first, then in use, then answered.
 extension LayoutDirectory {
+    /// Rooms that use a layout are counted no further.
+    private static let mostRoomsCounted = 1000
+
     func perform(_ new: NewLayout) async throws(OrchestratorError) -> Change {
         let before = layouts.entry(new.name)
         try new.precondition.check(new.name, before)
@@ -85,14 +88,15 @@ extension LayoutDirectory {
         guard before != nil else { throw .layoutNotFound(name) }
         let rooms: [RoomID]
         do {
-            rooms = try await registry.layoutUse()[name] ?? []
+            rooms = try await registry.layoutUse(of: [name], limit: Self.mostRoomsCounted)[name] ?? []
         } catch {
             throw OrchestratorError(error)
         }
         guard rooms.isEmpty else {
             let own = rooms.filter { $0.app == app }.prefix(20).map(\.name)
             let others = rooms.count - own.count
-            let shown = (own + (others > 0 ? ["\(others) more"] : [])).joined(separator: ", ")
+            let least = rooms.count == Self.mostRoomsCounted ? "at least " : ""
+            let shown = (own + (others > 0 ? ["\(least)\(others) more"] : [])).joined(separator: ", ")
             throw OrchestratorError(
                 .conflict, "layout-in-use", "Rooms use the layout",
                 detail: "\(name) is used by \(shown): give them another with PUT /v1/rooms/{room} first")

@@ -221,7 +221,8 @@ actor LayoutDirectory: Service {
         await commitOrLog(outcome, of: name)
         if case .deleted = outcome {
             // Without the store nobody knows who still uses it.
-            guard let used = try? await registry.layoutUse().keys else { return }
+            let deleted = layouts.catalogue.all.filter { $0.1.isDeleted }.map(\.0)
+            guard let used = try? await registry.layoutUse(of: deleted, limit: 1).keys else { return }
             layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
         }
     }

@@ -20,6 +20,8 @@ final class RoomGate: Sendable {
         var isDispensable = false
         /// Nothing of the room is stored.
         var isGone = false
+        /// Somebody publishes in the room.
+        var isLive = false
         /// The registry has been told so, and has not answered.
         var isOffered = false
         var isClosed = false
@@ -47,12 +49,15 @@ final class RoomGate: Sendable {
 
     /// The owner waits for the next message.
     ///
-    /// - Parameter isGone: Nothing of the room is stored.
+    /// - Parameters:
+    ///   - isGone: Nothing of the room is stored.
+    ///   - isLive: Somebody publishes in the room.
     /// - Returns: Whether it should be offered to the registry now.
-    func endWork(isDispensable: Bool, isGone: Bool) -> Bool {
+    func endWork(isDispensable: Bool, isGone: Bool, isLive: Bool) -> Bool {
         state.withLock { state in
             state.isDispensable = isDispensable
             state.isGone = isGone
+            state.isLive = isLive
             guard isDispensable, !state.isOffered else { return false }
             state.isOffered = true
             return true
@@ -61,6 +66,9 @@ final class RoomGate: Sendable {
 
     /// Nothing of the room was stored when the owner last came to rest.
     var isGone: Bool { state.withLock { $0.isGone } }
+
+    /// Somebody published in the room when the owner last came to rest.
+    var isLive: Bool { state.withLock { $0.isLive } }
 
     /// Lets nobody in any more.
     func close() { state.withLock { $0.isClosed = true } }

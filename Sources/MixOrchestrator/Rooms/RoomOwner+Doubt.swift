@@ -38,6 +38,8 @@ extension RoomOwner {
         let wasDeleted = isOther && storedRoom == nil
         if isOther {
             let before = room.document.participants
+            if storedRoom != nil, room.version == 0 { services.quotas.count(rooms: 1, bytes: 0, of: app) }
+            countBytes(of: storedRoom?.document)
             room = storedRoom ?? Versioned(Room(id: id), version: 0)
             tellOthers(before: before)
         }

@@ -40,6 +40,7 @@ extension RoomOwner {
 
     /// Everything stored is decided anew: relays are adopted, what changed meanwhile is applied.
     func restore() async {
+        for task in tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
         guard room.version > 0 || tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
         await prepare()
         let now = MonotonicClock.now()

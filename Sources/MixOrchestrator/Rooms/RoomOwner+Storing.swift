@@ -13,6 +13,11 @@ extension RoomOwner {
     /// For changes asked for from outside: not stored = not done.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
         let draft = stamped(draft)
+        do {
+            try takeShare(for: draft)
+        } catch {
+            return .failure(error)
+        }
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
         var change = change(of: draft, isRoomThere: !draft.deletesRoom && (room.version > 0 || draft.makesRoom))
         if draft.deletesRoom {
@@ -31,12 +36,14 @@ extension RoomOwner {
             meter.stored(since: start, succeeded: true)
             guard result == .committed else {
                 bookLoad(of: tasks.map(\.machine.document), in: room.document)
+                giveBackShare(of: draft)
                 return .success(.duplicate)
             }
         } catch {
             meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
             bookLoad(of: tasks.map(\.machine.document), in: room.document)
+            giveBackShare(of: draft)
             doubtIfNeeded(error, draft)
             return .failure(OrchestratorError(error))
         }
@@ -70,7 +77,8 @@ extension RoomOwner {
     /// Two rooms must not be given the same cores, so what is decided is booked before it is stored.
     private func bookLoad(of machines: [TaskMachine], in room: Room) {
         for (index, machine) in machines.enumerated() {
-            if machine.isAtRest, index < tasks.count, tasks[index].machine.document.isAtRest { continue }
+            if isAtRest(machine, at: index) { continue }
+            services.quotas.settle(machine)
             services.load.settle(machine, priority: machine.seen(room).settings.policy.priority)
         }
     }
@@ -145,8 +153,12 @@ extension RoomOwner {
         }
         let before = room.document.participants
         switch change.room {
-        case .put: room = Versioned(draft.room, version: room.version + 1)
-        case .delete: room = Versioned(draft.room, version: 0)
+        case .put:
+            countBytes(of: draft.room)
+            room = Versioned(draft.room, version: room.version + 1)
+        case .delete:
+            countBytes(of: nil)
+            room = Versioned(draft.room, version: 0)
         case nil: room.document = draft.room
         }
         tellOthers(before: before)

@@ -10,6 +10,8 @@ import TaskStore
 /// interleaved with another one of the same room. Reads see the last stored state.
 actor RoomOwner {
     nonisolated let id: RoomID
+    let app: AppID
+    let quotas: Quotas
     var room: Versioned<Room>
     /// The automatic one first, then in the order in which they were made.
     var tasks: [OwnedTask]
@@ -60,6 +62,8 @@ actor RoomOwner {
         let id = room.document.id
         let automatic = TaskID.automatic(for: id)
         self.id = id
+        app = id.app
+        quotas = services.quotas.quotas.of(app)
         self.room = room
         let machine = tasks.first { $0.document.id == automatic }
         let others = tasks.filter { $0.document.id != automatic }.sorted {
@@ -72,7 +76,7 @@ actor RoomOwner {
         self.home = home
         if isReader { gate.close() }
         var logger = services.logger
-        logger[metadataKey: "app"] = "\(id.app)"
+        logger[metadataKey: "app"] = "\(app)"
         logger[metadataKey: "room"] = "\(id)"
         self.logger = logger
         meter = RoomMeter(services.metrics)
@@ -100,7 +104,8 @@ actor RoomOwner {
 
     private func rest() {
         let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }
-        if gate.endWork(isDispensable: isDispensable, isGone: isGone), let home { home.offer(self) }
+        let isLive = room.document.hasStreams
+        if gate.endWork(isDispensable: isDispensable, isGone: isGone, isLive: isLive), let home { home.offer(self) }
     }
 
     /// Takes no request from now on, if it is at rest and can be dropped; they go to the next owner. `stop` follows.
@@ -108,6 +113,9 @@ actor RoomOwner {
 
     /// Nothing of the room was stored when it last came to rest: there is nothing to come back to.
     nonisolated var isGone: Bool { gate.isGone }
+
+    /// Somebody published in the room when it last came to rest: more is likely to happen in it.
+    nonisolated var isLive: Bool { gate.isLive }
 
     /// What waits is still done, nothing more is taken, then `run` returns.
     nonisolated func stop() { inbox.finish() }
@@ -140,10 +148,10 @@ actor RoomOwner {
     }
 
     /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
-    /// the store again when it is needed.
+    /// the store again when it is needed. Streams that go nowhere need nobody.
     private var isDispensable: Bool {
         layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
-            && unstoredMessages.isEmpty && !room.document.hasStreams
+            && unstoredMessages.isEmpty && !(room.document.hasStreams && services.hasDestination(room.document))
             && tasks.allSatisfy { task in
                 let machine = task.machine.document
                 let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)

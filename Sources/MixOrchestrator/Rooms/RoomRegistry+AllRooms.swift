@@ -20,30 +20,32 @@ extension RoomRegistry {
         for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
     }
 
-    /// How many rooms there are, and how many tasks in each state. Without the store only those in memory are known.
+    /// How many rooms there are, and how many tasks in each state. Takes the same time, however many there are in memory.
     func census() async -> (rooms: Int, tasks: [String: Int]) {
-        var rooms = 0
         var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
-        for owner in owners {
-            if await owner.layoutName != nil { rooms += 1 }
-            for state in await owner.taskStates { tasks[state.rawValue, default: 0] += 1 }
-        }
+        for (state, count) in services.quotas.taskStates { tasks[state.rawValue] = count }
         if let stored = try? await services.store.counts() {
-            rooms = stored.rooms
-            // Tasks that are not in memory have stopped.
+            // All others have stopped.
             tasks[TaskView.State.stopped.rawValue, default: 0] += max(stored.tasks - tasks.values.reduce(0, +), 0)
         }
-        return (rooms, tasks)
+        return (services.quotas.roomCount, tasks)
     }
 
-    /// The rooms of one app, or of all, that use each layout, ordered by id: those that name it, and those in memory that
-    /// have it by default.
-    func layoutUse(by app: AppID? = nil) async throws(StoreError) -> [String: [RoomID]] {
-        var use = try await services.store.roomsNamingLayouts().mapValues { Set($0) }
-        for owner in owners {
-            for layout in await owner.layoutNames { use[layout, default: []].insert(owner.id) }
+    /// At most `limit` rooms of one app, or of all, that use each of these layouts, ordered by id: those that name it, and
+    /// those with a task that has it by default.
+    func layoutUse(
+        of layouts: [String], by app: AppID? = nil, limit: Int
+    ) async throws(StoreError) -> [String: [RoomID]] {
+        var busy: [String: Set<RoomID>] = [:]
+        for owner in busyOwners where app == nil || owner.app == app {
+            for layout in await owner.layoutNames { busy[layout, default: []].insert(owner.id) }
         }
-        return use.mapValues { rooms in rooms.filter { app == nil || $0.app == app }.sorted() }
-            .filter { !$0.value.isEmpty }
+        var use: [String: [RoomID]] = [:]
+        for layout in layouts {
+            let naming = try await services.store.rooms(naming: layout, of: app, limit: limit)
+            let rooms = (busy[layout] ?? []).union(naming)
+            if !rooms.isEmpty { use[layout] = Array(rooms.sorted().prefix(limit)) }
+        }
+        return use
     }
 }

@@ -13,11 +13,13 @@ extension RoomRegistry: RoomHome {
     func sweep() {
         let dropped = state.withLock { state -> [RoomOwner] in
             state.round += 1
+            let isCrowded = state.offers.count > Self.mostAtLeisure
             var later: [RoomOwner] = []
             var dropped: [RoomOwner] = []
             for owner in state.offers {
                 guard let entry = state.owners[owner.id], entry.owner === owner else { continue }
-                if entry.round > state.round - Self.roundsOfRest, !owner.isGone {
+                let rest = owner.isLive && !isCrowded ? Self.roundsOfRestWhileLive : Self.roundsOfRest
+                if entry.round > state.round - rest, !owner.isGone {
                     later.append(owner)
                 } else if owner.retire() {
                     state.owners[owner.id] = nil

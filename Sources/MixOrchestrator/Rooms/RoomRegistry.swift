@@ -40,6 +40,9 @@ final class RoomRegistry: Service {
     static let sweepInterval: Duration = .milliseconds(250)
     /// For how many looks an owner stays after it was asked for; that of a room that is gone does not.
     static let roundsOfRest = 8
+    /// The same for rooms in which somebody publishes, while few owners could be dropped: the next event is likely.
+    static let roundsOfRestWhileLive = 240
+    static let mostAtLeisure = 4096
 
     /// Between two looks for ended tasks to forget.
     static let tidyInterval: Duration = .seconds(60)
@@ -101,9 +104,13 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// Those in memory, ordered by room.
-    func allOwners() async -> [RoomOwner] { owners }
+    /// Those in memory whose tasks are on air or want to be.
+    var busyOwners: [RoomOwner] {
+        let rooms = services.quotas.busyRooms
+        return state.withLock { state in rooms.compactMap { state.owners[$0]?.owner } }
+    }
 
+    /// Those in memory, ordered by room.
     var owners: [RoomOwner] {
         state.withLock { $0.owners.values.map(\.owner) }.sorted { $0.id < $1.id }
     }
@@ -201,11 +208,15 @@ final class RoomRegistry: Service {
     }
 
     /// Makes owners for every room with a task that has a relay or wants one; `run` has them adopted. The rooms in which
-    /// somebody publishes follow while the service already serves, all others when they are asked for. Call once, before
-    /// `run`.
+    /// somebody publishes for a program follow while the service already serves, all others when they are asked for. Call
+    /// once, before `run`.
     func restore() async throws(StoreError) {
+        for (app, usage) in try await services.store.usage() {
+            services.quotas.count(rooms: usage.rooms, bytes: usage.bytes, of: app)
+        }
         for (task, room) in try await services.store.roomsOfTasks() where task != .automatic(for: room) {
             _ = services.taskIndex.claim(task, for: room)
+            services.quotas.hold(task, of: room)
         }
         let active = try await services.store.activeTasks()
         await LeftoverRelays(services).keepFormer(active.map(\.document.id), in: services.sockets)
@@ -219,10 +230,14 @@ final class RoomRegistry: Service {
         services.logger.info("tasks restored", metadata: ["count": "\(active.count)"])
     }
 
-    /// The rooms in which somebody publishes, and those with explicit tasks: these are kept until they are forgotten.
+    /// The rooms in which somebody publishes for a program, and those with explicit tasks: these are kept until they are
+    /// forgotten.
     private func restoreLiveRooms() async {
         do {
-            for id in try await services.store.liveRooms() { _ = try await existingOwner(id) }
+            let lives: [RoomLife] = services.defaultOutputs.isEmpty ? [.live] : [.live, .liveByDefault]
+            for life in lives {
+                try await forEachRoom(of: life) { room in _ = try await self.existingOwner(room.id) }
+            }
             for id in services.taskIndex.allRooms { _ = try await existingOwner(id) }
             try await holdOutputsOfDormantRooms()
         } catch {
@@ -231,20 +246,30 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// Where rooms push that are not in memory is theirs, too.
+    /// Where rooms push that are not in memory is theirs, too. Rooms that name nothing push nowhere unless outputs are
+    /// configured.
     private func holdOutputsOfDormantRooms() async throws {
-        var last: RoomID?
-        while case let page = try await services.store.rooms(after: last, limit: 100), !page.isEmpty {
-            for room in page.map(\.document) {
+        for life in services.defaultOutputs.isEmpty ? [RoomLife.settled] : RoomLife.allCases {
+            try await forEachRoom(of: life) { room in
                 // It looks at the others once, and is told of what happens there from then on.
-                if !(room.settings.program?.otherRooms.isEmpty ?? true) { _ = try await existingOwner(room.id) }
-                let outputs = services.outputs(of: room)
-                state.withLock { state in
+                if !(room.settings.program?.otherRooms.isEmpty ?? true) { _ = try await self.existingOwner(room.id) }
+                let outputs = self.services.outputs(of: room)
+                self.state.withLock { state in
                     guard state.owners[room.id] == nil, state.loads[room.id] == nil else { return }
-                    services.outputs.hold(outputs, for: .automatic(for: room.id))
+                    self.services.outputs.hold(outputs, for: .automatic(for: room.id))
                 }
             }
-            last = page.last?.document.id
+        }
+    }
+
+    /// A page at a time, however many there are.
+    private func forEachRoom(of life: RoomLife, _ body: (Room) async throws -> Void) async throws {
+        var last: Int64 = 0
+        while case let page = try await services.store.rooms(of: life, after: last, limit: 100), !page.isEmpty {
+            for row in page {
+                try await body(row.room)
+                last = row.number
+            }
             try await Task.sleep(for: .milliseconds(1))
         }
     }

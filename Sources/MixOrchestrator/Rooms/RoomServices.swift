@@ -24,6 +24,7 @@ struct RoomServices: Sendable {
     /// Where recordings go; `nil` = nothing is recorded.
     var recordingPlace: RecordingPlace?
     var load = LoadLedger()
+    var quotas = QuotaLedger()
     /// Who is told of what happens.
     var subscriptions = SubscriptionBook()
     var viewers = ViewerLedger()

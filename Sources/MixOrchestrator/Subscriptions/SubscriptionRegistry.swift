@@ -12,6 +12,7 @@ final class SubscriptionRegistry: Sendable {
     let book: SubscriptionBook
     let store: any TaskStore
     private let allowed: AllowList
+    private let quotas: AppQuotas
     /// Changes are made one after another: limits are counted over all of an app's.
     private let turnstile = Turnstile(limit: 1)
 
@@ -22,10 +23,11 @@ final class SubscriptionRegistry: Sendable {
     /// How far back the log can be asked for, in seconds.
     static let logAge: Double = 7 * 86_400
 
-    init(book: SubscriptionBook, store: any TaskStore, allowed: AllowList) {
+    init(book: SubscriptionBook, store: any TaskStore, allowed: AllowList, quotas: AppQuotas = AppQuotas()) {
         self.book = book
         self.store = store
         self.allowed = allowed
+        self.quotas = quotas
     }
 
     /// Reads what is stored. Call once, before anything happens in rooms.
@@ -109,6 +111,10 @@ final class SubscriptionRegistry: Sendable {
         }
         let others = subscriptions(of: subscription.app, [subscription.kind])
         guard others.count < Self.most[subscription.kind] ?? 0 else { throw Self.tooMany(subscription) }
+        let limit = quotas.of(subscription.app)[.subscriptions]
+        guard subscriptions(of: subscription.app, Set(Subscription.Kind.allCases)).count < limit else {
+            throw .overQuota(.subscriptions, limit, subscription.app)
+        }
         try checkRooms(of: subscription, others)
         try await commit(.put(subscription, expected: 0))
         let made = Versioned(subscription, version: 1)

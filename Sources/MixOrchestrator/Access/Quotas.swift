@@ -1,0 +1,56 @@
+import MixModel
+
+/// Limits of what one app may have at a time, so that no tenant takes what others need.
+struct Quotas: Hashable, Sendable {
+    enum Name: String, CaseIterable, Sendable {
+        /// Rooms that are stored.
+        case rooms
+        /// Explicit tasks that have not ended for good, and automatic ones on air or waiting for capacity.
+        case tasks
+        /// Subscriptions of every kind.
+        case subscriptions
+        /// Listeners of rooms' feeds.
+        case feeds
+        /// Participants of one room.
+        case participants
+        /// What the documents of the app's rooms take, in bytes.
+        case storedBytes
+    }
+
+    private var limits: [Name: Int] = [:]
+
+    private static func standard(_ name: Name) -> Int {
+        switch name {
+        case .rooms: 100_000
+        case .tasks: 10_000
+        case .subscriptions: 100
+        case .feeds: 1024
+        case .participants: 1000
+        case .storedBytes: 1 << 30
+        }
+    }
+
+    /// The standard one where nothing else was set.
+    subscript(name: Name) -> Int {
+        get { limits[name] ?? Self.standard(name) }
+        set { limits[name] = newValue }
+    }
+
+    /// - Parameter key: As `quotas`, where the limits stand.
+    init(_ values: ConfigurationValues, key: String, over base: Quotas = Quotas()) throws(StartupError) {
+        self = base
+        for name in Name.allCases {
+            if let limit = try values.integer("\(key).\(name.rawValue)", in: 0...1 << 50) { self[name] = limit }
+        }
+    }
+
+    init() {}
+}
+
+/// The quotas of every app.
+struct AppQuotas: Sendable {
+    var standard = Quotas()
+    var ofApps: [AppID: Quotas] = [:]
+
+    func of(_ app: AppID) -> Quotas { ofApps[app] ?? standard }
+}

@@ -1,0 +1,143 @@
+import MixModel
+import Synchronization
+
+/// What each app has of what `Quotas` limits, counted as it comes and goes. Thread-safe; every question takes the same
+/// time, however much there is.
+final class QuotaLedger: Sendable {
+    fileprivate struct Usage {
+        var rooms = 0
+        var bytes = 0
+        var tasks = 0
+    }
+    /// A task that counts.
+    fileprivate struct Held {
+        var room: RoomID
+        var state: TaskView.State
+    }
+    fileprivate struct State {
+        var usage: [AppID: Usage] = [:]
+        var tasks: [TaskID: Held] = [:]
+        var states: [TaskView.State: Int] = [:]
+    }
+
+    let quotas: AppQuotas
+    private let state = Mutex(State())
+
+    init(quotas: AppQuotas = AppQuotas()) { self.quotas = quotas }
+
+    // MARK: Rooms
+
+    /// Takes what is stored into account.
+    func count(rooms: Int, bytes: Int, of app: AppID) {
+        state.withLock { state in
+            state.usage[app, default: Usage()].rooms += rooms
+            state.usage[app, default: Usage()].bytes += bytes
+        }
+    }
+
+    /// Gives the app one room more.
+    ///
+    /// - Throws: When it has as many as it may have.
+    func addRoom(of app: AppID) throws(OrchestratorError) {
+        let limit = quotas.of(app)[.rooms]
+        let isAdded = state.withLock { state in
+            guard state.usage[app]?.rooms ?? 0 < limit else { return false }
+            state.usage[app, default: Usage()].rooms += 1
+            return true
+        }
+        if !isAdded { throw .overQuota(.rooms, limit, app) }
+    }
+
+    func removeRoom(of app: AppID) { count(rooms: -1, bytes: 0, of: app) }
+
+    /// Whether the app's rooms may take more bytes.
+    func mayGrow(_ app: AppID) -> Bool {
+        let limit = quotas.of(app)[.storedBytes]
+        return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }
+    }
+
+    /// Of all apps.
+    var roomCount: Int { state.withLock { $0.usage.values.reduce(0) { $0 + max(0, $1.rooms) } } }
+
+    // MARK: Tasks
+
+    /// Counts a task that is about to count, or to count no longer.
+    ///
+    /// - Throws: When it would be one too many. Nothing is changed then.
+    func take(_ machine: TaskMachine) throws(OrchestratorError) {
+        let app = machine.id.app
+        let limit = quotas.of(app)[.tasks]
+        let isTaken = state.withLock { state in
+            guard machine.counts, state.tasks[machine.id] == nil, state.usage[app]?.tasks ?? 0 >= limit else {
+                state.hold(machine.id, machine.held)
+                return true
+            }
+            return false
+        }
+        if !isTaken { throw .overQuota(.tasks, limit, app) }
+    }
+
+    /// Counts what a task has come to, whatever the limit: what is on air goes on.
+    func settle(_ machine: TaskMachine) { state.withLock { $0.hold(machine.id, machine.held) } }
+
+    /// A stored explicit task of which only the name is known yet.
+    func hold(_ task: TaskID, of room: RoomID) {
+        state.withLock { $0.hold(task, Held(room: room, state: .starting)) }
+    }
+
+    /// The task is not there any more, or never came to be.
+    func release(_ task: TaskID) { state.withLock { $0.hold(task, nil) } }
+
+    /// How many tasks that count are in each state.
+    var taskStates: [TaskView.State: Int] { state.withLock { $0.states } }
+
+    /// The rooms whose tasks count.
+    var busyRooms: Set<RoomID> { state.withLock { Set($0.tasks.values.map(\.room)) } }
+}
+
+extension QuotaLedger.State {
+    fileprivate mutating func hold(_ task: TaskID, _ new: QuotaLedger.Held?) {
+        guard tasks[task] != nil || new != nil else { return }
+        let old = tasks.updateValue(new ?? QuotaLedger.Held(room: "", state: .stopped), forKey: task)
+        if new == nil { tasks[task] = nil }
+        if let old { states[old.state, default: 0] -= 1 }
+        if let new { states[new.state, default: 0] += 1 }
+        if (old == nil) != (new == nil) { usage[task.app, default: QuotaLedger.Usage()].tasks += new == nil ? -1 : 1 }
+    }
+}
+
+extension TaskMachine {
+    /// Whether the task is one of those that `Quotas.Name.tasks` limits.
+    fileprivate var counts: Bool { isExplicit ? !isFinished : isActive || awaitsCapacity }
+
+    fileprivate var held: QuotaLedger.Held? {
+        counts ? QuotaLedger.Held(room: room, state: TaskView.state(of: self).0) : nil
+    }
+}
+
+extension OrchestratorError {
+    /// A quota as a problem names it.
+    struct Quota: Hashable, Sendable {
+        var name: Quotas.Name
+        var limit: Int
+    }
+
+    static func overQuota(_ name: Quotas.Name, _ limit: Int, _ app: AppID) -> OrchestratorError {
+        let (what, cure) =
+            switch name {
+            case .rooms: ("rooms", "delete some with DELETE /v1/rooms/{room}")
+            case .tasks: ("tasks at a time", "end some with DELETE /v1/tasks/{task}")
+            case .subscriptions: ("subscriptions", "delete some with DELETE /v1/subscriptions/{subscription}")
+            case .feeds: ("listeners of feeds at a time", "end some, or use a subscription (POST /v1/subscriptions)")
+            case .participants: ("participants in a room", "let some leave, or use another room")
+            case .storedBytes: ("bytes in its rooms' documents", "delete rooms with DELETE /v1/rooms/{room}")
+            }
+        var error = OrchestratorError(
+            .conflict, "quota-exceeded", "The app has all that its quota allows",
+            detail:
+                "\(name.rawValue): the app \(app) may have \(limit) \(what): \(cure), or raise quotas.\(name.rawValue) "
+                + "in the configuration, of this app alone under apps")
+        error.quota = Quota(name: name, limit: limit)
+        return error
+    }
+}
