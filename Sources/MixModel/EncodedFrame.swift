@@ -29,6 +29,9 @@ public struct EncodedFrame: Hashable, Sendable {
         self.isIDR = isIDR
         self.payload = payload
     }
+
+    /// About the bytes of memory that it takes: frames of one byte are frames, too.
+    public var footprint: Int { payload.count + 128 }
 }
 
 /// What a decoder must know before the first frame of a track.

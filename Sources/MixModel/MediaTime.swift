@@ -1,6 +1,7 @@
 /// A point or a length of time on a media timeline, in nanoseconds.
 ///
-/// On a program's timeline 0 is the start of the task, and the timeline advances with CLOCK_MONOTONIC.
+/// On a program's timeline 0 is the start of the task, and the timeline advances with CLOCK_MONOTONIC. Arithmetic stops at
+/// the ends of what can be said, ±292 years: strangers' streams claim any time, and none may trap.
 public struct MediaTime: Hashable, Comparable, Codable, Sendable {
     public var nanoseconds: Int64
 
@@ -8,28 +9,29 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
 
     public static let zero = MediaTime(nanoseconds: 0)
 
-    /// Must fit in an `Int64` of nanoseconds (292 years).
     public static func milliseconds(_ value: some BinaryInteger) -> MediaTime {
-        MediaTime(nanoseconds: Int64(value) * 1_000_000)
+        MediaTime(nanoseconds: Int64(clamping: value).saturatingProduct(1_000_000))
     }
 
-    /// Rounded to the nearest nanosecond; must be finite and fit in an `Int64` of nanoseconds.
+    /// Rounded to the nearest nanosecond; what is no number is 0.
     public static func seconds(_ value: Double) -> MediaTime {
-        MediaTime(nanoseconds: Int64((value * 1e9).rounded()))
+        MediaTime(nanoseconds: Int64(saturating: (value * 1e9).rounded()))
     }
 
     /// The time of unit `index` at `rate` units per second, rounded to the nearest nanosecond. Exact over any
-    /// length because nothing is accumulated.
+    /// length because nothing is accumulated. A rate below 1 counts as 1.
     public static func units(_ index: Int64, rate: Int) -> MediaTime {
+        let rate = max(rate, 1)
         let (whole, part) = index.quotientAndRemainder(dividingBy: Int64(rate))
         let nanoseconds = (Double(part) * 1e9 / Double(rate)).rounded()
-        return MediaTime(nanoseconds: whole * 1_000_000_000 + Int64(nanoseconds))
+        return MediaTime(nanoseconds: whole.saturatingProduct(1_000_000_000).saturatingSum(Int64(nanoseconds)))
     }
 
     /// The number of units at `rate` units per second, rounded to the nearest.
     public func units(rate: Int) -> Int64 {
         let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return whole * Int64(rate) + Int64((Double(part) * Double(rate) / 1e9).rounded())
+        let rest = Int64(saturating: (Double(part) * Double(rate) / 1e9).rounded())
+        return whole.saturatingProduct(Int64(rate)).saturatingSum(rest)
     }
 
     public var inSeconds: Double { Double(nanoseconds) / 1e9 }
@@ -38,29 +40,30 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
     /// Whole milliseconds, rounded to the nearest, as FLV and RTMP carry them.
     public var roundedMilliseconds: Int64 {
         let half: Int64 = nanoseconds < 0 ? -500_000 : 500_000
-        return (nanoseconds + half) / 1_000_000
+        return nanoseconds.saturatingSum(half) / 1_000_000
     }
 
     /// The nearest whole millisecond.
     public var rounded: MediaTime { .milliseconds(roundedMilliseconds) }
 
-    public var magnitude: MediaTime { MediaTime(nanoseconds: abs(nanoseconds)) }
+    public var magnitude: MediaTime { nanoseconds < 0 ? -self : self }
 
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
     public static func + (left: Self, right: Self) -> Self {
-        MediaTime(nanoseconds: left.nanoseconds + right.nanoseconds)
+        MediaTime(nanoseconds: left.nanoseconds.saturatingSum(right.nanoseconds))
     }
     public static func - (left: Self, right: Self) -> Self {
-        MediaTime(nanoseconds: left.nanoseconds - right.nanoseconds)
+        MediaTime(nanoseconds: left.nanoseconds.saturatingDifference(right.nanoseconds))
     }
-    public static prefix func - (value: Self) -> Self { MediaTime(nanoseconds: -value.nanoseconds) }
+    public static prefix func - (value: Self) -> Self { .zero - value }
     public static func += (left: inout Self, right: Self) { left = left + right }
     public static func -= (left: inout Self, right: Self) { left = left - right }
     public static func * (left: Self, right: Int64) -> Self {
-        MediaTime(nanoseconds: left.nanoseconds * right)
+        MediaTime(nanoseconds: left.nanoseconds.saturatingProduct(right))
     }
+    /// Divided by 0 it stays as it is.
     public static func / (left: Self, right: Int64) -> Self {
-        MediaTime(nanoseconds: left.nanoseconds / right)
+        right == -1 ? -left : MediaTime(nanoseconds: left.nanoseconds.dividedReportingOverflow(by: right).partialValue)
     }
 
     public init(from decoder: any Decoder) throws {

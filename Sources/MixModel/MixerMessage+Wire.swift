@@ -78,7 +78,9 @@ extension MixerCommand: WireMessage {
                         "it is of version \(version) and this mixer reads version \(MixerCommand.version): relay and "
                         + "mixer are of different releases; end the relay, and the one started instead fits")
             }
-            self = .start(try parser.json(StartBody.self).setup)
+            let setup = try parser.json(StartBody.self).setup
+            guard setup.isSound else { throw .malformed(kind: kind, reason: "nothing can be made of its numbers") }
+            self = .start(setup)
         case .scene:
             self = .scene(try parser.json(Scene.self))
         case .sceneChange:

@@ -14,7 +14,7 @@ public struct FLVProgram: Sendable {
     private var written: FLVMetadata?
     private var gopBytes = 0
 
-    /// A GOP beyond this is not kept: late viewers then wait for the next IDR.
+    /// A GOP beyond this is not kept: late viewers then wait for the next IDR. Counted as `FLVTag.footprint`.
     static let byteLimit = 32 << 20
 
     public init() {}
@@ -99,7 +99,7 @@ public struct FLVProgram: Sendable {
         // Headers that come between two GOPs belong to the preamble, not to the GOP that ends.
         let frames = tags.filter { if case .frame = $0.role { true } else { false } }
         currentGOP += frames
-        gopBytes += frames.reduce(0) { $0 + $1.body.count }
+        gopBytes += frames.reduce(0) { $0 + $1.footprint }
         if gopBytes > FLVProgram.byteLimit {
             currentGOP = []
             gopBytes = 0

@@ -2,7 +2,8 @@ import MixModel
 
 /// Turns the bytes of an FLV stream, in pieces of any size, into configurations and frames.
 ///
-/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. Payloads are copied untouched.
+/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream that leaves `span` begins anew at
+/// the timestamp that it wrote, which is a jump (`SourceClock`). Payloads are copied untouched.
 public struct FLVReader: Sendable {
     /// What a stream is made of.
     public enum Item: Hashable, Sendable {
@@ -41,6 +42,10 @@ public struct FLVReader: Sendable {
             "7": "G.711", "8": "G.711", "9": "Enhanced RTMP", "11": "Speex", "14": "MP3",
         ]
     }
+
+    /// What a stream's times may be, in ms: 35 years either way. Nobody streams for so long; whoever writes timestamps far
+    /// from each other gets there in an hour.
+    static let span: ClosedRange<Int64> = -(1 << 40)...1 << 40
 
     private var buffer: [UInt8] = []
     private var position = 0
@@ -158,13 +163,12 @@ public struct FLVReader: Sendable {
         }
     }
 
-    /// The same timestamp without the wrap at 2³² ms (49.7 days): the nearest to the one before it.
+    /// The same timestamp without the wrap at 2³² ms (49.7 days): the nearest to the one before it, within `span`.
     private mutating func unwrap(_ raw: UInt32) -> Int64 {
-        let unwrapped: Int64
+        var unwrapped = Int64(raw)
         if let last = lastTimestamp {
-            unwrapped = last.unwrapped + Int64(Int32(bitPattern: raw &- last.raw))
-        } else {
-            unwrapped = Int64(raw)
+            let next = last.unwrapped + Int64(Int32(bitPattern: raw &- last.raw))
+            if Self.span.contains(next) { unwrapped = next }
         }
         lastTimestamp = (raw, unwrapped)
         return unwrapped

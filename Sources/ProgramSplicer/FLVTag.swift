@@ -38,6 +38,9 @@ public struct FLVTag: Hashable, Sendable {
 
     public var isIDR: Bool { role == .frame(.video, isIDR: true) }
 
+    /// About the bytes of memory that it takes.
+    public var footprint: Int { body.count + 64 }
+
     /// The 9 bytes of the FLV header for audio and video, and the first back pointer (§E.2, §E.3).
     public static let fileHeader = fileHeader(of: .all)
 

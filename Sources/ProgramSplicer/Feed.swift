@@ -30,12 +30,22 @@ struct FeedState: Sendable {
     var isGone = false
     /// The newest audio, so that a splice finds the frames around a keyframe although they came before it.
     var recentAudio: [EncodedFrame] = []
+    private var audioBytes = 0
 
     static let audioMemory = MediaTime.milliseconds(2000)
+    /// Of `recentAudio`, as `EncodedFrame.footprint` counts: ten times what AAC can have in twice `audioMemory`.
+    static let audioByteLimit = 8 << 20
 
     mutating func remember(audio frame: EncodedFrame) {
         recentAudio.append(frame)
-        guard let first = recentAudio.first, frame.pts - first.pts > FeedState.audioMemory * 2 else { return }
-        recentAudio.removeAll { frame.pts - $0.pts > FeedState.audioMemory }
+        audioBytes += frame.footprint
+        // Timestamps that stand still make no frame old.
+        if audioBytes > FeedState.audioByteLimit {
+            recentAudio = [frame]
+        } else {
+            guard let first = recentAudio.first, frame.pts - first.pts > FeedState.audioMemory * 2 else { return }
+            recentAudio.removeAll { frame.pts - $0.pts > FeedState.audioMemory }
+        }
+        audioBytes = recentAudio.reduce(0) { $0 + $1.footprint }
     }
 }

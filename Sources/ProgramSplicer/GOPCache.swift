@@ -10,7 +10,7 @@ public struct GOPCache: Sendable {
     private var bytes = 0
     private var newestVideo: MediaTime?
 
-    /// A GOP beyond this is dropped: the source is decodable again at its next IDR.
+    /// A GOP beyond this is dropped: the source is decodable again at its next IDR. Counted as `EncodedFrame.footprint`.
     static let byteLimit = 32 << 20
     static let audioBefore = MediaTime.milliseconds(1000)
     /// Pictures older than this, with sound alone since, are no beginning any more: the camera is off.
@@ -23,7 +23,7 @@ public struct GOPCache: Sendable {
         if frame.isIDR {
             let horizon = frame.pts - GOPCache.audioBefore
             frames.removeAll { $0.track == .video || $0.pts < horizon }
-            bytes = frames.reduce(0) { $0 + $1.payload.count }
+            bytes = frames.reduce(0) { $0 + $1.footprint }
             hasIDR = true
         } else if frame.track == .video, !hasIDR {
             return
@@ -35,7 +35,7 @@ public struct GOPCache: Sendable {
             hasIDR = false
         }
         frames.append(frame)
-        bytes += frame.payload.count
+        bytes += frame.footprint
         if bytes > GOPCache.byteLimit { removeAll() }
         if !hasIDR { trimAudio(to: frame.pts) }
     }
@@ -52,6 +52,6 @@ public struct GOPCache: Sendable {
         let horizon = newest - GOPCache.audioBefore
         guard let first = frames.first, first.pts < horizon - GOPCache.audioBefore else { return }
         frames.removeAll { $0.pts < horizon }
-        bytes = frames.reduce(0) { $0 + $1.payload.count }
+        bytes = frames.reduce(0) { $0 + $1.footprint }
     }
 }

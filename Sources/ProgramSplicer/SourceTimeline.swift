@@ -62,6 +62,9 @@ public struct SourceTimeline: Sendable {
     }
 
     static let soundAlone = MediaTime.seconds(4)
+    /// Timestamps that stand still, run back or leap are no rate.
+    static let shortestInterval = MediaTime.milliseconds(1)
+    static let longestInterval = MediaTime.seconds(10)
 
     /// Of the pictures, as the SPS says.
     public var pictureSize: LayoutParticipant.Size? {
@@ -71,10 +74,11 @@ public struct SourceTimeline: Sendable {
     /// The current GOP, in program time.
     public var currentGOP: [EncodedFrame] { gop.frames.map(mapped) }
 
-    /// The mean distance of recent video frames, or what the SPS says, or 40 ms.
+    /// The mean distance of recent video frames, or what the SPS says, or 40 ms: 1 ms to 10 s.
     public var frameInterval: MediaTime {
         if let first = decodingTimes.first, let last = decodingTimes.last, decodingTimes.count > 4 {
-            return (last - first) / Int64(decodingTimes.count - 1)
+            let mean = (last - first) / Int64(decodingTimes.count - 1)
+            return min(max(mean, SourceTimeline.shortestInterval), SourceTimeline.longestInterval)
         }
         if let rate = sequenceParameters?.frameRate, rate >= 1, rate <= 240 { return .seconds(1 / rate) }
         return .milliseconds(40)

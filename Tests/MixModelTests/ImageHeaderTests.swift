@@ -214,4 +214,22 @@ struct ImageHeaderTests {
             #expect(1...8 ~= header.orientation, "seed \(seed)")
         }
     }
+
+    @Test("images of any bytes, and valid ones with some changed, are read or refused")
+    func anyImage() {
+        var random = SeededGenerator(announcedFor: "ImageHeaderTests.anyImage")
+        let valid = [
+            Self.png(640, 480), Self.jpeg(640, 480, before: Self.exif(6, isLittle: true)), Self.lossyWebP(640, 480),
+            Self.losslessWebP(640, 480), Self.extendedWebP(640, 480),
+        ]
+        for _ in 0..<8_000 {
+            let bytes = HostileBytes.any(valid, using: &random)
+            do throws(ImageProblem) {
+                let header = try ImageHeader(bytes)
+                #expect(1...16_384 ~= header.width && 1...16_384 ~= header.height && 1...8 ~= header.orientation)
+            } catch {
+                #expect(!error.description.isEmpty)
+            }
+        }
+    }
 }

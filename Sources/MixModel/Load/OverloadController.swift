@@ -175,5 +175,5 @@ public struct OverloadController: Sendable {
         return Step(task: task, from: from, to: from + amount, reason: reason)
     }
 
-    private func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+    private func percent(_ share: Double) -> String { "\(Int(saturating: (share * 100).rounded())) %" }
 }

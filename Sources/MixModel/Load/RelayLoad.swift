@@ -62,7 +62,8 @@ public struct FramePace: Hashable, Codable, Sendable {
         guard pts - origin > Self.start else { return }
         if now - pts > Self.tolerance { late += 1 }
         if let last, pts - last > interval * 3 / 2 {
-            missing += Int(((pts - last).nanoseconds + interval.nanoseconds / 2) / interval.nanoseconds) - 1
+            let intervals = (pts - last + interval / 2) / max(interval.nanoseconds, 1)
+            missing = missing.saturatingSum(Int(intervals.nanoseconds) - 1)
         }
     }
 }

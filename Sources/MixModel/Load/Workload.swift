@@ -46,7 +46,7 @@ public struct Workload: Hashable, Codable, Sendable {
         /// Of a stream of which nothing is known yet: a phone's camera.
         public static let assumed = Pictures(width: 720, height: 1280, rate: 25)
 
-        var megapixels: Double { Double(width * height) * rate / 1e6 }
+        var megapixels: Double { Double(width) * Double(height) * rate / 1e6 }
     }
 
     public init(copies: Int, mix: Mix? = nil) {

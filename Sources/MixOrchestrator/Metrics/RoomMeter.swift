@@ -27,12 +27,12 @@ final class RoomMeter: Sendable {
             return plan.revision > lastTold[task] ?? 0
         }
         guard isNews, plan.causedAt >= metrics.startedAt else { return }
-        metrics.observe(.relayTold, nanoseconds: MonotonicClock.now() - plan.causedAt)
+        metrics.observe(.relayTold, nanoseconds: MonotonicClock.now().saturatingDifference(plan.causedAt))
     }
 
     func switched(_ record: SwitchRecord) {
         metrics.count(.switches, record.from?.rawValue ?? "nothing", record.to.rawValue)
-        metrics.observe(.switchLatency, nanoseconds: Int64(record.latencyMs * 1e6), record.to.rawValue)
+        metrics.observe(.switchLatency, nanoseconds: Int64(saturating: record.latencyMs * 1e6), record.to.rawValue)
     }
 
     func relayLost() { metrics.count(.relayLosses) }

@@ -133,7 +133,7 @@ struct RelayConnection: Sendable {
 
     private static func report(_ line: [UInt8]) throws -> RelayReport {
         do {
-            return try JSONDecoder().decode(RelayReport.self, from: Data(line))
+            return try JSONDecoder().decode(RelayReport.self, from: Data(line)).bounded
         } catch {
             throw RelayError.protocolViolation("a line that is no report: \(error)")
         }

@@ -80,7 +80,7 @@ extension RoomOwner {
     private func take(_ record: SwitchRecord, of task: TaskID) async {
         let from = record.from?.rawValue ?? "nothing"
         let message =
-            "on air: \(from) → \(record.to.rawValue), \(Int(record.latencyMs.rounded())) ms after the event, "
+            "on air: \(from) → \(record.to.rawValue), \(Int(saturating: record.latencyMs.rounded())) ms after the event, "
             + "video gap \(record.videoGapMs) ms"
         var draft = draft(cause: nil)
         guard let index = draft.tasks.firstIndex(where: { $0.machine.id == task }) else { return }

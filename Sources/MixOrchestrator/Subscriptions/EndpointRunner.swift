@@ -72,7 +72,7 @@ final class EndpointRunner: Sendable {
                 machine.began(take.items.count)
                 return machine.underWay
             }
-            let wakeAt = take.next.map { MonotonicClock.now() + Int64($0 / .nanoseconds(1)) }
+            let wakeAt = take.next.map { MonotonicClock.now().saturatingSum(Int64(saturating: $0 / .nanoseconds(1))) }
             return Step(
                 items: take.items, wakeAt: take.items.count < allowance ? wakeAt : nil,
                 isIdle: underWay == 0 && take.next == nil)
@@ -158,7 +158,7 @@ final class EndpointRunner: Sendable {
         case .delivered:
             metrics.count(.webhookMessages, "delivered")
             metrics.observe(
-                .webhookDelay, nanoseconds: Int64((wallClock() - item.queuedAt) * 1e9))
+                .webhookDelay, nanoseconds: Int64(saturating: (wallClock() - item.queuedAt) * 1e9))
             if before != .closed { services.logger.notice("an endpoint takes messages again", metadata: metadata) }
         case .givenUp:
             metrics.count(.webhookMessages, "dead")

@@ -201,7 +201,8 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
 
 /// Turns a consumer's bytes into reports. Used only on its channel's queue.
 private final class ReportLines<Report: ConsumerReport>: @unchecked Sendable {
-    private var lines = LineBuffer()
+    /// A rendition's picture is a line.
+    private var lines = LineBuffer(limit: 16 << 20)
     private let onReport: @Sendable (Report) -> Void
 
     init(onReport: @escaping @Sendable (Report) -> Void) { self.onReport = onReport }

@@ -71,6 +71,7 @@ struct MixState: Sendable {
     var nextTick: Int64 = 0
     var nextSound: Int64 = 0
     var idrTicks: Set<Int64> = []
+    private static let mostIDRTicks = 64
     /// Of the frames of the canvas only each so manieth is made.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
@@ -110,6 +111,8 @@ struct MixState: Sendable {
         var tick = max(0, sinceOrigin.units(rate: setup.canvas.fps) - 1)
         while self.time(ofTick: tick) < time - interval / 2 { tick += 1 }
         idrTicks.insert(max(tick, nextTick))
+        // Those of times that are not to come are left.
+        if idrTicks.count > Self.mostIDRTicks, let furthest = idrTicks.max() { idrTicks.remove(furthest) }
     }
 
     /// The source has a stream to come, perhaps after another that is over.

@@ -106,7 +106,9 @@ final class TrackDecoder: Sendable {
 
     // Program time may be negative (a GOP cached before the task began), pipeline time may not.
     private static let shift: Int64 = 3_600_000_000_000
-    private static func pipelineTime(_ time: MediaTime) -> UInt64 { UInt64(max(0, time.nanoseconds + shift)) }
+    private static func pipelineTime(_ time: MediaTime) -> UInt64 {
+        UInt64(max(0, time.nanoseconds.saturatingSum(shift)))
+    }
     private static func programTime(_ time: UInt64) -> MediaTime {
         MediaTime(nanoseconds: Int64(clamping: time) - shift)
     }

@@ -53,7 +53,8 @@ struct PackagerSession: Sendable {
         self.name = name
         files = SessionFiles(directory: "\(directory)/\(name)")
         guard let data = files.read(Self.recordName), let stored = try? JSONDecoder().decode(Record.self, from: data),
-            !stored.isEnded
+            !stored.isEnded, stored.variants.count == stored.settings.renditions.count + 1,
+            stored.variants.allSatisfy(\.isSound), 1...(1 << 20) ~= stored.settings.windowSeconds
         else { return nil }
         record = stored
         if stored.settings.enableVOD { restoreComplete() }
@@ -156,7 +157,9 @@ struct PackagerSession: Sendable {
         }
         for index in record.variants.indices {
             let variant = record.variants[index]
-            let entries = lines.filter { $0.variant == variant.name && $0.entry.number < variant.nextNumber }
+            let entries = lines.filter {
+                $0.variant == variant.name && $0.entry.number < variant.nextNumber && $0.entry.isSound
+            }
             record.variants[index].restore(complete: entries.map(\.entry))
         }
     }

@@ -80,7 +80,9 @@ final class RenditionTranscoder: Sendable {
         output(.picture(time: time, isIDR: !sample.isDelta, payload: Data(sample.bytes)))
     }
 
-    private static func pipelineTime(_ time: MediaTime) -> UInt64 { UInt64(max(0, time.nanoseconds + shift)) }
+    private static func pipelineTime(_ time: MediaTime) -> UInt64 {
+        UInt64(max(0, time.nanoseconds.saturatingSum(shift)))
+    }
 
     /// The same shape, even, never larger than the program.
     static func size(of rendition: HLSRendition, from width: Int, _ height: Int) -> (width: Int, height: Int) {

@@ -53,9 +53,12 @@ final class HTTPFLVPlayer {
         while body.count < count {
             if chunkLeft == 0 {
                 var line: [UInt8] = []
-                while line.last != 10 { line += try socket.read(1) }
+                while line.last != 10 {
+                    line += try socket.read(1)
+                    if line.count > 4096 { throw .malformed("the line before a chunk of an HTTP body does not end") }
+                }
                 let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-                guard let size = Int(text.prefix { $0 != ";" }, radix: 16) else {
+                guard let size = Int(text.prefix { $0 != ";" }, radix: 16), size >= 0 else {
                     throw .malformed("not a chunk of an HTTP body: \(text)")
                 }
                 if size == 0 { throw .ended }

@@ -50,9 +50,9 @@ enum PictureDecoder {
                 let time = PictureLine.value(of: "pts_time:", in: line).flatMap(Double.init),
                 let format = PictureLine.value(of: " fmt:", in: line),
                 let size = PictureLine.value(of: " s:", in: line)?.split(separator: "x").compactMap({ Int($0) }),
-                size.count == 2
+                size.count == 2, size.allSatisfy({ 1...16384 ~= $0 })
             else { return nil }
-            milliseconds = Int64((time * 1000).rounded())
+            milliseconds = Int64(saturating: (time * 1000).rounded())
             self.format = format
             width = size[0]
             height = size[1]

@@ -23,6 +23,9 @@ final class RTMPPlayer {
         var partial: [UInt8] = []
     }
 
+    /// Of one connection; each may hold a message of 16 MiB.
+    private static let mostStreams = 64
+
     private let socket: StreamSocket
     private var streams: [Int: ChunkStream] = [:]
     private var chunkSize = 128
@@ -58,12 +61,12 @@ final class RTMPPlayer {
             ])
         _ = try answer(to: 1, what: "connect to application \(application)")
         try command(stream: 0, [.string("createStream"), .number(2), .null])
-        guard case .number(let stream)? = try answer(to: 2, what: "create a stream").last else {
-            throw .malformed("the server gave no stream number")
-        }
-        try command(stream: UInt32(stream), [.string("play"), .number(3), .null, .string(name), .number(-2000)])
+        guard case .number(let number)? = try answer(to: 2, what: "create a stream").last,
+            let stream = UInt32(exactly: number)
+        else { throw .malformed("the server gave no stream number") }
+        try command(stream: stream, [.string("play"), .number(3), .null, .string(name), .number(-2000)])
         // The length of the player's buffer, 100 ms, that servers may wait for.
-        try send(kind: 4, stream: 0, [0, 3, 0, 0, 0, UInt8(stream), 0, 0, 0, 100])
+        try send(kind: 4, stream: 0, [0, 3] + RTMPPlayer.bigEndian(stream) + [0, 0, 0, 100])
     }
 
     /// The next message of the stream, in the order of arrival.
@@ -133,6 +136,9 @@ final class RTMPPlayer {
             let more = try socket.read(id + 1)
             id = 64 + Int(more[0]) + (id == 1 ? Int(more[1]) << 8 : 0)
         }
+        guard streams[id] != nil || streams.count < RTMPPlayer.mostStreams else {
+            throw .malformed("more than \(RTMPPlayer.mostStreams) chunk streams")
+        }
         var stream = streams[id] ?? ChunkStream()
         let format = first >> 6
         let header = try socket.read([11, 7, 3, 0][Int(format)])
@@ -156,6 +162,7 @@ final class RTMPPlayer {
                 stream.timestamp &+= stream.delta
             }
         }
+        guard stream.length >= stream.partial.count else { throw .malformed("a message became shorter while it came") }
         stream.partial += try socket.read(min(chunkSize, stream.length - stream.partial.count))
         let isComplete = stream.partial.count == stream.length
         let message = (stream.kind, stream.timestamp, stream.partial)

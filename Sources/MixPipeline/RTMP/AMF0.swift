@@ -61,16 +61,25 @@ enum AMF0: Hashable, Sendable {
         bytes += characters
     }
 
-    /// Every value of a command; stops quietly at the first one that it does not know or that is cut short.
+    /// Values of a command, those inside of objects and arrays counted: the largest in use have some dozen. Each takes more
+    /// memory than the byte that it may have been written in.
+    static let mostValues = 1024
+    /// Of objects and arrays in each other.
+    static let mostDepth = 8
+
+    /// Every value of a command; stops quietly at the first one that it does not know or that is cut short, and at one
+    /// beyond `mostValues` or `mostDepth`.
     static func decodeAll(_ bytes: [UInt8]) -> [AMF0] {
         var position = 0
+        var left = mostValues
         var values: [AMF0] = []
-        while position < bytes.count, let value = decode(bytes, at: &position, depth: 0) { values.append(value) }
+        while position < bytes.count, let value = decode(bytes, at: &position, depth: 0, &left) { values.append(value) }
         return values
     }
 
-    private static func decode(_ bytes: [UInt8], at position: inout Int, depth: Int) -> AMF0? {
-        guard position < bytes.count, depth < 8 else { return nil }
+    private static func decode(_ bytes: [UInt8], at position: inout Int, depth: Int, _ left: inout Int) -> AMF0? {
+        guard position < bytes.count, depth < mostDepth, left > 0 else { return nil }
+        left -= 1
         let kind = bytes[position]
         position += 1
         switch kind {
@@ -92,7 +101,7 @@ enum AMF0: Hashable, Sendable {
                     position += 1
                     return .object(properties)
                 }
-                guard let value = decode(bytes, at: &position, depth: depth + 1) else { return nil }
+                guard let value = decode(bytes, at: &position, depth: depth + 1, &left) else { return nil }
                 properties.append(Property(name: name, value: value))
             }
             return nil
@@ -101,7 +110,7 @@ enum AMF0: Hashable, Sendable {
             guard let count = decodeCount(bytes, at: &position, length: 4) else { return nil }
             var values: [AMF0] = []
             while values.count < count {
-                guard let value = decode(bytes, at: &position, depth: depth + 1) else { return nil }
+                guard let value = decode(bytes, at: &position, depth: depth + 1, &left) else { return nil }
                 values.append(value)
             }
             return .array(values)

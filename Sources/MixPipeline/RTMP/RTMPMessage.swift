@@ -43,12 +43,18 @@ struct RTMPMessage: Hashable, Sendable {
         bytes.append(UInt32(truncatingIfNeeded: body.count + 11), bytes: 4)
     }
 
+    /// The most messages of an aggregate: each takes more memory than the 11 bytes that it may have been written in.
+    static let mostParts = 4096
+
     /// The messages inside an aggregate (§7.1.6): FLV tags whose times count from the aggregate's own.
     func parts() throws(RTMPError) -> [RTMPMessage] {
         var parts: [RTMPMessage] = []
         var position = 0
         var first: UInt32?
         while position < body.count {
+            guard parts.count < Self.mostParts else {
+                throw .malformed("an aggregate of more than \(Self.mostParts) tags")
+            }
             guard body.count - position >= 11 else { throw .malformed("an aggregate ends inside a tag header") }
             let length = Int(body[position + 1..<position + 4].bigEndian)
             let time = body[position + 4..<position + 7].bigEndian | UInt32(body[position + 7]) << 24

@@ -55,7 +55,7 @@ public enum RecorderProcess {
             return "\(path): no fragmented recording of this service"
         }
         try file.finish()
-        return "\(path): indexed, \(Int(index.duration)) s"
+        return "\(path): indexed, \(Int(saturating: index.duration)) s"
     }
 
     private static func read(_ descriptor: Int32) -> [UInt8]? {

@@ -10,6 +10,15 @@ struct RecorderReport: Hashable, Codable, ConsumerReport {
     var bytes: Int64 = 0
     var error: ServiceState.Failure?
 
+    /// With numbers that can be added up: whatever a recorder says, its relay goes on.
+    var bounded: RecorderReport {
+        var report = self
+        report.files = files.boundedCount
+        report.seconds = seconds.boundedSeconds
+        report.bytes = bytes.boundedCount
+        return report
+    }
+
     var finalFailure: String? {
         switch state {
         case .failed: error?.message ?? "failed"

@@ -126,21 +126,24 @@ final class RecordingFile {
     static func freeBytes(at directory: String) -> Int64? {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return nil }
-        return Int64(status.f_bavail) * Int64(status.f_frsize)
+        return Int64(clamping: status.f_bavail).saturatingProduct(Int64(clamping: status.f_frsize))
     }
 
     // MARK: - Reading what is there
+
+    /// Bytes of a `moov` before the fragments, or of a `moof`: of ours they have some hundred, or some thousand.
+    private static let longestHead: Int64 = 64 << 20
 
     /// The fragments of the file, whole ones only; goes back to the fragmented form where it was indexed.
     /// - Returns: The `moov` box it begins with, and its index; `nil` when this is no file of ours.
     func readBack() -> (movie: [UInt8], index: MP4Index)? {
         let end = lseek(descriptor, 0, SEEK_END)
         var offset = Int64(MP4Index.movieOffset)
-        guard let head = box(at: offset, end: Int64(end)), head.type == "moov",
+        guard let head = box(at: offset, end: Int64(end)), head.type == "moov", head.size <= Self.longestHead,
             let movie = read(Int(head.size), at: offset), var index = MP4Index(movie: movie)
         else { return nil }
         offset += head.size
-        while let moof = box(at: offset, end: Int64(end)), moof.type == "moof",
+        while let moof = box(at: offset, end: Int64(end)), moof.type == "moof", moof.size <= Self.longestHead,
             let data = box(at: offset + moof.size, end: Int64(end)), data.type == "mdat",
             let bytes = read(Int(moof.size), at: offset), index.add(moof: bytes, at: offset)
         {

@@ -52,19 +52,22 @@ struct RecordingSlot {
     mutating func take(_ event: Consumer.Event) -> News? {
         switch event {
         case .started:
-            before = RecorderReport(
-                state: .starting, files: before.files + latest.files, seconds: before.seconds + latest.seconds,
-                bytes: before.bytes + latest.bytes)
+            before =
+                RecorderReport(
+                    state: .starting, files: before.files + latest.files, seconds: before.seconds + latest.seconds,
+                    bytes: before.bytes + latest.bytes
+                ).bounded
             latest = RecorderReport(state: .starting)
             return nil
-        case .report(let report):
+        case .report(let unbounded):
+            let report = unbounded.bounded
             let isNew = report.file != nil && report.file != status.file
             latest = report
             status.state = report.state
             status.file = report.file ?? status.file
-            status.files = before.files + report.files
-            status.seconds = before.seconds + report.seconds
-            status.bytes = before.bytes + report.bytes
+            status.files = (before.files + report.files).boundedCount
+            status.seconds = (before.seconds + report.seconds).boundedSeconds
+            status.bytes = (before.bytes + report.bytes).boundedCount
             if report.state == .recording { status.error = nil }
             if let error = report.error { status.error = error }
             if report.state == .ended {

@@ -6,7 +6,8 @@ struct UTCTime {
 
     /// - Parameter seconds: since 1970.
     init(_ seconds: Double) {
-        var time = time_t(seconds)
+        // Up to the end of the year 9999, which is as much as fits into the name.
+        var time = time_t(saturating: min(max(seconds, 0), 253_402_300_799))
         gmtime_r(&time, &parts)
     }
 

@@ -7,19 +7,27 @@ import MixModel
 final class MixerProcess: Sendable {
     enum Event: Sendable {
         case report(MixerReport)
+        /// Why nothing more of it can be read; once. It has to be killed.
+        case unreadable(String)
         /// Once, last.
         case exited(String)
     }
 
     private let worker: WorkerProcess
+    /// Reports that are not handled yet; whoever handles one takes off its `footprint`.
+    let backlog: Backlog
 
+    /// Bytes of reports that may wait for the relay: half a minute of a program.
+    static let reportLimit = 64 << 20
     /// How long a mixer that was told to stop may take before it is killed.
     static let grace = 2.0
 
     /// - Parameter executable: the `mixworker` binary.
     /// - Throws: when no socket pair or process can be made.
     init(executable: URL, label: String, onEvent: @escaping @Sendable (Event) -> Void) throws {
-        let reader = ReportReader(onEvent: onEvent)
+        let backlog = Backlog(limit: MixerProcess.reportLimit)
+        self.backlog = backlog
+        let reader = ReportReader(backlog: backlog, onEvent: onEvent)
         worker = try WorkerProcess(
             executable: executable, arguments: ["mixer"], label: label, onBytes: { reader.push($0) },
             onExit: { onEvent(.exited($0)) })
@@ -52,19 +60,50 @@ final class MixerProcess: Sendable {
     func kill() { worker.kill() }
 }
 
-/// Turns a mixer's bytes into reports. Used only on its channel's queue.
-private final class ReportReader: @unchecked Sendable {
+/// Turns a mixer's bytes into reports, as long as they can be read and are handled. Used only on its channel's queue.
+final class ReportReader: @unchecked Sendable {
     private var reader = MessageReader<MixerReport>()
+    private var isOver = false
+    private let backlog: Backlog
     private let onEvent: @Sendable (MixerProcess.Event) -> Void
 
-    init(onEvent: @escaping @Sendable (MixerProcess.Event) -> Void) { self.onEvent = onEvent }
+    init(backlog: Backlog, onEvent: @escaping @Sendable (MixerProcess.Event) -> Void) {
+        self.backlog = backlog
+        self.onEvent = onEvent
+    }
 
     func push(_ bytes: [UInt8]) {
+        guard !isOver else { return }
         do {
             reader.push(bytes)
-            while let report = try reader.next() { onEvent(.report(report)) }
+            while let report = try reader.next() {
+                guard case .taken = backlog.add(report.footprint) else {
+                    return end("more than \(backlog.limit >> 20) MiB of its reports wait")
+                }
+                onEvent(.report(report))
+            }
         } catch {
-            onEvent(.report(.failed(reason: "unreadable report: \(error)")))
+            end("unreadable report: \(error)")
+        }
+    }
+
+    private func end(_ reason: String) {
+        isOver = true
+        reader = MessageReader()
+        onEvent(.unreadable(reason))
+    }
+}
+
+extension MixerReport {
+    /// About the bytes of memory that it takes.
+    var footprint: Int {
+        switch self {
+        case .configuration(let configuration): configuration.bytes.count
+        case .frame(let frame): frame.footprint
+        case .sourceFailed(_, let reason), .failed(let reason): reason.utf8.count
+        case .note(let code, let message): code.utf8.count + message.utf8.count
+        case .volumes(let volumes): volumes.count * 64
+        case .delays(let delays): delays.count * 64
         }
     }
 }

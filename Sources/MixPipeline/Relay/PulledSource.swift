@@ -14,6 +14,8 @@ struct PulledSource {
     private(set) var retryAt: MediaTime?
     /// Program time at which the first keyframe of this connection arrived.
     private(set) var firstKeyframeAt: MediaTime?
+    /// Of the connection: what the relay has still to read.
+    var backlog: Backlog?
     /// When it left the plan; it is pulled on until it is off air.
     var removedAt: MediaTime?
 

@@ -13,21 +13,32 @@ struct Connection {
 
     /// A viewer that is this far behind, in bytes, is disconnected: about half a minute of a program.
     static let viewerLimit = 8 << 20
+    /// Bytes of commands that may wait for the relay.
+    static let commandLimit = 8 << 20
 
     let channel: SocketChannel
     var role = Role.unknown
     var lines = LineBuffer()
+    /// What has come and is not handled.
+    let backlog: Backlog
 }
 
 extension Relay {
     func accept(_ descriptor: Int32) {
         connectionCount += 1
         let id = connectionCount
+        let backlog = Backlog(limit: Connection.commandLimit)
         let channel = SocketChannel(
             descriptor: descriptor, label: "relay.connection.\(id)",
-            onBytes: { [inbox] bytes in inbox.yield(.received(connection: id, bytes: bytes)) },
+            onBytes: { [inbox] bytes in
+                switch backlog.add(bytes.count) {
+                case .taken: inbox.yield(.received(connection: id, bytes: bytes))
+                case .exceeded: inbox.yield(.disconnected(connection: id))
+                case .over: break
+                }
+            },
             onClosed: { [inbox] in inbox.yield(.disconnected(connection: id)) })
-        connections[id] = Connection(channel: channel)
+        connections[id] = Connection(channel: channel, backlog: backlog)
     }
 
     func disconnected(_ id: Int) {
@@ -37,6 +48,7 @@ extension Relay {
     }
 
     func received(_ bytes: [UInt8], on id: Int) {
+        connections[id]?.backlog.remove(bytes.count)
         guard let lines = connections[id]?.lines.push(bytes) else { return disconnected(id) }
         for line in lines {
             do {
@@ -146,8 +158,10 @@ extension Relay {
     }
 
     private func reply(_ report: RelayReport, on id: Int) {
-        guard let line = try? DocumentEncoder.json(report) else { return }
-        connections[id]?.channel.send(Array(line.utf8) + [0x0A])
+        guard let line = try? DocumentEncoder.json(report), let channel = connections[id]?.channel else { return }
+        // Whoever reads nothing is let go, as a viewer is.
+        guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
+        channel.send(Array(line.utf8) + [0x0A])
     }
 
     private var status: RelayStatus {

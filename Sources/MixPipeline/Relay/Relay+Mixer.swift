@@ -204,11 +204,11 @@ extension Relay {
         let origin = splicer.audioGrid.map { min(video, $0.next + $0.frame / 2) } ?? video
         if let (newest, format) = hostID.flatMap({ sources[$0]?.timeline.audioGrid }) {
             let frame = Double(format.samplesPerFrame) / Double(format.sampleRate)
-            let frames = Int64(((origin - newest).inSeconds / frame).rounded(.down))
+            let frames = Int64(saturating: ((origin - newest).inSeconds / frame).rounded(.down))
             return newest + .units(frames * Int64(format.samplesPerFrame), rate: format.sampleRate)
         }
         guard let (next, frame) = splicer.audioGrid else { return origin }
-        return next + frame * Int64(((origin - next).inSeconds / frame.inSeconds).rounded(.down))
+        return next + frame * Int64(saturating: ((origin - next).inSeconds / frame.inSeconds).rounded(.down))
     }
 
     func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
@@ -218,6 +218,7 @@ extension Relay {
             if case .exited(let status) = event { logger.info("mixer \(generation) has ended, \(status)") }
             return
         }
+        if case .report(let report) = event { slot.process.backlog.remove(report.footprint) }
         switch event {
         case .report(.configuration(let configuration)):
             logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
@@ -242,6 +243,11 @@ extension Relay {
             // It ends now; its end is what is told, once and with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
+        case .unreadable(let reason):
+            // Its end is what is told.
+            if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            slot.process.kill()
         case .exited(let status):
             perform(splicer.remove(slot.feed, now: now))
             if outgoingMixer?.generation == generation {

@@ -84,7 +84,7 @@ extension Relay {
     }
 
     private func report(_ splice: Splice) {
-        let caused = MediaTime(nanoseconds: (plan?.causedAt ?? programStart) - programStart)
+        let caused = MediaTime(nanoseconds: plan?.causedAt ?? programStart) - MediaTime(nanoseconds: programStart)
         let keyframes = (plan?.sources ?? []).compactMap { sources[$0.id]?.firstKeyframeAt }
         let ready = max(caused, keyframes.max() ?? caused)
         let record = SwitchRecord(

@@ -33,6 +33,9 @@ public actor Relay {
 
     /// How long a source that left the plan is pulled on, at least.
     static let farewell = MediaTime.milliseconds(300)
+    /// Bytes of a source that may wait for the relay; a server's cached group of pictures comes at once.
+    static let pullLimit = 64 << 20
+    private static let tooMuch = "it sends faster than can be taken: \(pullLimit >> 20) MiB wait"
 
     let configuration: Configuration
     let logger: Logger
@@ -133,6 +136,7 @@ public actor Relay {
         case .disconnected(let connection): disconnected(connection)
         case .pulled(let source, let attempt, let bytes, let arrival):
             guard sources[source]?.attempt == attempt else { return }
+            sources[source]?.backlog?.remove(bytes.count)
             pulled(bytes, of: source, arrival: MediaTime(nanoseconds: arrival - programStart))
         case .pullEnded(let source, let attempt, let reason):
             guard sources[source]?.attempt == attempt else { return }
@@ -236,15 +240,21 @@ public actor Relay {
         disconnect(id)
         guard let source = sources[id] else { return }
         let attempt = source.attempt
+        let backlog = Backlog(limit: Relay.pullLimit)
         let pull = Pulls.open(source.planned.url, reach: plan?.sourceReach) { [inbox] event in
             switch event {
             case .bytes(let bytes, let arrival):
-                inbox.yield(.pulled(id, attempt: attempt, bytes: bytes, arrival: arrival))
+                switch backlog.add(bytes.count) {
+                case .taken: inbox.yield(.pulled(id, attempt: attempt, bytes: bytes, arrival: arrival))
+                case .exceeded: inbox.yield(.pullEnded(id, attempt: attempt, reason: Relay.tooMuch))
+                case .over: break
+                }
             case .ended(let reason):
                 inbox.yield(.pullEnded(id, attempt: attempt, reason: reason))
             }
         }
         sources[id]?.connected(pull, now: now)
+        sources[id]?.backlog = backlog
     }
 
     /// A source's failure is told once, not at every attempt; the status always has it.

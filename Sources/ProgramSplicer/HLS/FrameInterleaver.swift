@@ -15,9 +15,13 @@ struct FrameInterleaver: Sendable {
     private var newest: [Track: MediaTime] = [:]
     /// From decoding to showing an IDR.
     private var reordering = MediaTime.zero
+    /// Waiting, as `EncodedFrame.footprint` counts.
+    private var bytes = 0
 
     /// How long one track waits for the other, in media time. One that lags by more is not waited for.
     static let patience = MediaTime.seconds(1)
+    /// Of waiting frames: with more nothing is waited for.
+    static let byteLimit = 32 << 20
 
     mutating func push(_ frame: EncodedFrame, _ configuration: CodecConfiguration) {
         var time = frame.pts
@@ -29,6 +33,7 @@ struct FrameInterleaver: Sendable {
         }
         queues[frame.track, default: []].append(Entry(frame: frame, configuration: configuration, time: time))
         newest[frame.track] = time
+        bytes += frame.footprint
     }
 
     /// The next frame, when it is clear that it is the next.
@@ -47,12 +52,14 @@ struct FrameInterleaver: Sendable {
             guard isEnding || isClear(video, behind: .audio) else { return nil }
             track = .video
         }
-        return queues[track]?.removeFirst()
+        let entry = queues[track]?.removeFirst()
+        bytes -= entry?.frame.footprint ?? 0
+        return entry
     }
 
     private func isClear(_ entry: Entry, behind other: Track) -> Bool {
         if let passed = newest[other], passed >= entry.time, passed - entry.time < .seconds(10) { return true }
-        guard let last = newest[entry.frame.track] else { return true }
+        guard let last = newest[entry.frame.track], bytes <= Self.byteLimit else { return true }
         return (last - entry.time).magnitude > Self.patience
     }
 }

@@ -32,6 +32,13 @@ public struct PlaylistEntry: Hashable, Codable, Sendable {
         self.format = format
     }
 
+    /// False for numbers that no segment has: what was stored is damaged.
+    public var isSound: Bool {
+        let counts = 0...(1 << 53)
+        return counts ~= number && counts ~= bytes && 0...3_600_000_000 ~= duration && 0...(1 << 53) ~= wallClock
+            && 0...16384 ~= format.width && 0...16384 ~= format.height && 0...1_000_000 ~= format.frameRate
+    }
+
     /// The lines of a media playlist (RFC 8216 §4.3.2; `EXT-X-GAP`: draft-pantos-hls-rfc8216bis §4.4.4.7).
     var text: String {
         var text = isDiscontinuity ? "#EXT-X-DISCONTINUITY\n" : ""

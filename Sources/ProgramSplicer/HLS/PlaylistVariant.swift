@@ -29,6 +29,12 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
     // The complete list is kept elsewhere: it is long, and only grows.
     private enum CodingKeys: CodingKey { case name, live, retired, peakBandwidth, longest }
 
+    /// False when what was stored of it is damaged.
+    public var isSound: Bool {
+        1...3600 ~= live.targetDuration && 0...(1 << 53) ~= peakBandwidth && 0...(1 << 53) ~= longest
+            && 0...(1 << 53) ~= live.discontinuitySequence && live.entries.allSatisfy(\.isSound)
+    }
+
     /// Takes up the complete list of an earlier process.
     public mutating func restore(complete entries: [PlaylistEntry]) {
         var complete = MediaPlaylist(targetDuration: live.targetDuration)

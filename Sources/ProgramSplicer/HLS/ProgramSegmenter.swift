@@ -145,7 +145,7 @@ public struct ProgramSegmenter: Sendable {
         }
         // A frame lasts until the next one, or for its usual time.
         return exceeds(elapsed + interval, targetDuration ?? Self.longestTarget)
-            || current.bytes + entry.frame.payload.count > Self.mostBytes
+            || current.bytes + entry.frame.footprint > Self.mostBytes
     }
 
     /// Rounded as players round it.
@@ -189,13 +189,15 @@ public struct ProgramSegmenter: Sendable {
             if let last = lastTime[.audio], (entry.time - last).magnitude > Self.hole {
                 close(at: nil, &segments)
                 begin(entry, isDiscontinuity: true)
-            } else if elapsed >= .seconds(Double(wanted)) {
+            } else if elapsed >= .seconds(Double(wanted)) || current.bytes + entry.frame.footprint > Self.mostBytes {
                 close(at: entry.time, &segments)
                 begin(entry, isDiscontinuity: false)
             } else {
                 open?.append(entry)
             }
-        } else if exceeds(entry.time - current.start + .milliseconds(50), targetDuration ?? Self.longestTarget) {
+        } else if exceeds(entry.time - current.start + .milliseconds(50), targetDuration ?? Self.longestTarget)
+            || current.bytes + entry.frame.footprint > Self.mostBytes
+        {
             close(at: entry.time, &segments)
             begin(entry, isDiscontinuity: false)
         } else {
@@ -249,8 +251,7 @@ public struct ProgramSegmenter: Sendable {
             duration = min(max(last - segment.start, .milliseconds(1)), Self.limit(longest) - .milliseconds(1))
         }
         if targetDuration == nil {
-            let seconds = Int((duration.nanoseconds + 500_000_000) / 1_000_000_000)
-            targetDuration = max(wanted, seconds)
+            targetDuration = max(wanted, Int(duration.inSeconds.rounded()))
         }
         segments.append(
             ProgramSegment(
@@ -279,7 +280,7 @@ private struct OpenSegment: Sendable {
 
     mutating func append(_ entry: FrameInterleaver.Entry) {
         frames.append(entry.frame)
-        bytes += entry.frame.payload.count
+        bytes += entry.frame.footprint
         lastTime = entry.time
     }
 }

@@ -35,7 +35,7 @@ public struct RenditionAssembler: Sendable {
         var frame = frame
         if let reference = waiting.first?.segment.start ?? newest {
             let wraps = (Double((reference - frame.pts).nanoseconds) / Double(Self.wrap)).rounded()
-            let shift = MediaTime(nanoseconds: Int64(wraps) * Self.wrap)
+            let shift = MediaTime(nanoseconds: Self.wrap) * Int64(wraps)
             frame.pts += shift
             frame.dts += shift
         }
@@ -43,8 +43,8 @@ public struct RenditionAssembler: Sendable {
         if let newest, frame.pts <= newest, newest - frame.pts < .seconds(60) { return }
         newest = frame.pts
         pictures.append(Picture(frame: frame, configuration: configuration))
-        // Without a segment to wait for it, as long as the longest may be.
-        if waiting.isEmpty, pictures.count > 4096 { pictures.removeFirst(2048) }
+        // Without a segment to wait for it, as long as the longest may be; otherwise as long as all that wait.
+        if pictures.count > (waiting.isEmpty ? 4096 : 16_384) { pictures.removeFirst(2048) }
     }
 
     /// The segments that are complete, or that are not waited for any longer: `nil` is a gap.

@@ -66,7 +66,7 @@ public struct MP4Index: Sendable {
         guard let fragment = MP4Fragment(moof: moof) else { return false }
         for run in fragment.runs {
             guard let index = tracks.firstIndex(where: { $0.id == run.track }), !run.samples.isEmpty else { continue }
-            tracks[index].add(run, at: offset + Int64(run.dataOffset))
+            tracks[index].add(run, at: offset.saturatingSum(Int64(run.dataOffset)))
         }
         return true
     }
@@ -76,13 +76,16 @@ public struct MP4Index: Sendable {
     /// Of the longest track, in seconds.
     public var duration: Double { tracks.map { Double($0.end) / Double($0.timescale) }.max() ?? 0 }
 
-    /// About as many bytes as `movie` will have after so many seconds of a usual program.
-    public static func estimatedSize(afterSeconds seconds: Double) -> Int { 4096 + Int(seconds * (47 * 5 + 60 * 17)) }
+    /// About as many bytes as `movie` will have after so many seconds of a usual program; of no more than 59 hours, because
+    /// seconds that are only a jump of the stream's times have no samples.
+    public static func estimatedSize(afterSeconds seconds: Double) -> Int {
+        4096 + min(Int(UInt32(saturating: seconds * (47 * 5 + 60 * 17))), 256 << 20)
+    }
 
     /// The `moov` box with the tables of everything that was added.
     public var movie: [UInt8] {
         MP4Writer.box("moov") { writer in
-            MP4Movie.movieHeader(duration: Int64(duration * Double(MP4Movie.movieTimescale)), &writer)
+            MP4Movie.movieHeader(duration: Int64(saturating: duration * Double(MP4Movie.movieTimescale)), &writer)
             for track in tracks where !track.sizes.isEmpty { writer.track(track.box) }
         }
     }
@@ -104,7 +107,7 @@ public struct MP4Index: Sendable {
 
 extension MP4Index.Track {
     /// Of the last sample, in units.
-    fileprivate var end: Int64 { sizes.isEmpty ? 0 : lastTime + Int64(lastDuration) }
+    fileprivate var end: Int64 { sizes.isEmpty ? 0 : lastTime.saturatingSum(Int64(lastDuration)) }
 
     fileprivate mutating func add(_ run: MP4Fragment.Run, at offset: Int64) {
         var time = run.decodeTime
@@ -114,25 +117,26 @@ extension MP4Index.Track {
                 firstTime = time
             } else {
                 // What the one before lasts is known only now: a hole belongs to it.
-                durations.append(UInt32(clamping: time - lastTime))
+                durations.append(UInt32(clamping: time.saturatingDifference(lastTime)))
             }
             sizes.append(sample.size)
             offsets.append(UInt32(bitPattern: sample.compositionOffset))
             if sample.isSync { syncSamples.append(UInt32(sizes.count)) }
             lastTime = time
             lastDuration = sample.duration
-            time += Int64(sample.duration)
+            time = time.saturatingSum(Int64(sample.duration))
         }
     }
 
     fileprivate var box: MP4TrackBox {
         let start = firstTime ?? 0
+        let length = end.saturatingDifference(start)
         func inMovie(_ time: Int64) -> Int64 {
-            Int64((Double(time) * Double(MP4Movie.movieTimescale) / Double(timescale)).rounded())
+            Int64(saturating: (Double(time) * Double(MP4Movie.movieTimescale) / Double(timescale)).rounded())
         }
         return MP4TrackBox(
-            id: id, timescale: timescale, size: size, entry: entry, duration: inMovie(end - start),
-            mediaDuration: end - start, startsAt: inMovie(start), tables: tables)
+            id: id, timescale: timescale, size: size, entry: entry, duration: inMovie(length),
+            mediaDuration: length, startsAt: inMovie(start), tables: tables)
     }
 
     private var tables: [UInt8] {

@@ -24,7 +24,7 @@ extension MP4Writer {
                 writer.zeros(16)
                 writer.uint32(track.id)
                 writer.zeros(4)
-                writer.uint64(track.startsAt + track.duration)
+                writer.uint64(track.startsAt.saturatingSum(track.duration))
                 writer.zeros(12)
                 writer.uint16(track.size == nil ? 0x0100 : 0)
                 writer.zeros(2)

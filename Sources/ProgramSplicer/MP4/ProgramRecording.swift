@@ -74,7 +74,7 @@ public struct ProgramRecording: Sendable {
     private var video: CodecConfiguration?
     private var audio: CodecConfiguration?
     /// Before a part has begun.
-    private var waiting: [EncodedFrame] = []
+    private var waiting = WaitingFrames()
     private var part: RecordingPart?
     /// The next part begins with the next keyframe.
     private var isCutDue = false
@@ -131,7 +131,7 @@ public struct ProgramRecording: Sendable {
                 // Without pictures there is no keyframe to wait for.
                 return part.movie.video == nil ? end(.tracksChanged) : []
             }
-            waiting = self.part?.takeBackPictures() ?? []
+            waiting = WaitingFrames(self.part?.takeBackPictures() ?? [])
             return end(.tracksChanged)
         }
     }
@@ -174,35 +174,35 @@ public struct ProgramRecording: Sendable {
     private mutating func canBegin(atEnd: Bool) -> Bool {
         if video != nil {
             // Sound just before the keyframe does not belong to it.
-            guard let first = waiting.firstIndex(where: \.isIDR) else {
-                if waiting.count > 2_000 { waiting.removeFirst(1_000) }
+            guard let first = waiting.frames.firstIndex(where: \.isIDR) else {
+                if waiting.frames.count > 2_000 { waiting.removeFirst(1_000) }
                 return false
             }
             waiting.removeFirst(first)
             if audio != nil || atEnd { return true }
         } else if audio == nil {
-            waiting = []
+            waiting = WaitingFrames()
             return false
         } else if atEnd {
-            return !waiting.isEmpty
+            return !waiting.frames.isEmpty
         }
-        guard let first = waiting.first, let last = waiting.last else { return false }
+        guard let first = waiting.frames.first, let last = waiting.frames.last else { return false }
         return last.dts - first.dts >= Self.patience
     }
 
     private mutating func begin() -> [Action] {
         let movie = MP4Movie(video: video, audio: audio?.bytes)
-        var part = RecordingPart(movie: movie, origin: waiting.first?.dts ?? .zero)
+        var part = RecordingPart(movie: movie, origin: waiting.frames.first?.dts ?? .zero)
         var actions = [Action.begin(movie, at: part.origin)]
         if let continuation, secondsBefore == 0, bytes == 0, continuation.fits(movie) {
-            part = RecordingPart(continuing: continuation, at: waiting.first?.dts ?? .zero)
+            part = RecordingPart(continuing: continuation, at: waiting.frames.first?.dts ?? .zero)
             actions = []
         }
         if let video { part.configure(video) }
         self.part = part
         isCutDue = false
-        let frames = waiting
-        waiting = []
+        let frames = waiting.frames
+        waiting = WaitingFrames()
         for frame in frames { actions += take(frame) }
         return actions
     }
@@ -224,8 +224,33 @@ public struct ProgramRecording: Sendable {
 
     private mutating func finished(_ reason: EndReason) -> [Action] {
         isFinished = true
-        waiting = []
+        waiting = WaitingFrames()
         return [.finished(reason)]
+    }
+}
+
+/// What has come before a part can begin.
+private struct WaitingFrames: Sendable {
+    private(set) var frames: [EncodedFrame] = []
+    private var bytes = 0
+
+    /// Of frames whose times stand still there could be any number: with more than this none is a beginning.
+    private static let byteLimit = 32 << 20
+
+    init(_ frames: [EncodedFrame] = []) {
+        self.frames = frames
+        bytes = frames.reduce(0) { $0 + $1.footprint }
+    }
+
+    mutating func append(_ frame: EncodedFrame) {
+        if bytes > Self.byteLimit { self = WaitingFrames() }
+        frames.append(frame)
+        bytes += frame.footprint
+    }
+
+    mutating func removeFirst(_ count: Int) {
+        bytes -= frames.prefix(count).reduce(0) { $0 + $1.footprint }
+        frames.removeFirst(count)
     }
 }
 

@@ -31,6 +31,11 @@ struct RecordingPart: Sendable {
     private var interval: Int64 = 3_600
     private var nextSound: Int64 = 0
     private var begun: MediaTime?
+    /// Of the fragment, with what is kept beside each frame.
+    private var bytes = 0
+
+    /// A fragment of more is complete, whatever its times say.
+    static let fragmentByteLimit = 32 << 20
 
     init(movie: MP4Movie, origin: MediaTime, duration: Double = 0, sequence: Int = 1) {
         self.movie = movie
@@ -50,7 +55,7 @@ struct RecordingPart: Sendable {
         // Numbers of fragments only have to increase.
         self.init(
             movie: continuation.movie, origin: continuation.origin - late, duration: continuation.duration,
-            sequence: Int(continuation.duration * 4) + 1000)
+            sequence: Int(UInt32(saturating: continuation.duration * 4)) + 1000)
         lastPicture = units(of: free - origin) - 1
         nextSound = (free - origin).units(rate: movie.audioTimescale)
     }
@@ -69,6 +74,7 @@ struct RecordingPart: Sendable {
     /// Whether the fragment is long enough to end before this frame.
     func isComplete(before frame: EncodedFrame) -> Bool {
         guard let begun else { return false }
+        guard bytes <= Self.fragmentByteLimit else { return true }
         let age = frame.dts - begun
         guard frame.track == .video || movie.video == nil else {
             // The pictures have stopped.
@@ -82,6 +88,7 @@ struct RecordingPart: Sendable {
         case .video: appendPicture(frame)
         case .audio: appendSound(frame)
         }
+        bytes += frame.footprint
         if begun == nil, !pictures.isEmpty || !sounds.isEmpty { begun = frame.dts }
     }
 
@@ -152,6 +159,7 @@ struct RecordingPart: Sendable {
         pictures.removeAll(keepingCapacity: true)
         sounds.removeAll(keepingCapacity: true)
         begun = nil
+        bytes = 0
         defer { sequence += 1 }
         return MP4Fragment.encode(sequence: sequence, runs, data: data)
     }

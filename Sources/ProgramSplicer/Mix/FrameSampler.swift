@@ -48,7 +48,7 @@ public struct FrameSampler: Sendable {
     ///   - interval: of the canvas, > 0.
     ///   - tick: time of the canvas's first frame that may show this source.
     public init(interval: MediaTime, firstTick tick: MediaTime, isHost: Bool) {
-        self.interval = interval
+        self.interval = max(interval, MediaTime(nanoseconds: 1))
         self.isHost = isHost
         nextTick = tick
     }
@@ -68,7 +68,7 @@ public struct FrameSampler: Sendable {
                 deltas.removeAll()
                 phase = nil
             } else {
-                deltas.append((pts - newest).nanoseconds)
+                deltas.append(min(pts - newest, Self.longestDelta).nanoseconds)
                 if deltas.count > 16 { deltas.removeFirst() }
             }
         }
@@ -89,8 +89,8 @@ public struct FrameSampler: Sendable {
             // Before the first window the first frame is shown early: better than nothing.
             return .frame(frames.last { $0 <= end } ?? shown ?? frames[0])
         }
-        let expected = last.nanoseconds + sourceInterval * 3 / 4
-        return expected > end.nanoseconds ? .frame(last) : .pending(newest: last)
+        let expected = last + MediaTime(nanoseconds: sourceInterval * 3 / 4)
+        return expected > end ? .frame(last) : .pending(newest: last)
     }
 
     /// Whether a frame with this timestamp is one that the tick at `tick`, for which `choice` is pending, is waiting for.
@@ -129,6 +129,8 @@ public struct FrameSampler: Sendable {
     }
 
     private static let deltasToJudge = 6
+    /// What is further apart says nothing more of a rate.
+    private static let longestDelta = MediaTime.seconds(3600)
 
     private mutating func learnRate() {
         guard deltas.count >= Self.deltasToJudge else { return }

@@ -32,7 +32,7 @@ public struct PCMTimeline: Sendable {
     /// - Parameter start: Index of the first sample that can still be used.
     public init(sampleRate: Int, channels: Int, isHost: Bool = false, start: Int64 = 0) {
         self.sampleRate = sampleRate
-        self.channels = channels
+        self.channels = max(channels, 1)
         self.isHost = isHost
         self.start = start
     }
@@ -50,7 +50,7 @@ public struct PCMTimeline: Sendable {
         var count = block.count / channels
         guard count > 0 else { return }
         let exact = Double(time.nanoseconds) * Double(sampleRate) / 1e9
-        var index = Int64(exact.rounded())
+        var index = Int64(saturating: exact.rounded())
         if let end {
             let difference = exact - Double(end)
             if abs(difference) <= Self.tolerance.inSeconds * Double(sampleRate) {
@@ -122,7 +122,7 @@ public struct PCMTimeline: Sendable {
 
     private mutating func place(_ block: [Float], count: Int, at index: Int64) {
         let limit = start + Int64(Self.capacitySeconds * sampleRate)
-        let blockEnd = index + Int64(count)
+        let blockEnd = index.saturatingSum(Int64(count))
         guard blockEnd <= limit else { return }
         defer { end = blockEnd }
         guard blockEnd > start else { return }

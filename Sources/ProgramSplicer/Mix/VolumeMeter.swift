@@ -16,7 +16,7 @@ public struct VolumeMeter: Sendable {
 
     /// - Parameter frame: Of how much sound each call tells.
     public init(frame: MediaTime) {
-        frames = max(1, Int((VolumeMeter.window.inSeconds / frame.inSeconds).rounded()))
+        frames = max(1, Int(saturating: (VolumeMeter.window.inSeconds / frame.inSeconds).rounded()))
     }
 
     /// - Parameter powers: Mean squares of the samples, −1…1, of the next `frame`.
@@ -28,7 +28,7 @@ public struct VolumeMeter: Sendable {
         guard count >= frames else { return nil }
         let volumes = sums.mapValues { sum in
             let level = (max(sum, 0) / Float(count) * 2).squareRoot() * 255
-            return min(255, Int(level.rounded()))
+            return Int(UInt8(saturating: Double(level.rounded())))
         }
         (sums, count) = ([:], 0)
         return volumes

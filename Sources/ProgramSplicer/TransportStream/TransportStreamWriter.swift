@@ -74,7 +74,8 @@ public struct TransportStreamWriter: Sendable {
     /// In units of 90 kHz, before they are cut to 33 bits.
     static func ticks(_ time: MediaTime) -> Int64 {
         let nanoseconds = (time + origin).nanoseconds
-        return (nanoseconds * 9 + (nanoseconds < 0 ? -50_000 : 50_000)) / 100_000
+        let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 100_000)
+        return whole * 9 + (rest * 9 + (nanoseconds < 0 ? -50_000 : 50_000)) / 100_000
     }
 
     /// A PES packet (§2.4.3.6).

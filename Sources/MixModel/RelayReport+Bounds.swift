@@ -1,0 +1,96 @@
+import LayoutEngine
+
+extension RelayReport {
+    /// The same with numbers that can be reckoned with: a relay is a process of its own, and nothing that it says may stop
+    /// who reads it.
+    public var bounded: RelayReport {
+        switch self {
+        case .status(let status): .status(status.bounded)
+        case .switched(let record): .switched(record.bounded)
+        case .note, .refused: self
+        }
+    }
+}
+
+extension RelayStatus {
+    fileprivate var bounded: RelayStatus {
+        var status = self
+        status.sources = sources.map(\.bounded)
+        status.outputs = outputs.map(\.bounded)
+        status.load = load?.bounded
+        status.recordings = recordings?.map(\.bounded)
+        return status
+    }
+}
+
+extension SourceStatus {
+    /// What is no size or rate of pictures is not known.
+    fileprivate var bounded: SourceStatus {
+        var status = self
+        status.pictureSize = pictureSize.flatMap { 1...16384 ~= $0.width && 1...16384 ~= $0.height ? $0 : nil }
+        status.frameRate = frameRate.flatMap { 0...1000 ~= $0 ? $0 : nil }
+        return status
+    }
+}
+
+extension OutputStatus {
+    fileprivate var bounded: OutputStatus {
+        var status = self
+        status.connectedSince = connectedSince?.boundedSeconds
+        status.reconnects = reconnects.boundedCount
+        status.bytesSent = bytesSent.boundedCount
+        status.droppedFrames = droppedFrames?.boundedCount
+        return status
+    }
+}
+
+extension RecordingStatus {
+    fileprivate var bounded: RecordingStatus {
+        var status = self
+        status.files = files.boundedCount
+        status.seconds = seconds.boundedSeconds
+        status.bytes = bytes.boundedCount
+        status.restarts = restarts.boundedCount
+        return status
+    }
+}
+
+extension RelayLoad {
+    fileprivate var bounded: RelayLoad {
+        RelayLoad(
+            relaySeconds: relaySeconds.boundedSeconds,
+            mixer: mixer.map { mixer in
+                MixerLoad(
+                    processID: mixer.processID, cpuSeconds: mixer.cpuSeconds.boundedSeconds,
+                    frameDivisor: min(max(mixer.frameDivisor, 1), MixerCommand.mostFrameDivisor),
+                    pace: FramePace(
+                        made: mixer.pace.made.boundedCount, late: mixer.pace.late.boundedCount,
+                        missing: mixer.pace.missing.boundedCount))
+            })
+    }
+}
+
+extension SwitchRecord {
+    fileprivate var bounded: SwitchRecord {
+        var record = self
+        record.latencyMs = latencyMs.boundedMilliseconds
+        record.afterKeyframeMs = afterKeyframeMs?.boundedMilliseconds
+        record.videoGapMs = videoGapMs.boundedMilliseconds
+        record.audioGapMs = audioGapMs?.boundedMilliseconds
+        record.wallClock = wallClock.boundedSeconds
+        return record
+    }
+}
+
+extension FixedWidthInteger where Self: SignedInteger {
+    /// A count, 0…2⁵³: some of them can be added up, and a `Double` has them exactly.
+    public var boundedCount: Self { Self(clamping: Swift.min(Swift.max(Int64(clamping: self), 0), 1 << 53)) }
+}
+
+extension Double {
+    /// Seconds, 0…10¹²; what is no number is 0.
+    public var boundedSeconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e12) }
+
+    /// ±10¹²; what is no number is 0.
+    public var boundedMilliseconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, -1e12), 1e12) }
+}
