@@ -61,6 +61,43 @@ import Testing
         }
     }
 
+    /// Rooms that came and went make place for new ones; those that somebody is in, or asked for, stay.
+    @Test func emptyRoomsMakePlaceBeforeTheQuotaIsReached() async throws {
+        var quotas = AppQuotas()
+        quotas.standard[.rooms] = 20
+        let services = try RoomServices(
+            store: MemoryTaskStore(), sockets: RelaySockets(directory: "/tmp/mo-none/relays"),
+            starter: ScriptedRelays(), layouts: Layouts(), metrics: Metrics(), logger: LogRecorder().logger,
+            defaultOutputs: [], defaultLayout: "auto", defaultCanvas: .portrait, quotas: QuotaLedger(quotas: quotas))
+        let registry = RoomRegistry(services: services, keepsRelays: true)
+        try await registry.restore()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await registry.run() }
+            func tell(_ room: Int, _ kind: RoomEvent.Kind) async throws {
+                let event = RoomEvent(room: RoomID("r\(room)"), source: "s", id: "\(UUID())", kind: kind)
+                _ = try await registry.owner(event.room).receive(event, at: 0)
+            }
+            for room in 0..<18 {
+                try await tell(room, .participantJoined(user: "u", role: nil, name: nil))
+                if room != 3 { try await tell(room, .participantLeft(user: "u")) }
+            }
+            let layout = SettingsChange(summary: "test") { settings, _ in
+                var settings = settings
+                settings.layout = "auto"
+                return settings
+            }
+            _ = try await registry.owner("r4").configure(layout, at: 0)
+            await registry.forgetEmptyRooms()
+            #expect(services.quotas.roomCount == 18, "nine tenths are not exceeded")
+            try await tell(18, .participantJoined(user: "u", role: nil, name: nil))
+            await registry.forgetEmptyRooms()
+            #expect(services.quotas.roomCount == 16)
+            let rooms = try await services.store.rooms().map(\.document.id)
+            #expect(rooms.count == 16 && ["r3", "r4", "r18"].allSatisfy(rooms.contains))
+            group.cancelAll()
+        }
+    }
+
     /// A write that fails, and one that came before, take nothing.
     @Test func whatIsNotStoredIsNotCounted() async throws {
         try await withDirectory { directory in

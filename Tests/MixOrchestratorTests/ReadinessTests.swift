@@ -87,6 +87,39 @@ import Testing
         }
     }
 
+    /// At 0088c6d events were answered 202, and `/readyz` 200.
+    @Test func aDataDirectoryThatIsTakenAwayIsNoticedAndProgramsGoOn() async throws {
+        try await withDirectory { place in
+            let directory = place + "/data"
+            let files = FileManager.default
+            try files.createDirectory(atPath: directory + "/relays", withIntermediateDirectories: true)
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            try await withOrchestrator(directory: directory, relays: relays) { bench in
+                try await bench.publish("alice")
+                try await bench.plan { $0.mode == .bypass("alice/camera") }
+                try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
+                try files.moveItem(atPath: directory, toPath: place + "/away")
+                let body = #"{"type":"stream.published","user":"bob","url":"rtmp://127.0.0.1/live/bob"}"#
+                let refused = try await bench.call(.post, "/v1/rooms/demo/events", body)
+                #expect(refused.status == 503)
+                #expect(try refused.value("type") == "urn:mixorchestrator:problem:store-unavailable")
+                #expect(try refused.value("detail")?.contains("was removed while the service runs") == true)
+                let unready = try await eventually { () -> Answer? in
+                    let answer = try await bench.call(.get, "/readyz")
+                    return answer.status == 503 ? answer : nil
+                }
+                #expect(try unready.value("detail")?.contains(directory) == true)
+                #expect(bench.log.text.contains("was removed while the service runs"))
+                #expect(relays.running.count == 1, "the program is on air")
+                try files.moveItem(atPath: place + "/away", toPath: directory)
+                #expect(try await bench.call(.post, "/v1/rooms/demo/events", body).status == 202)
+                try await eventually { try await bench.call(.get, "/readyz").status == 200 ? true : nil }
+                try await bench.plan { $0.sources.count == 2 }
+            }
+        }
+    }
+
     @Test func aWorkerThatIsNotThereIsNamed() async {
         let starter = RelayStarter(worker: "/nowhere/mixworker", orphanTimeout: 1, logLevel: "info")
         let missing = await starter.missing()

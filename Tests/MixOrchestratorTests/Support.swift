@@ -177,6 +177,8 @@ final class LockedFlag: Sendable {
 
 /// A value that several tasks may use.
 final class LockedBox<Value: Sendable>: Sendable {
+    func update<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { box.withLock { body(&$0) } }
+
     private let box: Mutex<Value>
 
     init(_ value: Value) { box = Mutex(value) }

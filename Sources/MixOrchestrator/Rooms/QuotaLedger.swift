@@ -56,6 +56,15 @@ final class QuotaLedger: Sendable {
         return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }
     }
 
+    /// Rooms to do without, of apps that have more than nine tenths of what they may have.
+    var surplusRooms: [AppID: Int] {
+        let counts = state.withLock { $0.usage.mapValues(\.rooms) }
+        return counts.reduce(into: [:]) { surplus, app in
+            let limit = quotas.of(app.key)[.rooms]
+            if app.value > limit / 10 * 9 { surplus[app.key] = app.value - limit / 10 * 8 }
+        }
+    }
+
     /// Of all apps.
     var roomCount: Int { state.withLock { $0.usage.values.reduce(0) { $0 + max(0, $1.rooms) } } }
 

@@ -64,6 +64,8 @@ enum RoomMessage: Sendable {
     case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
     case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
     case delete(receivedAt: Int64, Reply<Void>)
+    /// As `delete`, if nobody is there and nothing was asked for the room.
+    case forget(receivedAt: Int64, Reply<Bool>)
     case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
     /// The layout of the room, or of one of its tasks, is another one; what to take up waits in the owner.
     case layoutChanged

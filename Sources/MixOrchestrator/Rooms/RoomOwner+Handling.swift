@@ -15,6 +15,8 @@ extension RoomOwner {
             reply.answer(await change(settings, receivedAt))
         case .delete(let receivedAt, let reply):
             reply.answer(await deleteRoom(receivedAt))
+        case .forget(let receivedAt, let reply):
+            reply.answer(await forget(receivedAt))
         case .stopTask(let task, let receivedAt, let reply):
             reply.answer(await stopTask(task, receivedAt))
         case .layoutChanged:
@@ -64,7 +66,7 @@ extension RoomOwner {
         return result.map { $0 == .duplicate ? .duplicate : outcome == .stale ? .stale : .accepted }
     }
 
-    private func deleteRoom(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {
+    func deleteRoom(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {
         let cause = Cause(
             receivedAt: receivedAt, summary: "room deleted by API", id: services.numbers.nextCause())
         var draft = draft(cause: cause.id)

@@ -24,6 +24,8 @@ final class RoomRegistry: Service {
         var offers: [RoomOwner] = []
         /// Counts sweeps.
         var round = 0
+        /// Number of the last room that was looked at for being empty.
+        var forgottenUpTo: Int64 = 0
         /// Sockets that no task wants, with a relay behind them.
         var leftovers: [String] = []
         var isStopping = false
@@ -290,6 +292,7 @@ final class RoomRegistry: Service {
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
                         for owner in self.owners { owner.tidy() }
+                        await self.forgetEmptyRooms()
                     }
                 }
                 await withGracefulShutdownHandler {

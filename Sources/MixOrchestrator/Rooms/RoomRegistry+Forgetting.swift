@@ -1,0 +1,55 @@
+import MixModel
+import TaskStore
+
+/// Rooms that nobody needs any more. They stay stored, so that events which come late are known to be stale, until their app
+/// comes near its quota: then those that were made first make place for new ones.
+extension RoomRegistry {
+    /// Rooms that are read in one look.
+    static let mostLookedAt = 20_000
+    private static let pageSize = 100
+
+    /// Forgets empty rooms without settings of apps that have nearly as many rooms as they may have. Goes on where the look
+    /// before ended.
+    func forgetEmptyRooms() async {
+        var surplus = services.quotas.surplusRooms
+        var read = 0
+        do {
+            while !surplus.isEmpty, read < Self.mostLookedAt {
+                let place = state.withLock { $0.forgottenUpTo }
+                let page = try await services.store.rooms(of: .dormant, after: place, limit: Self.pageSize)
+                state.withLock { $0.forgottenUpTo = page.last?.number ?? 0 }
+                // From the first again, in the next look.
+                guard !page.isEmpty else { return }
+                read += page.count
+                for room in page.map(\.room) where room.isEmpty {
+                    guard let wanted = surplus[room.id.app] else { continue }
+                    guard try await existingOwner(room.id)?.forgetIfEmpty() == true else { continue }
+                    surplus[room.id.app] = wanted > 1 ? wanted - 1 : nil
+                }
+            }
+        } catch {
+            services.logger.warning("empty rooms are not forgotten: \(error)")
+        }
+    }
+}
+
+extension RoomOwner {
+    /// - Returns: Whether the room was empty, and is gone.
+    nonisolated func forgetIfEmpty() async throws(OrchestratorError) -> Bool {
+        try await ask { .forget(receivedAt: MonotonicClock.now(), $0) }
+    }
+
+    func forget(_ receivedAt: Int64) async -> Result<Bool, OrchestratorError> {
+        let isIdle = tasks.allSatisfy { task in
+            let machine = task.machine.document
+            return !machine.isExplicit && !machine.isActive && !machine.awaitsCapacity
+        }
+        guard room.version > 0, room.document.isEmpty, isIdle else { return .success(false) }
+        return await deleteRoom(receivedAt).map { true }
+    }
+}
+
+extension Room {
+    /// Nobody is there, and nothing was asked for it.
+    fileprivate var isEmpty: Bool { participants.isEmpty && settingsVersion == nil }
+}
