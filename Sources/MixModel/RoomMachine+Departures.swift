@@ -20,17 +20,28 @@ extension Room {
     mutating func close(by event: RoomEvent) {
         let goesOn = marks.values.contains { $0.isLaterThan(event) }
         markDeparture(of: nil, by: event)
-        for user in participants.map(\.user) { end(user, by: event) }
+        participants = participants.compactMap { ended($0, by: event) }
         if !goesOn { isOpen = false }
     }
 
     private mutating func end(_ user: UserID, by event: RoomEvent) {
         guard let index = participants.firstIndex(where: { $0.user == user }) else { return }
-        participants[index].streams.removeAll { stream in
+        if let rest = ended(participants[index], by: event) {
+            participants[index] = rest
+        } else {
+            participants.remove(at: index)
+        }
+    }
+
+    /// What is left of somebody who has left; `nil` = nothing.
+    private func ended(_ participant: Participant, by event: RoomEvent) -> Participant? {
+        var rest = participant
+        let user = participant.user
+        rest.streams.removeAll { stream in
             marks[SourceID(user: user, stream: stream.kind).rawValue]?.isLaterThan(event) != true
         }
-        if marks["@\(user)"]?.isLaterThan(event) != true { participants[index].joinedExplicitly = false }
-        if participants[index].streams.isEmpty, !participants[index].joinedExplicitly { participants.remove(at: index) }
+        if marks["@\(user)"]?.isLaterThan(event) != true { rest.joinedExplicitly = false }
+        return rest.streams.isEmpty && !rest.joinedExplicitly ? nil : rest
     }
 
     private mutating func markDeparture(of user: UserID?, by event: RoomEvent) {

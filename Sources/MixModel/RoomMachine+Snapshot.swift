@@ -39,12 +39,10 @@ extension Room {
     /// Takes a snapshot over, but for what is known to be newer. A stream that is in it and was there goes on.
     mutating func reconcile(with snapshot: RoomSnapshot, of event: RoomEvent) {
         if let people = snapshot.participants { reconcile(with: people, of: event) }
-        let known = streams.map(\.id)
         let listed = Set(snapshot.streams.map(\.id))
-        for id in known where !listed.contains(id) && !isMarked(id.rawValue, after: event) {
-            guard let stream = streams.first(where: { $0.id == id }) else { continue }
+        for stream in streams where !listed.contains(stream.id) && !isMarked(stream.id.rawValue, after: event) {
             unpublish(user: stream.user, stream: stream.stream.kind)
-            markInSnapshot(id.rawValue, by: event)
+            markInSnapshot(stream.id.rawValue, by: event)
         }
         for stream in snapshot.streams {
             let user = stream.publication.user

@@ -47,8 +47,12 @@ extension SourceID {
         self.init("\(user)/\(stream.rawValue)\(place)\(part)")
     }
 
-    /// Whether it is one track of that stream.
-    public func isPart(of whole: SourceID) -> Bool { rawValue.startsInUTF8(with: "\(whole)#") }
+    /// The stream that it is one track of; itself when it is the whole stream.
+    public var whole: SourceID {
+        let kind = rawValue.utf8.lastIndex(of: UInt8(ascii: "/")) ?? rawValue.startIndex
+        return rawValue.utf8[kind...].firstIndex(of: UInt8(ascii: "#")).map { SourceID(String(rawValue[..<$0])) }
+            ?? self
+    }
 }
 
 extension SourceSelection {

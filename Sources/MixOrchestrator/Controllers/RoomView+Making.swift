@@ -14,7 +14,9 @@ extension RoomView {
         program = room.settings.program.map(ProgramView.init)
         outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
         let statuses = tasks.compactMap(\.status)
-        participants = room.participants.map { Person($0, statuses) }
+        // Each relay pulls the streams for itself; what the first tells of one is shown.
+        let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
+        participants = room.participants.map { Person($0, sources) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)
         viewers = views.reduce(0) { $0 + $1.viewers }
@@ -26,13 +28,12 @@ extension RoomView {
 }
 
 extension RoomView.Person {
-    /// - Parameter statuses: Of the room's relays; each pulls the streams for itself, the first is shown.
-    fileprivate init(_ person: Participant, _ statuses: [RelayStatus]) {
+    /// - Parameter sources: Of the room's relays.
+    fileprivate init(_ person: Participant, _ sources: [SourceID: SourceStatus]) {
         self.init(
             user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
             streams: person.streams.map { stream in
-                let id = SourceID(user: person.user, stream: stream.kind)
-                let actual = statuses.lazy.compactMap { $0.sources.first { $0.id == id || $0.id.isPart(of: id) } }.first
+                let actual = sources[SourceID(user: person.user, stream: stream.kind)]
                 return RoomView.Stream(
                     stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
                     video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))

@@ -70,6 +70,9 @@ final class RoomGate: Sendable {
     /// Somebody published in the room when the owner last came to rest.
     var isLive: Bool { state.withLock { $0.isLive } }
 
+    /// The owner waits for messages and could be dropped.
+    var isDispensable: Bool { state.withLock { $0.isDispensable } }
+
     /// Lets nobody in any more.
     func close() { state.withLock { $0.isClosed = true } }
 

@@ -79,6 +79,8 @@ enum RoomMessage: Sendable {
     indirect case relay(TaskID, TaskOwner.Report)
     /// What is kept for a while may be over.
     case tidy
+    /// Nothing is likely to happen soon; taken by the loop itself.
+    case fold
     /// The machine's load asks something else of the tasks, or lets one start; why, in words.
     case loadChanged(String)
 }

@@ -34,8 +34,8 @@ extension RoomOwner {
             await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
         case .relay(let task, let report):
             await handle(report, of: task)
-        case .tidy:
-            break  // Done after every message.
+        case .tidy, .fold:
+            break  // Done after every message, or by the loop.
         }
         releaseNeeds()
     }

@@ -41,8 +41,10 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
-    /// Looks for what is kept no longer.
-    nonisolated func tidy() { inbox.yield(.tidy) }
+    /// Looks for what is kept no longer; an owner that could be dropped keeps nothing.
+    nonisolated func tidy() {
+        if !gate.isDispensable { inbox.yield(.tidy) }
+    }
 
     /// Of the room, if it was made or told of, and of its explicit tasks.
     var layoutNames: Set<String> {

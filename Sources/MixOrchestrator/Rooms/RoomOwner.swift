@@ -16,6 +16,8 @@ actor RoomOwner {
     /// The automatic one first, then in the order in which they were made.
     var tasks: [OwnedTask]
 
+    /// It has been run before.
+    private var isRestored = false
     /// Nothing is started any more.
     var isShuttingDown = false
     /// Tasks that were to be stored when the store failed; `nil` = what is in memory is what is stored.
@@ -39,7 +41,7 @@ actor RoomOwner {
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
     /// For requests from outside. Only they are bounded: a relay's report must not get lost.
-    private nonisolated let gate = RoomGate(limit: mailboxSize)
+    nonisolated let gate = RoomGate(limit: mailboxSize)
     private let home: (any RoomHome)?
     /// The first cause since the layouts were taken up last: one that changes faster than it is taken up waits once.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
@@ -85,13 +87,27 @@ actor RoomOwner {
 
     // MARK: The loop
 
-    /// Takes changes until `stop`. The relays stay when it ends.
-    func run() async {
+    /// Why `run` returned.
+    enum End {
+        case stopped
+        /// To be run again. A task keeps the memory of its deepest call, and most rooms wait most of the time.
+        case folded
+    }
+
+    /// Takes changes until `stop`, or until it is asked to fold. The relays stay when it ends.
+    func run() async -> End {
         await withDiscardingTaskGroup { group in
-            await restore()
-            startTaskOwners(&group)
-            rest()
+            if !isRestored {
+                isRestored = true
+                await restore()
+                startTaskOwners(&group)
+                rest()
+            }
             for await message in mailbox {
+                if case .fold = message {
+                    guard tasks.allSatisfy({ $0.owner == nil }) else { continue }
+                    return .folded
+                }
                 gate.beginWork()
                 await handle(message)
                 await forgetFinishedTasks()
@@ -99,8 +115,12 @@ actor RoomOwner {
                 rest()
             }
             group.cancelAll()
+            return .stopped
         }
     }
+
+    /// Gives back the memory that the last change took, unless more wait or relays have to be heard.
+    nonisolated func fold() { inbox.yield(.fold) }
 
     private func rest() {
         let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }

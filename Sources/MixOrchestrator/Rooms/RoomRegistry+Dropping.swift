@@ -21,6 +21,7 @@ extension RoomRegistry: RoomHome {
                 let rest = owner.isLive && !isCrowded ? Self.roundsOfRestWhileLive : Self.roundsOfRest
                 if entry.round > state.round - rest, !owner.isGone {
                     later.append(owner)
+                    if entry.round == state.round - Self.roundsUntilFolded { owner.fold() }
                 } else if owner.retire() {
                     state.owners[owner.id] = nil
                     dropped.append(owner)

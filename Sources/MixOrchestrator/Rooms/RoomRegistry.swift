@@ -44,7 +44,9 @@ final class RoomRegistry: Service {
     static let roundsOfRest = 8
     /// The same for rooms in which somebody publishes, while few owners could be dropped: the next event is likely.
     static let roundsOfRestWhileLive = 240
-    static let mostAtLeisure = 4096
+    static let mostAtLeisure = 8192
+    /// After so many looks an owner that stays gives back what its last change took.
+    static let roundsUntilFolded = 2
 
     /// Between two looks for ended tasks to forget.
     static let tidyInterval: Duration = .seconds(60)
@@ -296,7 +298,7 @@ final class RoomRegistry: Service {
                     }
                 }
                 await withGracefulShutdownHandler {
-                    for await owner in arrivals { group.addTask { await owner.run() } }
+                    for await owner in arrivals { group.addTask { await self.run(owner) } }
                 } onGracefulShutdown: {
                     self.stopTaking()
                 }
@@ -307,6 +309,13 @@ final class RoomRegistry: Service {
             for owner in owners { owner.stop() }
             // Owners know their registry.
             state.withLock { $0.owners = [:] }
+        }
+    }
+
+    /// In a new task after each folding; when no more are taken, in this one.
+    private func run(_ owner: RoomOwner) async {
+        while await owner.run() == .folded {
+            if case .enqueued = arrival.yield(owner) { return }
         }
     }
 
