@@ -2,123 +2,171 @@
 ///
 /// Scheme, host and port are shown, and the first part of the path where another follows (an application's name, as
 /// `live`). Everything else counts as secret: stream keys, the only part of a path, queries, user names and passwords.
+///
+/// Strangers write much of this text, as long and as odd as they like: everything here goes once over the bytes of its
+/// UTF-8, in a time that grows with their number and with nothing else.
 public struct URLRedaction: Sendable {
     /// The URL without its secrets: `rtmp://host:1935/live/***`.
     public let url: String
 
     /// Longest first, so that no part survives the replacement of another.
-    private let secrets: [(text: String, replacement: String)]
+    private let secrets: [(text: [UInt8], replacement: [UInt8])]
 
     public init(_ url: String) {
         let parts = Parts(url)
         self.url = parts.shown
-        var secrets: [(text: String, replacement: String)] = [(url, parts.shown)]
+        var secrets: [(text: [UInt8], replacement: [UInt8])] = [(Array(url.utf8), Array(parts.shown.utf8))]
+        let stars = Array("***".utf8)
         let key = parts.hidden
-        let name = key.prefix { $0 != "?" }
-        let pieces = key.split { "?&=/".contains($0) }
+        let name = key.prefix { $0 != UInt8(ascii: "?") }
+        let pieces = key.split { byte in "?&=/".utf8.contains(byte) }
         // Parts shorter than this would tear words apart; they are no secret either.
-        for part in [key, name] + pieces where part.count > 3 { secrets.append((String(part), "***")) }
-        for part in [parts.user] + parts.user.split(separator: ":") where !part.isEmpty {
-            secrets.append((String(part), "***"))
+        for part in [key, name] + pieces where part.count > 3 { secrets.append((Array(part), stars)) }
+        for part in [parts.user] + parts.user.split(separator: UInt8(ascii: ":")) where !part.isEmpty {
+            secrets.append((Array(part), stars))
         }
         self.secrets = secrets.sorted { $0.text.count > $1.text.count }
     }
 
     /// `text` without the URL's secrets, and without those of any other URL in it.
     public func clean(_ text: String) -> String {
-        Self.redact(
-            secrets.reduce(text) { text, secret in
-                secret.text.isEmpty ? text : text.replacing(secret.text, with: secret.replacement)
-            })
+        var bytes = Array(text.utf8)
+        for secret in secrets where !secret.text.isEmpty {
+            bytes = Self.replacing(secret.text, in: bytes, with: secret.replacement)
+        }
+        return Self.redact(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func replacing(_ word: [UInt8], in text: [UInt8], with replacement: [UInt8]) -> [UInt8] {
+        guard let first = word.first else { return text }
+        var result: [UInt8] = []
+        var copied = 0
+        var position = 0
+        while position <= text.count - word.count {
+            if text[position] == first, text[position..<position + word.count] == word[...] {
+                result += text[copied..<position]
+                result += replacement
+                position += word.count
+                copied = position
+            } else {
+                position += 1
+            }
+        }
+        return copied == 0 ? text : result + text[copied...]
     }
 
     /// The URL without its secrets, and without all that follows it; `***` for text that is none.
-    public static func shown(_ url: String) -> String {
-        guard let separator = url.firstRange(of: "://"), url[..<separator.lowerBound].allSatisfy(isInScheme) else {
-            return "***"
-        }
+    public static func shown(_ url: String) -> String { shown(Substring(url).utf8) }
+
+    private static func shown(_ url: Substring.UTF8View) -> String {
+        guard let separator = separator(in: url), url[..<separator].allSatisfy(isInScheme) else { return "***" }
         return Parts(url).shown
     }
 
-    private static func isInScheme(_ character: Character) -> Bool {
-        character.isLetter || character.isNumber || "+-.".contains(character)
+    /// Whether there is a URL in the text.
+    public static func hasURL(_ text: String) -> Bool { separator(in: Substring(text).utf8) != nil }
+
+    /// Where the first `://` begins.
+    private static func separator(in text: Substring.UTF8View) -> String.Index? {
+        var rest = text
+        while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+            rest = rest[colon...].dropFirst()
+            if rest.starts(with: "//".utf8) { return colon }
+        }
+        return nil
     }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+    }
+
+    private static func isInScheme(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "+-.".utf8.contains(byte) }
 
     /// Text that somebody else wrote, with every URL in it as it is shown; what stands around them stays.
     public static func redact(_ text: String) -> String {
-        guard text.contains("://") else { return text }
+        guard hasURL(text) else { return text }
         var result = ""
-        var word = ""
-        func flush() {
-            result += word.contains("://") ? redact(word: word) : word
-            word = ""
-        }
-        for character in text {
-            if character.isWhitespace || "\"'<>()[]{},;|`".contains(character), !isInHost(character, of: word) {
-                flush()
-                result.append(character)
-            } else {
-                word.append(character)
+        result.reserveCapacity(text.utf8.count)
+        var word = text.startIndex
+        // How much of `://` the word ends with.
+        var slashes = 0
+        // Brackets of an IPv6 address belong to the URL.
+        var isInBrackets = false
+        for index in text.unicodeScalars.indices {
+            let scalar = text.unicodeScalars[index]
+            let isInHost = scalar == "[" && slashes == 3 || scalar == "]" && isInBrackets
+            if isDelimiter(scalar), !isInHost {
+                result += redact(word: Substring(text).utf8[word..<index])
+                result.unicodeScalars.append(scalar)
+                word = text.unicodeScalars.index(after: index)
+                (slashes, isInBrackets) = (0, false)
+                continue
+            }
+            switch scalar {
+            case ":": slashes = 1
+            case "/":
+                slashes = (1...2).contains(slashes) ? slashes + 1 : 0
+                isInBrackets = false
+            default:
+                slashes = 0
+                if scalar == "[" { isInBrackets = true }
             }
         }
-        flush()
-        return result
+        return result + redact(word: Substring(text).utf8[word...])
     }
 
-    /// Brackets of an IPv6 address belong to the URL.
-    private static func isInHost(_ character: Character, of word: String) -> Bool {
-        switch character {
-        case "[": word.hasSuffix("://")
-        case "]": word.lastIndex(of: "[").map { word[..<$0].hasSuffix("://") && !word[$0...].contains("/") } ?? false
+    private static func isDelimiter(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case " ", "\t"..."\r", "\"", "'", "<", ">", "(", ")", "[", "]", "{", "}", ",", ";", "|", "`": true
+        case "\u{80}"...: scalar.properties.isWhitespace
         default: false
         }
     }
 
-    /// A word with a URL in it, maybe with something in front (`location=rtmp://…`) or punctuation behind.
-    private static func redact(word: String) -> String {
-        guard let separator = word.firstRange(of: "://") else { return word }
-        let scheme = word[..<separator.lowerBound].reversed().prefix { $0.isLetter || $0.isNumber }.reversed()
-        let start = word.index(separator.lowerBound, offsetBy: -scheme.count)
-        let end = word.lastIndex { !".:!".contains($0) }.map(word.index(after:)) ?? word.endIndex
-        let url = String(word[start..<max(end, separator.upperBound)])
-        return word[..<start] + shown(url) + word[max(end, separator.upperBound)...]
+    /// A word, maybe with a URL in it, which may have something in front (`location=rtmp://…`) or punctuation behind.
+    private static func redact(word: Substring.UTF8View) -> String {
+        guard let separator = separator(in: word) else { return String(Substring(word)) }
+        let start = word[..<separator].lastIndex { !isAlphanumeric($0) }.map(word.index(after:)) ?? word.startIndex
+        let behind = word.lastIndex { !".:!".utf8.contains($0) }.map(word.index(after:)) ?? word.endIndex
+        let end = max(behind, word.index(separator, offsetBy: 3))
+        return String(Substring(word[..<start])) + shown(word[start..<end]) + Substring(word[end...])
     }
 
     /// A URL, cut without any claim that it is a good one.
     private struct Parts {
         var shown: String
         /// What follows the shown part of the path, query included.
-        var hidden: Substring
+        var hidden: Substring.UTF8View
         /// User name and password.
-        var user: Substring
+        var user: Substring.UTF8View
 
-        init(_ url: String) {
-            let scheme = url.firstRange(of: "://").map { url[..<$0.upperBound] } ?? ""
-            let rest = url.dropFirst(scheme.count)
-            let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        init(_ url: String) { self.init(Substring(url).utf8) }
+
+        init(_ url: Substring.UTF8View) {
+            let slash = UInt8(ascii: "/")
+            func endsPart(_ byte: UInt8) -> Bool { "/?#".utf8.contains(byte) }
+            let start = URLRedaction.separator(in: url).map { url.index($0, offsetBy: 3) } ?? url.startIndex
+            let rest = url[start...]
+            let end = rest.firstIndex(where: endsPart) ?? rest.endIndex
             let authority = rest[..<end]
-            let at = authority.lastIndex(of: "@")
-            user = at.map { authority[..<$0] } ?? ""
-            let host = at.map { authority[authority.index(after: $0)...] } ?? authority
-            let path = rest[end...].drop { $0 == "/" }
-            let application = path.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-            hidden = path.dropFirst(application.count).drop { $0 == "/" }
+            let at = authority.lastIndex(of: UInt8(ascii: "@"))
+            user = authority[..<(at ?? authority.startIndex)]
+            let host = at.map { authority[$0...].dropFirst() } ?? authority
+            let path = rest[end...].drop { $0 == slash }
+            let application = path.prefix { !endsPart($0) }
+            let behind = path[application.endIndex...]
+            hidden = behind.drop { $0 == slash }
             // `app?query` has one part: nothing says that it is not the key.
-            let isOnlyPart = hidden.isEmpty || !path.dropFirst(application.count).hasPrefix("/")
+            let isOnlyPart = hidden.isEmpty || behind.first != slash
             if isOnlyPart { hidden = path }
-            let isHost = host.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: ".-_:[]*{}".utf8.contains(byte)
-                }
-            }
+            let isHost = host.allSatisfy { URLRedaction.isAlphanumeric($0) || ".-_:[]*{}".utf8.contains($0) }
             // A port that is no number may be anything.
-            let port = host.lastIndex(of: ":").map { host[$0...].dropFirst() } ?? ""
-            let isPort = host.hasSuffix("]") || port.allSatisfy(\.isNumber)
-            shown = scheme + (isHost && isPort ? String(host) : "***")
-            if !isOnlyPart { shown += "/\(application)" }
+            let port = host.lastIndex(of: UInt8(ascii: ":")).map { host[$0...].dropFirst() }
+            let isPort =
+                host.last == UInt8(ascii: "]")
+                || port?.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ?? true
+            shown = String(Substring(url[..<start])) + (isHost && isPort ? String(Substring(host)) : "***")
+            if !isOnlyPart { shown += "/\(Substring(application))" }
             if !hidden.isEmpty { shown += "/***" }
         }
     }
