@@ -109,6 +109,14 @@ public struct EventParser: Sendable {
     /// Of an event's `id` and `source`, in bytes.
     private static let longestName = 1024
 
+    /// Of names and reasons for people, in bytes of UTF-8.
+    public static let longestText = 256
+
+    /// Text for people. Cut where it is too long: an event must not be lost for somebody's long name.
+    public static func freeText(_ key: String, _ reader: inout FieldReader) throws(InputError) -> String? {
+        try reader.string(key).map { String($0.prefix(bytes: longestText)) }
+    }
+
     private static let types = [
         "stream.published", "stream.updated", "stream.unpublished", "participant.joined", "participant.left",
         "room.opened", "room.closed", "room.snapshot",
@@ -129,11 +137,11 @@ public struct EventParser: Sendable {
         case "stream.unpublished":
             return .streamUnpublished(
                 user: try Self.user(&data), stream: try data.choice("stream", of: StreamKind.self) ?? .camera,
-                reason: try data.string("reason"))
+                reason: try Self.freeText("reason", &data))
         case "participant.joined":
             return .participantJoined(
                 user: try Self.user(&data), role: try data.choice("role", of: Role.self),
-                name: try data.string("name"))
+                name: try Self.freeText("name", &data))
         case "participant.left":
             let user = try Self.user(&data)
             _ = data.value("role")

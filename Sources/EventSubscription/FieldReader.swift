@@ -93,8 +93,8 @@ public struct FieldReader {
 
     /// Refuses keys that nobody asked for, with the known one that is spelt most like it.
     public func finish() throws(InputError) {
-        guard let stranger = fields.keys.filter({ !asked.contains($0) }).min() else { return }
         let names = Set(asked)
+        guard let stranger = fields.keys.filter({ !names.contains($0) }).min() else { return }
         let known = names.sorted().joined(separator: ", ")
         let suggestion = Suggestion.phrase(for: stranger, among: names)
         throw InputError(
@@ -111,7 +111,10 @@ public enum Suggestion {
 
     /// `nil` when nothing is near: more than a third of the letters, or more than three, would have to change.
     public static func nearest(to word: String, among known: some Collection<String>) -> String? {
-        let ranked = known.map { ($0, distance(word.lowercased(), $0.lowercased())) }
+        // Nobody mistypes a word of that length; making it lower case alone would cost time.
+        guard word.utf8.count <= 64 else { return nil }
+        let word = word.lowercased()
+        let ranked = known.map { ($0, distance(word, $0.lowercased())) }
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
         guard let (best, distance) = ranked.first, distance <= min(3, max(1, word.count / 3)) else { return nil }
         return best

@@ -1,6 +1,9 @@
+import MixModel
+
 /// Why something that came from outside was refused: the field at fault, what was found, and what was expected.
 ///
-/// Holds no secret: URLs in `found` are redacted before they get here.
+/// Holds no secret: URLs in `found` are redacted before they get here. What it quotes of the input is cut, since whoever
+/// sent a megabyte shall not get it back.
 public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Stable; becomes the problem's `type` in HTTP answers.
     public enum Code: String, Hashable, Sendable {
@@ -20,10 +23,15 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
     public var found: String?
     public var expected: String
 
+    /// Of one quotation, in bytes of UTF-8.
+    public static let longestQuote = 100
+    /// Of a path with the names in it, in bytes of UTF-8.
+    private static let longestPath = 256
+
     public init(_ code: Code, field: String, found: String? = nil, expected: String) {
         self.code = code
-        self.field = field
-        self.found = found
+        self.field = field.shortened(toBytes: Self.longestPath)
+        self.found = found?.shortened(toBytes: Self.longestPath)
         self.expected = expected
     }
 

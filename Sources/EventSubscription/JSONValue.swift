@@ -24,19 +24,20 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// For error messages: scalars as they are, cut to 60 characters and without secrets of URLs; the rest by kind.
+    /// For error messages: scalars as they are, cut to 100 bytes and without secrets of URLs; the rest by kind.
     public var summary: String {
         switch self {
         case .null: "null"
         case .boolean(let value): "\(value)"
         case .number(let value): Int(exactly: value).map(String.init) ?? "\(value)"
-        case .string(let text): "\"\(Self.shortened(text.contains("://") ? URLRedaction.shown(text) : text))\""
+        case .string(let text): "\"\(Self.shown(text).shortened(toBytes: InputError.longestQuote))\""
         case .array: "an array"
         case .object: "an object"
         }
     }
 
-    private static func shortened(_ text: String) -> String {
-        text.count > 60 ? text.prefix(59) + "…" : text
+    /// Cut only afterwards: a part of a URL may look like another one.
+    private static func shown(_ text: String) -> String {
+        URLRedaction.hasURL(text) ? URLRedaction.shown(text) : text
     }
 }

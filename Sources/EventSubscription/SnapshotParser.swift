@@ -59,7 +59,7 @@ extension EventParser {
     ) throws(InputError) -> RoomSnapshot.Stream {
         var reader = try FieldReader(element, path: path)
         let publication = try publication(&reader, room: room)
-        let name = try reader.string("name")
+        let name = try Self.freeText("name", &reader)
         try reader.finish()
         return RoomSnapshot.Stream(publication, name: name)
     }
@@ -73,7 +73,7 @@ extension EventParser {
             var reader = try FieldReader(element, path: path)
             let person = RoomSnapshot.Person(
                 user: try user(&reader), role: try reader.choice("role", of: Role.self),
-                name: try reader.string("name"))
+                name: try freeText("name", &reader))
             try reader.finish()
             guard known.insert(person.user).inserted else {
                 throw InputError(

@@ -25,6 +25,10 @@ struct OrchestratorError: Error, Hashable, Sendable {
     /// What the app has too much of.
     var quota: Quota?
 
+    /// In bytes of UTF-8. All errors of a layout are longer, and told as `issues`.
+    static let longestDetail = 4096
+    static let longestField = 256
+
     init(
         _ status: HTTPResponse.Status, _ code: String, _ title: String, detail: String, field: String? = nil,
         expected: String? = nil, issues: [LayoutIssue]? = nil, checks: [Readiness.Check]? = nil,
@@ -33,8 +37,9 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.status = status
         self.code = code
         self.title = title
-        self.detail = detail
-        self.field = field
+        // Paths and names are part of it: what quotes them need not think of their length.
+        self.detail = detail.shortened(toBytes: Self.longestDetail)
+        self.field = field?.shortened(toBytes: Self.longestField)
         self.expected = expected
         self.issues = issues
         self.checks = checks
@@ -78,14 +83,30 @@ struct OrchestratorError: Error, Hashable, Sendable {
     }
 
     static func notFound(_ what: String, _ name: String, cure: String) -> OrchestratorError {
-        OrchestratorError(.notFound, "\(what)-not-found", "There is no such \(what)", detail: "\(name): \(cure)")
+        // The name may be as long as a path, and the cure repeats it.
+        OrchestratorError(
+            .notFound, "\(what)-not-found", "There is no such \(what)",
+            detail: "\(name.shortened(toBytes: 200)): \(cure.shortened(toBytes: 500))")
     }
 
     static func methodNotAllowed(_ method: String, _ path: String, allowed: String) -> OrchestratorError {
         OrchestratorError(
             .methodNotAllowed, "method-not-allowed", "The path does not have this method",
-            detail: "\(method) \(path)", expected: allowed, headers: [.allow: allowed])
+            detail: "\(method) \(path.shortened(toBytes: InputError.longestQuote))", expected: allowed,
+            headers: [.allow: allowed])
     }
+
+    static func bodyTooLarge(_ limit: Int) -> OrchestratorError {
+        OrchestratorError(
+            .contentTooLarge, "body-too-large", "The body is too large",
+            detail: "at most \(limit) bytes are accepted here")
+    }
+
+    /// HTTP's framing is broken behind the head: nobody can say where the next request begins.
+    static let malformedBody = OrchestratorError(
+        .badRequest, "malformed-body", "The body is not sent as HTTP has it",
+        detail: "a chunk's size is no hexadecimal number, or the body ended too early",
+        expected: "RFC 9112, chapter 7", headers: [.connection: "close"])
 
     /// - Parameter app: The caller's: of others nothing is told but that they are there.
     static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {

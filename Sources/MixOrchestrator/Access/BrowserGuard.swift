@@ -1,4 +1,5 @@
 import HTTPTypes
+import MixModel
 
 /// Keeps web pages out where no token does. A page that somebody on this machine has open can send requests to a loopback
 /// address, and, by giving its own name a loopback address (DNS rebinding), even read the answers.
@@ -9,13 +10,14 @@ enum BrowserGuard {
             throw OrchestratorError(
                 .misdirectedRequest, "host-refused", "The request is meant for another host",
                 detail:
-                    "without tokens only requests to a loopback address are served, not to \(authority.prefix(100))",
+                    "without tokens only requests to a loopback address are served, not to \(authority.prefix(bytes: 100))",
                 field: "Host", expected: "localhost, 127.0.0.1 or [::1]; or configure tokens under apps")
         }
         guard ![.get, .head, .options].contains(request.method) else { return }
         if let origin = request.headerFields[.origin], !isLoopback(host(ofOrigin: origin)) {
             throw foreign(
-                "Origin", "\(origin.prefix(100))", "no Origin, or one of this machine; or configure tokens under apps")
+                "Origin", "\(origin.prefix(bytes: 100))",
+                "no Origin, or one of this machine; or configure tokens under apps")
         }
         if let site = fetchSite.flatMap({ request.headerFields[$0] }),
             site.lowercased() == "cross-site"

@@ -1,6 +1,7 @@
 import EventSubscription
 import HTTPTypes
 import MixModel
+import NIOHTTP1
 import TaskStore
 
 /// Why a call of the ApsaraVideo Live interface fails, in that interface's words: an HTTP status, a code that app servers
@@ -12,10 +13,13 @@ struct CallError: Error, Hashable, Sendable {
     /// In ms; SDKs tell throttling by it.
     var retryAfter: Int?
 
+    /// In bytes of UTF-8. SDKs compare what was to be signed with what they signed, which has to fit.
+    private static let longestMessage = 64 << 10
+
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, retryAfter: Int? = nil) {
         self.status = status
         self.code = code
-        self.message = message
+        self.message = message.shortened(toBytes: Self.longestMessage)
         self.retryAfter = retryAfter
     }
 
@@ -25,7 +29,8 @@ struct CallError: Error, Hashable, Sendable {
     }
 
     static func invalid(_ parameter: String, _ what: String) -> CallError {
-        CallError(.badRequest, "InvalidParam", "\(parameter): \(what)")
+        CallError(
+            .badRequest, "InvalidParam", "\(parameter.shortened(toBytes: InputError.longestQuote)): \(what)")
     }
 
     static func missing(_ parameter: String, _ expected: String) -> CallError {
@@ -53,6 +58,7 @@ extension CallError {
         case let error as OrchestratorError: self.init(error)
         case let error as InputError: self.init(OrchestratorError(error))
         case let error as StoreError: self.init(OrchestratorError(error))
+        case is HTTPParserError: self.init(OrchestratorError.malformedBody)
         default: self.init(.internalServerError, "InternalError", "something went wrong here: \(type(of: error))")
         }
     }

@@ -22,7 +22,7 @@ struct WireCall: Sendable {
         guard AppID(named) == key.app else {
             throw CallError(
                 .badRequest, "InvalidAppId",
-                "AppId: found \"\(named.prefix(64))\"; expected \"\(key.app)\", the app of the access key")
+                "AppId: found \"\(named.prefix(bytes: 64))\"; expected \"\(key.app)\", the app of the access key")
         }
     }
 

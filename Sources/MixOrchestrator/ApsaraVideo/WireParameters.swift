@@ -1,4 +1,5 @@
 import EventSubscription
+import MixModel
 
 /// The parameters of a call: those of the query and those of a form in the body. Each has one value; an empty one counts
 /// as left out.
@@ -22,14 +23,15 @@ struct WireParameters: Sendable {
         for form in forms { try add(form) }
     }
 
-    private mutating func add(_ form: some Collection<UInt8>) throws(CallError) {
+    /// - Throws: As `init`.
+    mutating func add(_ form: some Collection<UInt8>) throws(CallError) {
         for part in form.split(separator: UInt8(ascii: "&")) {
             let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
             let name = PercentEncoding.formDecoded(part[..<equals])
             let value = equals == part.endIndex ? "" : PercentEncoding.formDecoded(part[part.index(after: equals)...])
             guard pairs.count < Self.most else { throw .invalid("the request", "at most \(Self.most) parameters") }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw .invalid(String(name.prefix(64)), "the parameter is there twice: send it once")
+                throw .invalid(String(name.prefix(bytes: 64)), "the parameter is there twice: send it once")
             }
             pairs.append(Pair(name: name, value: value))
         }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import MixModel
 
 /// The list of `If-Match` (RFC 9110 §8.8.3, §13.1.1).
 enum EntityTags {
@@ -17,7 +18,8 @@ enum EntityTags {
 
     static func malformed(_ header: String, _ found: String, _ expected: String) -> OrchestratorError {
         OrchestratorError(
-            .badRequest, "invalid-field", "A header cannot be used", detail: "\(header): found \(found.prefix(60))",
+            .badRequest, "invalid-field", "A header cannot be used",
+            detail: "\(header): found \(found.prefix(bytes: 60))",
             field: header, expected: expected)
     }
 

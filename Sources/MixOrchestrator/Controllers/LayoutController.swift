@@ -147,7 +147,8 @@ struct LayoutController: Sendable {
             ?? []
     }
 
-    /// The template goes out as it was written: its bytes are JSON and are put in as they are.
+    /// The template goes out as it was written: its bytes are JSON and are put in as they are, but for a byte order mark,
+    /// which belongs to files.
     private static func response(
         _ view: some Encodable, template: [UInt8]?, status: HTTPResponse.Status = .ok
     ) -> Response {
@@ -157,7 +158,7 @@ struct LayoutController: Sendable {
         var body = jsonBytes(view)
         body.moveWriterIndex(to: body.writerIndex - 1)
         body.writeString(",\"template\":")
-        body.writeBytes(template)
+        body.writeBytes(template.starts(with: [0xEF, 0xBB, 0xBF]) ? template.dropFirst(3) : template[...])
         body.writeString("}")
         response.body = ResponseBody(byteBuffer: body)
         return response

@@ -102,7 +102,7 @@ enum PlanParticipants {
             reader.requiredString("user", expected: "the participant's id"), field: reader.path(of: "user"))
         let kind = try reader.choice("stream", of: LayoutParticipant.Kind.self) ?? .camera
         let person = LayoutParticipant(
-            source: "\(user)/\(kind.rawValue)", user: user, name: try reader.string("name"),
+            source: "\(user)/\(kind.rawValue)", user: user, name: try EventParser.freeText("name", &reader),
             role: try reader.choice("role", of: LayoutParticipant.Role.self) ?? .guest, kind: kind,
             joinOrder: try reader.integer("joinOrder", in: 0...1_000_000) ?? index,
             hasVideo: try reader.boolean("video") ?? true && kind != .audio,

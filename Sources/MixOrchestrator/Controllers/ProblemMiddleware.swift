@@ -2,7 +2,9 @@ import EventSubscription
 import Foundation
 import Hummingbird
 import LayoutEngine
+import MixModel
 import NIOCore
+import NIOHTTP1
 import TaskStore
 
 /// Turns every error into RFC 9457 `application/problem+json`; the one place where errors get their HTTP status.
@@ -46,7 +48,9 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
                 return .methodNotAllowed(method, request.uri.path, allowed: allowed)
             }
             return OrchestratorError(
-                .notFound, "not-found", "There is nothing here", detail: "\(method) \(request.uri.path)")
+                .notFound, "not-found", "There is nothing here",
+                detail: "\(method) \(request.uri.path.shortened(toBytes: InputError.longestQuote))")
+        case is HTTPParserError: return .malformedBody
         case let error as HTTPError:
             return OrchestratorError(error.status, "http", "The request cannot be served", detail: error.body ?? "")
         default:
@@ -125,9 +129,7 @@ extension Request {
         do {
             return Array(try await body.collect(upTo: limit).readableBytesView)
         } catch is NIOTooManyBytesError {
-            throw OrchestratorError(
-                .contentTooLarge, "body-too-large", "The body is too large",
-                detail: "at most \(limit) bytes are accepted here")
+            throw OrchestratorError.bodyTooLarge(limit)
         }
     }
 }

@@ -26,7 +26,7 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
         context.logger.debug(
-            "\(request.method.rawValue) \(request.uri.path) \(response.status.code)",
+            "\(request.method.rawValue) \(request.uri.path.shortened(toBytes: 256)) \(response.status.code)",
             metadata: [
                 "route": "\(Metrics.route(context.endpointPath))", "ms": "\(Double(duration / 10_000) / 100)",
             ])

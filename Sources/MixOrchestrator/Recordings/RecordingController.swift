@@ -131,7 +131,7 @@ struct RecordingController: Sendable {
 
     private static func noFile(_ name: String, _ room: RoomID) -> OrchestratorError {
         .notFound(
-            "recording", String(name.prefix(200)),
+            "recording", String(name.prefix(bytes: 200)),
             cure: "GET /v1/rooms/\(room.name)/recordings lists those that are there")
     }
 }

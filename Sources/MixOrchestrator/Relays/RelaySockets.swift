@@ -70,5 +70,6 @@ final class RelaySockets: Sendable {
 struct StartupError: Error, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) { self.description = description }
+    /// - Parameter description: Cut to 4096 bytes: a value of the configuration may be in it.
+    init(_ description: String) { self.description = description.shortened(toBytes: 4096) }
 }

@@ -197,7 +197,8 @@ enum JSONPath {
             default: false
             }
         }
-        return isPlain && !key.isEmpty ? "\(path).\(key)" : "\(path)[\(JSONNode.quoted(key))]"
+        // Longer ones are cut when they are quoted.
+        return isPlain && 1...40 ~= key.utf8.count ? "\(path).\(key)" : "\(path)[\(JSONNode.quoted(key))]"
     }
 
     /// `"a", "b" or "c"`.
