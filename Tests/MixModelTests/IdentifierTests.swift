@@ -42,7 +42,7 @@ import Testing
             #expect(source.user == UserID(name), "\(name.debugDescription)")
             let foreign = SourceID(user: UserID(name), stream: .camera, room: room, tracks: .audio)
             #expect(foreign.user == UserID(name))
-            #expect(foreign.isPart(of: SourceID(user: UserID(name), stream: .camera, room: room, tracks: .all)))
+            #expect(foreign.whole == SourceID(user: UserID(name), stream: .camera, room: room, tracks: .all))
         }
     }
 }

@@ -47,7 +47,10 @@ import Testing
         await attempt { () throws(StoreError) in _ = try await store.tasks() }
         await attempt { () throws(StoreError) in _ = try await store.activeTasks() }
         await attempt { () throws(StoreError) in _ = try await store.roomsOfTasks() }
-        await attempt { () throws(StoreError) in _ = try await store.liveRooms() }
+        for life in RoomLife.allCases {
+            await attempt { () throws(StoreError) in _ = try await store.rooms(of: life, after: 0, limit: 999) }
+        }
+        await attempt { () throws(StoreError) in _ = try await store.usage() }
         await attempt { () throws(StoreError) in _ = try await store.roomsWithTasks(after: nil, limit: 999) }
         await attempt { () throws(StoreError) in _ = try await store.subscriptions() }
         await attempt { () throws(StoreError) in _ = try await store.newestLayoutVersions() }
