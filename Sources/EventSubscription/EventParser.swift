@@ -218,6 +218,17 @@ public struct EventParser: Sendable {
         return text
     }
 
+    /// The id of a user as other interfaces name one: any text without control characters, in the same spelling.
+    public static func foreignIdentifier(_ text: String, field: String) throws(InputError) -> String {
+        guard 1...longestIdentifier ~= text.utf8.count, !Identifiers.hasControlCharacters(text) else {
+            throw InputError(
+                .invalidField, field: field, found: JSONValue.string(text).summary,
+                expected: "1 to \(longestIdentifier) bytes without control characters")
+        }
+        try Identifiers.checkSpelling(text, field: field)
+        return text
+    }
+
     /// The id of something that is there already, in any spelling: stores of before may hold names that are not in NFC.
     ///
     /// - Parameter longest: In bytes.

@@ -37,7 +37,7 @@ struct MixerCommandLine: AsyncParsableCommand {
     }
 
     private func serve() async throws {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        LoggingSystem.bootstrap { WorkerLog.handler(label: $0) }
         let logger = Logger(label: "mixworker.mixer")
         // A relay that is gone shows as a failed write.
         signal(SIGPIPE, SIG_IGN)

@@ -19,7 +19,7 @@ struct PackagerCommand: AsyncParsableCommand {
             """)
 
     func run() async throws {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        LoggingSystem.bootstrap { WorkerLog.handler(label: $0) }
         let logger = Logger(label: "mixworker.packager")
         signal(SIGPIPE, SIG_IGN)
         let input = ConsumerInput()

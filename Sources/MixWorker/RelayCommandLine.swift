@@ -44,7 +44,7 @@ struct RelayCommandLine: AsyncParsableCommand {
         setsid()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGTERM, SIG_IGN)
-        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        LoggingSystem.bootstrap(WorkerLog.handler)
         var logger = Logger(label: "relay")
         logger.logLevel = logLevel
         logger[metadataKey: "task"] = "\(task)"

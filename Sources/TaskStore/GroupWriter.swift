@@ -113,6 +113,12 @@ final class GroupWriter: Sendable {
         }
     }
 
+    /// Whether the error need not be every write's: what one asked for, or found, is no fault of the file's.
+    private static func isOfOneWrite(_ error: any Error, _ failure: StoreError) -> Bool {
+        if case .engine = failure { return true }
+        return (error as? DatabaseError).map { $0.resultCode == .SQLITE_ERROR } ?? true
+    }
+
     private func nextGroup() -> [any Write]? {
         state.withLock { state in
             if state.waiting.isEmpty {
@@ -148,7 +154,7 @@ final class GroupWriter: Sendable {
             if db.isInsideTransaction { try? db.rollback() }
             let failure = StoreError(error, path: path)
             // One write that the engine cannot take must not fail the others. A full or broken disk fails all of them.
-            if group.count > 1, case .engine = failure {
+            if group.count > 1, Self.isOfOneWrite(error, failure) {
                 for write in group { self.write([write], db) }
             } else {
                 for write in group { write.answer(failure) }

@@ -50,14 +50,19 @@ enum SQLiteOutbox {
         return OutboxTake(items: items, next: nil)
     }
 
+    /// When something can have been stored, in seconds since 1970.
+    private static let times = 0...1e11
+
     private static func item(_ row: Row, of subscription: SubscriptionID) throws -> (item: OutboxItem, due: Double) {
         let (attempts, earlier): (Int, Int) = (try row.value("attempts"), try row.value("earlier"))
-        guard 0..<Int(Int32.max) ~= attempts, 0...attempts ~= earlier else {
-            throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "\(attempts) attempts, \(earlier) before")
+        let queued: Double = try row.value("queued")
+        guard 0..<Int(Int32.max) ~= attempts, 0...attempts ~= earlier, times.contains(queued) else {
+            throw DatabaseError(
+                resultCode: .SQLITE_CORRUPT, message: "\(attempts) attempts, \(earlier) before, since \(queued)")
         }
         let item = OutboxItem(
             message: try message(row, of: subscription), attempt: attempts + 1, earlierAttempts: earlier,
-            queuedAt: try row.value("queued"))
+            queuedAt: queued)
         return (item, try row.value("due"))
     }
 

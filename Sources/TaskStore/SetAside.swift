@@ -109,7 +109,12 @@ extension SQLiteTaskStore {
     ) async throws(StoreError) -> [Versioned<Document>] {
         let table = String(selection.prefix { $0 != " " })
         return try await readable(table, sql: "SELECT id, version, document FROM \(selection)", arguments) { row in
-            Versioned(try Self.value(Document.self, row), version: try row.value("version"))
+            let version: Int = try row.value("version")
+            // It is counted up from 1.
+            guard 1...Int(Int32.max) ~= version else {
+                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "its version is \(version)")
+            }
+            return Versioned(try Self.value(Document.self, row), version: version)
         }
     }
 

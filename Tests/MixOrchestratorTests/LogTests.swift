@@ -69,6 +69,17 @@ import Testing
         #expect(try #require(written.first).count < LogLine.longestText + 200)
     }
 
+    /// Marks make one character, however many they are.
+    @Test(arguments: LogFormat.allCases) func aCharacterWithoutEndIsCut(_ format: LogFormat) throws {
+        let written = lines(format) { $0.info("e\(String(repeating: "\u{301}", count: 400_000))") }
+        #expect(try #require(written.first).utf8.count < LogLine.longestText + 200)
+    }
+
+    @Test func noCharacterOfAnyAlphabetEndsALineOfText() throws {
+        let written = lines(.text) { $0.warning("a\u{85}b\u{2028}c\u{2029}d\r\ne", metadata: ["user": "x\ny"]) }
+        #expect(try #require(written.first).hasSuffix(#" user=x\ny a\u0085b\u2028c\u2029d\r\ne"#))
+    }
+
     @Test func whatIsBelowTheLevelIsNotWritten() {
         #expect(lines(.text, level: .warning) { $0.info("quiet") }.isEmpty)
     }

@@ -34,6 +34,13 @@ import Testing
                 """#)
     }
 
+    /// With a mark on it a quotation mark is another character, and so is a line feed behind a carriage return.
+    @Test func labelsAreEscapedScalarByScalar() {
+        let text = PrometheusText.sample("x", [("l", "a\"\u{301}b\\\u{301}c\r\nd")], 1)
+        let expected = "x{l=\"a\\\"\u{301}b\\\\\u{301}c\r\\nd\"} 1\n"
+        #expect(text.utf8.elementsEqual(expected.utf8), "\(text)")
+    }
+
     @Test func metricsOfLibrariesGetNamesThatAreAllowed() {
         let registry = PrometheusRegistry()
         Meter(label: "http.server.active-requests", dimensions: [("http.method", "GET")], factory: registry).set(3)

@@ -39,7 +39,9 @@ import Testing
         ("rtmp://", "no host"), ("rtmp:///live/x", "no host"), ("rtmp://h", "no stream name"),
         ("rtmp://h/", "no stream name"), ("rtmp://h/live", "no stream name"), ("rtmp://h/live/", "no stream name"),
         ("rtmp://h/live/?key", "no stream name"), ("rtmp://h:0/live/x", "port"), ("rtmp://h:65536/live/x", "port"),
-        ("rtmp://h:+1/live/x", "port"), ("rtmp://::1/live/x", "brackets"), ("rtmp://[::1]x/live/x", "no address"),
+        ("rtmp://h/\u{301}live/x", "printable ASCII"), ("rtmp://h@\u{301}x/live/x", "printable ASCII"),
+        ("rtmp://h/live/x\n", "printable ASCII"), ("rtmp://h:+1/live/x", "port"), ("rtmp://::1/live/x", "brackets"),
+        ("rtmp://[::1]x/live/x", "no address"),
         ("rtmp://user:word@h/live/x", "user name"), ("rtmp://h/live/" + String(repeating: "x", count: 9000), "longer"),
     ])
     func aURLOfNoUseSaysWhatIsWrong(_ url: String, _ words: String) {

@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [
         "document = '{\"half'", "document = '[]'", "document = x'FF00FE'", "document = ''", "version = 'many'",
-        "version = x'FF'",
+        "version = x'FF'", "version = 9223372036854775807", "version = -3",
     ])
     func aDocumentThatCannotBeReadIsSetAside(_ damage: String) async throws {
         try await withDirectory { directory in
@@ -110,7 +110,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["queued = 'x'", "due = 'soon'", "attempts = -5", "attempts = 9223372036854775807", "body = NULL"])
+    @Test(arguments: [
+        "queued = 'x'", "queued = -1e300", "due = 'soon'", "attempts = -5", "attempts = 9223372036854775807",
+        "body = NULL",
+    ])
     func aMessageThatCannotBeReadHoldsUpNobody(_ damage: String) async throws {
         try await withDirectory { directory in
             let path = directory + "/store.sqlite"

@@ -95,10 +95,10 @@ extension TaskParameters {
                 reader.path(of: "UserId")))
     }
 
-    /// An id as events have it: others are nobody's.
+    /// An id that is written to plans and logs, and compared with those of events.
     static func user(_ text: String, _ parameter: String) throws(CallError) -> String {
         do throws(InputError) {
-            return try EventParser.identifier(text, field: parameter)
+            return try EventParser.foreignIdentifier(text, field: parameter)
         } catch {
             throw .invalid(parameter, text, error.expected)
         }

@@ -35,5 +35,5 @@ struct TaskHistory: Sendable {
 
 extension StampedEntry {
     /// The entry's number; for those of older versions what it would have been.
-    var order: Int64 { number ?? Int64(at * 1e6) }
+    var order: Int64 { number ?? Int64(exactly: (at * 1e6).rounded()) ?? 0 }
 }

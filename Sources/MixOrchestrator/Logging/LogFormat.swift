@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MixModel
 
 /// How lines of the log are written.
 enum LogFormat: String, CaseIterable, Sendable {
@@ -33,9 +34,9 @@ struct LogLine {
     private var plain: String {
         var line = "\(stamp) \(level.rawValue)"
         for (key, value) in metadata {
-            line += " \(Self.oneLine(key))=\(Self.oneLine(Self.clean("\(value)")))"
+            line += " \(OneLine.of(key))=\(OneLine.of(Self.clean("\(value)")))"
         }
-        return line + " " + Self.oneLine(Self.clean(message))
+        return line + " " + OneLine.of(Self.clean(message))
     }
 
     private var json: String {
@@ -85,23 +86,5 @@ struct LogLine {
             }
         }
         return result + "\""
-    }
-
-    /// Nothing that a terminal or a reader of lines would take for more than text. Quotes and backslashes stay.
-    private static func oneLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: endsLine) else { return text }
-        return text.unicodeScalars.map { scalar in
-            guard endsLine(scalar) else { return String(scalar) }
-            return scalar.value < 0x80
-                ? String(quoted(String(scalar)).dropFirst().dropLast())
-                : "\\u{" + String(scalar.value, radix: 16) + "}"
-        }.joined()
-    }
-
-    private static func endsLine(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
     }
 }

@@ -27,6 +27,10 @@ struct RTMPAddress: Hashable, Sendable {
     ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
     init(_ url: String) throws(RTMPError) {
         guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
+        // Then bytes are characters: no mark behind a separator makes another one of it.
+        guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw .badURL("the URL has more in it than printable ASCII without spaces")
+        }
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard scheme == "rtmp" || scheme == "rtmps", url.dropFirst(scheme.count).hasPrefix("://") else {
             throw .badURL("the URL does not begin with rtmp:// or rtmps://")
