@@ -26,6 +26,34 @@ import Testing
         try await bench.plan { $0.mode == .mix(host: "alice/camera") }
     }
 
+    /// At 0088c6d every room was listed, also to be filtered for its app.
+    @Test func listsOfRoomsAreBounded() async throws {
+        try await withDirectory { directory in
+            let settings = ["rooms.outputs": [], "apps.0.id": ["shop"]]
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                #expect(try await bench.call(.put, "/v1/layouts/mine", Self.layout("grid")).status == 201)
+                for number in 0...LayoutView.mostRooms {
+                    let uri = "/v1/rooms/r\(1000 + number)?app=shop"
+                    #expect(try await bench.call(.put, uri, #"{"layout":"mine"}"#).status == 201)
+                }
+                #expect(try await bench.call(.put, "/v1/rooms/own", #"{"layout":"mine"}"#).status == 201)
+                for uri in ["/v1/layouts/mine?app=shop", "/v1/layouts?app=shop"] {
+                    let path = uri.contains("mine") ? "" : "layouts.1."
+                    let shown = try await bench.call(.get, uri)
+                    #expect(try shown.value("\(path)rooms.\(LayoutView.mostRooms - 1)") == "r1099")
+                    #expect(try shown.value("\(path)rooms.\(LayoutView.mostRooms)") == nil)
+                    #expect(try shown.isTrue("\(path)moreRooms"))
+                }
+                let own = try await bench.call(.get, "/v1/layouts/mine")
+                #expect(try own.value("rooms.0") == "own")
+                #expect(try own.value("rooms.1") == nil)
+                #expect(try own.value("moreRooms") == nil)
+                let refused = try await bench.call(.delete, "/v1/layouts/mine")
+                #expect(try refused.value("detail")?.contains("used by own, 101 more") == true, "\(refused.text)")
+            }
+        }
+    }
+
     @Test func aLayoutIsAnsweredAsItWasWritten() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

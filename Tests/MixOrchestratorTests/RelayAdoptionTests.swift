@@ -110,19 +110,25 @@ import Testing
             radix: 36)
     }
 
-    /// Only what has a relay, or people, is read at the start.
+    /// Only what has a relay, or people for a program, is read at the start.
     @Test func aStartReadsWhatIsLive() async throws {
-        let store = MemoryTaskStore()
-        for number in 0..<100 {
-            var room = Room(id: RoomID("r\(number)"))
-            if number < 3 { _ = RoomMachine.apply(publication(room.id), to: &room) }
-            _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
-        }
-        try await withRegistry(store) { registry in
-            try await eventually { registry.ownerCount == 3 ? true : nil }
-            #expect(registry.owners.map(\.id) == ["r0", "r1", "r2"])
-            #expect(await registry.census().rooms == 100)
-            #expect(try await registry.existingOwner("r77") != nil)
+        try await withDirectory { directory in
+            let store = MemoryTaskStore()
+            for number in 0..<100 {
+                var room = Room(id: RoomID("r\(number)"))
+                if number < 3 { room.settings.outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/\(number)")] }
+                // Streams that go nowhere are not waited for.
+                if number < 6 { _ = RoomMachine.apply(publication(room.id), to: &room) }
+                _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
+            }
+            let relays = ScriptedRelays()
+            defer { relays.tearDown() }
+            try await withRegistry(store, relays: relays, in: directory) { registry in
+                try await eventually { registry.ownerCount == 3 ? true : nil }
+                #expect(registry.owners.map(\.id) == ["r0", "r1", "r2"])
+                #expect(await registry.census().rooms == 100)
+                #expect(try await registry.existingOwner("r77") != nil)
+            }
         }
     }
 

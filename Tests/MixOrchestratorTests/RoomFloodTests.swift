@@ -56,8 +56,8 @@ import Testing
                 """)
             #expect(loaded == 0, "a start reads no room")
             #expect(restart < .seconds(5))
-            #expect(highest < 512 * 1_048_576)
-            if Self.isLong { #expect(p99 < .milliseconds(20)) }
+            // Few rooms say nothing of either, beside other tests least of all.
+            if Self.isLong { #expect(highest < 512 * 1_048_576 && p99 < .milliseconds(20)) }
         }
     }
 

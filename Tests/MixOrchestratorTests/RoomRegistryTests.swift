@@ -143,6 +143,40 @@ import Testing
         }
     }
 
+    /// Owners are folded at any moment, also while a request waits and when the service stops.
+    @Test func whoIsFoldedAnswersAllTheSame() async throws {
+        let store = MemoryTaskStore()
+        let rooms = (0..<3).map { RoomID("r\($0)") }
+        try await withRegistry(store) { registry in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let isOver = LockedFlag()
+                group.addTask {
+                    while !isOver.value {
+                        for owner in registry.owners { owner.fold() }
+                        await Task.yield()
+                    }
+                }
+                try await withThrowingTaskGroup(of: Void.self) { senders in
+                    for sender in 0..<6 {
+                        senders.addTask {
+                            for number in 0..<100 {
+                                let room = rooms[number % 3]
+                                let event = joined(room, "u\(sender)-\(number)", "\(sender)-\(number)")
+                                let outcome = try await registry.owner(room).receive(event, at: 0)
+                                #expect(outcome == .accepted)
+                            }
+                        }
+                    }
+                    try await senders.waitForAll()
+                }
+                isOver.value = true
+                try await group.waitForAll()
+            }
+        }
+        let people = try await store.rooms().map { $0.document.participants.count }
+        #expect(people == [204, 198, 198])
+    }
+
     /// An owner that somebody still holds hands on what it no longer takes.
     @Test func anOldHandleReachesTheRoom() async throws {
         let store = MemoryTaskStore()
