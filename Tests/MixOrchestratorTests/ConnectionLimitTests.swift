@@ -178,6 +178,94 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Host: localhost\r\nHost: localhost", "Host: localhost\r\nX: y\r\nhost: evil.example"])
+    func twoHostsAreRefused(_ hosts: String) async throws {
+        try await withServer { bench, port in
+            for path in ["/healthz", "/", "/v1/rooms", "/live/a.flv"] {
+                let connection = try await RawConnection.open(port)
+                connection.send("GET \(path) HTTP/1.1\r\n\(hosts)\r\n\r\n")
+                try await eventually { connection.isClosed ? true : nil }
+                #expect(connection.text.hasPrefix("HTTP/1.1 400 "), "\(connection.text)")
+                #expect(connection.text.contains("urn:mixorchestrator:problem:two-hosts"))
+            }
+            #expect(try await bench.call(.get, "/healthz").status == 200)
+        }
+    }
+
+    @Test(arguments: ["zz\r\n{}\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFFF\r\n{", "-1\r\n{}\r\n", "2\r\n{}xx0\r\n\r\n"])
+    func aBodyThatIsNoHTTPIsTheCallersFault(_ body: String) async throws {
+        try await withServer { bench, port in
+            for path in ["/v1/rooms/a/events", "/v1/layouts/a/plan", "/"] {
+                let connection = try await RawConnection.open(port)
+                let type = "Content-Type: application/x-www-form-urlencoded\r\n"
+                connection.send("POST \(path) HTTP/1.1\r\nHost: localhost\r\n\(type)Transfer-Encoding: chunked\r\n\r\n")
+                // The service is reading it by then.
+                try await Task.sleep(for: .milliseconds(20))
+                connection.send(body)
+                try await eventually { connection.isClosed ? true : nil }
+                #expect(connection.text.hasPrefix("HTTP/1.1 4"), "\(path): \(connection.text)")
+                #expect(!connection.text.contains("HTTP/1.1 5"), "\(path): \(connection.text)")
+            }
+            #expect(!bench.log.text.contains("Something went wrong"))
+            #expect(try await bench.call(.get, "/metrics").text.contains(#"status="500""#) == false)
+        }
+    }
+
+    // MARK: Expect: 100-continue
+
+    private static let expecting = "Host: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\n"
+    private static let event = #"{"type":"room.opened"}"#
+
+    @Test func aBodyThatIsWantedIsAskedFor() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            // Twice on one connection.
+            for count in 1...2 {
+                connection.send(
+                    "POST /v1/rooms/a/events HTTP/1.1\r\n\(Self.expecting)Content-Length: \(Self.event.utf8.count)\r\n\r\n"
+                )
+                try await eventually {
+                    connection.text.components(separatedBy: "HTTP/1.1 100 Continue\r\n\r\n").count == count + 1
+                        ? true : nil
+                }
+                connection.send(Self.event)
+                try await eventually {
+                    connection.text.components(separatedBy: "HTTP/1.1 202 ").count == count + 1 ? true : nil
+                }
+            }
+            #expect(!connection.isClosed)
+            connection.close()
+        }
+    }
+
+    @Test(arguments: [
+        ("POST /v1/nothing", "404"), ("POST /v1/rooms", "405"), ("PUT /v1/rooms/a", "413"), ("POST /", "403"),
+        ("GET /v1/rooms", "200"),
+    ]) func aBodyThatIsNotWantedIsNotAskedFor(_ request: String, _ status: String) async throws {
+        try await withServer { bench, port in
+            let connection = try await RawConnection.open(port)
+            connection.send("\(request) HTTP/1.1\r\n\(Self.expecting)Content-Length: 9000000\r\n\r\n")
+            // Whether the client sends it all the same nobody knows, so nothing else can follow.
+            try await eventually { connection.isClosed ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 \(status) "), "\(connection.text)")
+            #expect(!connection.text.contains("100 Continue"))
+            #expect(connection.text.lowercased().contains("connection: close"))
+        }
+    }
+
+    @Test func aClientThatDoesNotWaitIsServedAsEver() async throws {
+        try await withServer { _, port in
+            let connection = try await RawConnection.open(port)
+            let request =
+                "POST /v1/rooms/a/events HTTP/1.1\r\n\(Self.expecting)Content-Length: \(Self.event.utf8.count)\r\n\r\n"
+                + Self.event
+            connection.send(request + "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try await eventually { connection.text.contains("HTTP/1.1 200 ") ? true : nil }
+            #expect(connection.text.contains("HTTP/1.1 202 "))
+            connection.close()
+        }
+    }
+
     @Test func aPageOfAnotherPlaceIsRefusedOnTheWireToo() async throws {
         try await withServer { _, port in
             let connection = try await RawConnection.open(port)

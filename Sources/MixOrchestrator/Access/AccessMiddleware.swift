@@ -29,6 +29,10 @@ struct AccessMiddleware: RouterMiddleware {
         if context.caller.token != nil, let named = try Self.namedApp(request, context) {
             _ = try AppRule.only(context.caller.app).app(named, field: "app")
         }
+        if ExpectedBody.isAnnounced(by: request.head), context.endpointPath != nil {
+            try request.checkLength()
+            context.wantsBody(of: request)
+        }
         return try await next(request, context)
     }
 

@@ -32,15 +32,36 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var requestBegan: NIODeadline?
     private var bodyBytes = 0
     private var answersOpen = 0
+    /// Whether the client waits with its body until it hears that it is wanted.
+    private var isBodyAwaited = false
+    /// Nobody reads the body of an answered request, or of a method that has none, so it is not kept either.
+    private var isBodyDropped = false
+    /// Nothing more is read.
+    private var isOver = false
     private var requestTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
     private var shutdownTimers: [Scheduled<Void>] = []
 
     init(_ limits: Limits) { self.limits = limits }
 
+    /// What is read at once, in bytes. Ten such parts may wait for somebody to read them, on each connection.
+    private static let longestRead = 8 << 10
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Every channel of a socket has this option.
+        try? context.channel.syncOptions?.setOption(
+            .recvAllocator,
+            value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: Self.longestRead))
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
+            // RFC 9112, section 3.2: whoever stands in front may have taken the other one. The first is `authority`.
+            guard !head.headerFields.contains(.host) else { return refuse(Self.twoHosts, .badRequest, context) }
+            isBodyAwaited = head.headerFields[.expect] != nil && head.announcesBody
+            isBodyDropped = [.get, .head, .options].contains(head.method)
             requestBegan = .now()
             bodyBytes = 0
             answersOpen += 1
@@ -48,8 +69,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .body(let buffer):
             bodyBytes += buffer.readableBytes
             guard bodyBytes <= limits.body else { return context.close(promise: nil) }
+            isBodyAwaited = false
+            if isBodyDropped { return }
         case .end:
             requestBegan = nil
+            isBodyAwaited = false
         }
         context.fireChannelRead(data)
     }
@@ -66,8 +90,34 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { answersOpen -= 1 }
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where isBodyAwaited && answersOpen == 1:
+            // The client may send its body all the same, or its next request: nobody can tell them apart.
+            head.headerFields[.connection] = "close"
+            isOver = true
+            return context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            answersOpen -= 1
+            if answersOpen == 0 { isBodyDropped = true }
+            if isOver {
+                let end = promise ?? context.eventLoop.makePromise()
+                end.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+                return context.writeAndFlush(data, promise: end)
+            }
+        default: break
+        }
         context.write(data, promise: promise)
+    }
+
+    /// Somebody is about to read the body.
+    func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        guard event is ExpectedBody.IsWanted else {
+            return context.triggerUserOutboundEvent(event, promise: promise)
+        }
+        promise?.succeed(())
+        guard isBodyAwaited, answersOpen == 1 else { return }
+        isBodyAwaited = false
+        context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -101,9 +151,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         guard case HTTPParserError.headerOverflow? = error as? HTTPParserError, answersOpen == 0 else {
             return context.fireErrorCaught(error)
         }
-        let body = Self.tooLarge
+        refuse(Self.tooLarge, .requestHeaderFieldsTooLarge, context)
+    }
+
+    /// Answers a head that nobody further down gets to see, and ends the connection.
+    private func refuse(_ body: ByteBuffer, _ status: HTTPResponse.Status, _ context: ChannelHandlerContext) {
+        isOver = true
+        guard answersOpen == 0 else { return context.close(promise: nil) }
         let head = HTTPResponse(
-            status: .requestHeaderFieldsTooLarge,
+            status: status,
             headerFields: [
                 .contentType: "application/problem+json", .contentLength: "\(body.readableBytes)", .connection: "close",
             ])
@@ -115,12 +171,20 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private struct Problem: Encodable {
-        var type = "urn:mixorchestrator:problem:head-too-large"
-        var title = "The request's head is too large"
-        var status = HTTPResponse.Status.requestHeaderFieldsTooLarge.code
-        var detail = "request line and headers together may have \(HeadLimit.bytes) bytes, and 100 headers"
+        var type: String
+        var title: String
+        var status: Int
+        var detail: String
     }
-    private static let tooLarge = jsonBytes(Problem())
+    private static let tooLarge = jsonBytes(
+        Problem(
+            type: "urn:mixorchestrator:problem:head-too-large", title: "The request's head is too large",
+            status: HTTPResponse.Status.requestHeaderFieldsTooLarge.code,
+            detail: "request line and headers together may have \(HeadLimit.bytes) bytes, and 100 headers"))
+    private static let twoHosts = jsonBytes(
+        Problem(
+            type: "urn:mixorchestrator:problem:two-hosts", title: "The request names two hosts",
+            status: HTTPResponse.Status.badRequest.code, detail: "there are several Host headers: send one"))
 
     func handlerRemoved(context: ChannelHandlerContext) { cancelTimers() }
 
@@ -135,6 +199,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         for timer in shutdownTimers { timer.cancel() }
         (requestTimer, writeTimer, shutdownTimers) = (nil, nil, [])
     }
+}
+
+extension HTTPField.Name {
+    /// Every `Host` after the first: that one is the request's `authority`.
+    fileprivate static let host = HTTPField.Name("Host") ?? .cacheControl
 }
 
 enum HeadLimit {

@@ -30,6 +30,16 @@ final class RateLimiter: Sendable {
         }
     }
 
+    /// Takes nothing: what `take` would answer for one.
+    func wait(by key: Key, now: Int64 = MonotonicClock.now()) -> Int? {
+        guard rate > 0 else { return nil }
+        return buckets.withLock { buckets in
+            // A copy pays.
+            var bucket = buckets[key]
+            return bucket?.take(1, at: now).map { Int(($0 + 999_999_999) / 1_000_000_000) }
+        }
+    }
+
     /// Buckets that are held now.
     var count: Int { buckets.withLock { $0.count } }
 }

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
+import MixModel
 import NIOCore
 
 /// `/`: the ApsaraVideo Live interface of 2016-11-01, as its SDKs call it. Answers every request, whatever is wrong with
@@ -14,13 +15,15 @@ struct ApsaraVideoController: Sendable {
     private let actions: [String: Action]
     private let limits: RateLimits
     private let metrics: Metrics
+    private let gate: BodyGate
 
     static let version = "2016-11-01"
 
     init(
         authenticator: WireAuthenticator, tasks: WireTasks, channels: WireChannels,
-        subscriptions: WireSubscriptions, limits: RateLimits, metrics: Metrics
+        subscriptions: WireSubscriptions, limits: RateLimits, metrics: Metrics, gate: BodyGate = BodyGate()
     ) {
+        self.gate = gate
         self.authenticator = authenticator
         self.limits = limits
         self.metrics = metrics
@@ -50,20 +53,25 @@ struct ApsaraVideoController: Sendable {
         let id = UUID.quick().uuidString
         var action: String?
         var isSigned = false
+        var format = WireFormat.json
         do {
-            let request = try await WireRequest(request)
-            let name = try self.action(of: request)
-            action = name
-            let key = try authenticate(request, context)
+            let head = try WireRequest(headOf: request)
+            // For counting alone, until it is known to be signed.
+            action = head.headers["x-acs-action"] ?? head.parameters["Action"]
+            format = head.format
+            let (signed, key) = try await authenticate(head, request, context)
             isSigned = true
-            try checkVersion(of: request)
+            format = signed.format
+            let name = try self.action(of: signed)
+            action = name
+            try checkVersion(of: signed)
             guard let name, let perform = actions[name] else { throw unknown(name) }
             let call = try WireCall(
-                action: name, parameters: request.parameters, key: key, receivedAt: receivedAt)
+                action: name, parameters: signed.parameters, key: key, receivedAt: receivedAt)
             var answer = try await perform(call)
             answer["RequestId"] = .string(id)
             metrics.count(.wireCalls, name, "OK")
-            return Self.response(.ok, answer)
+            return Self.response(.ok, answer, format, root: name + "Response")
         } catch {
             let error = CallError(error)
             let name = action.flatMap { actions[$0] == nil ? nil : $0 } ?? "other"
@@ -72,7 +80,7 @@ struct ApsaraVideoController: Sendable {
             context.logger.log(
                 level: error.status.kind == .serverError ? .error : isSigned ? .info : .debug, "call refused",
                 metadata: ["action": "\(name)", "code": "\(error.code)", "requestID": "\(id)"])
-            return Self.response(error, id, host: request.head.authority)
+            return Self.response(error, id, host: request.head.authority, format)
         }
     }
 
@@ -80,21 +88,66 @@ struct ApsaraVideoController: Sendable {
         try request.name("x-acs-action", "Action")
     }
 
-    private func authenticate(_ request: WireRequest, _ context: OrchestratorContext) throws -> AccessKey {
+    /// The request with its body, and whose it is. The body is read when the head shows whose it is; of a caller who may
+    /// be anybody it is short, and only some are read at once.
+    private func authenticate(
+        _ head: WireRequest, _ request: Request, _ context: OrchestratorContext
+    ) async throws -> (WireRequest, AccessKey) {
+        let standing: WireAuthenticator.Standing
+        do throws(CallError) {
+            standing = try authenticator.standing(ofHead: head, hasBody: request.head.announcesBody)
+        } catch {
+            throw counted(error, context)
+        }
+        var call = head
+        switch standing {
+        case .proven(let key):
+            try takeRequest(of: key)
+            return (call, key)
+        case .signed(let key, _):
+            try takeRequest(of: key)
+            try call.take(try await self.body(of: request, upTo: BodyLimit.bytes, context))
+        case .unproven:
+            if let seconds = limits.failures.wait(by: .address(context.peer)) { throw Self.tooManyFailures(seconds) }
+            let body = try await gate.pass { () async throws -> [UInt8] in
+                try await self.body(of: request, upTo: BodyGate.longestBody, context)
+            }
+            guard let body else {
+                throw CallError.unavailable(
+                    "too many calls are read whose signature may be in the body: send it again in a second, or send the "
+                        + "parameters in the query")
+            }
+            try call.take(body)
+        }
         let key: AccessKey
         do throws(CallError) {
-            key = try authenticator.accessKey(of: request)
+            key = try authenticator.accessKey(of: call, standing)
         } catch {
-            if let seconds = limits.failures.take(by: .address(context.peer)) {
-                throw CallError.throttled(
-                    "requests without a good signature", retryAfter: seconds, setting: "http.rate.failures")
-            }
-            throw error
+            throw counted(error, context)
         }
-        if let seconds = limits.requests.take(by: .accessKey(key.id)) {
-            throw CallError.throttled("requests", retryAfter: seconds, setting: "http.rate.requests")
-        }
-        return key
+        if case .unproven = standing { try takeRequest(of: key) }
+        return (call, key)
+    }
+
+    private func body(of request: Request, upTo limit: Int, _ context: OrchestratorContext) async throws -> [UInt8] {
+        guard request.head.announcesBody else { return [] }
+        try request.checkLength(upTo: limit)
+        context.wantsBody(of: request)
+        return try await request.bytes(upTo: limit)
+    }
+
+    private func takeRequest(of key: AccessKey) throws(CallError) {
+        guard let seconds = limits.requests.take(by: .accessKey(key.id)) else { return }
+        throw CallError.throttled("requests", retryAfter: seconds, setting: "http.rate.requests")
+    }
+
+    /// The error of a call that is not signed as it has to be; guessing is slow.
+    private func counted(_ error: CallError, _ context: OrchestratorContext) -> CallError {
+        limits.failures.take(by: .address(context.peer)).map(Self.tooManyFailures) ?? error
+    }
+
+    private static func tooManyFailures(_ seconds: Int) -> CallError {
+        .throttled("requests without a good signature", retryAfter: seconds, setting: "http.rate.failures")
     }
 
     private func checkVersion(of request: WireRequest) throws(CallError) {
@@ -103,7 +156,8 @@ struct ApsaraVideoController: Sendable {
         }
         guard version == Self.version else {
             throw CallError(
-                .badRequest, "InvalidVersion", "Version: found \"\(version.prefix(32))\"; expected \(Self.version)")
+                .badRequest, "InvalidVersion",
+                "Version: found \"\(version.prefix(bytes: 32))\"; expected \(Self.version)")
         }
     }
 
@@ -115,27 +169,27 @@ struct ApsaraVideoController: Sendable {
         }
         return CallError(
             .notFound, "InvalidAction.NotFound",
-            "Action: found \"\(action.prefix(64))\"; expected one of " + known.joined(separator: ", ")
+            "Action: found \"\(action.prefix(bytes: 64))\"; expected one of " + known.joined(separator: ", ")
                 + Suggestion.phrase(for: action, among: known))
     }
 
     // MARK: Answers
 
-    private static func response(_ status: HTTPResponse.Status, _ fields: [String: JSONValue]) -> Response {
-        var bytes: [UInt8] = []
-        JSONText.append(.object(fields), to: &bytes)
-        return Response(
-            status: status, headers: [.contentType: "application/json;charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    private static func response(
+        _ status: HTTPResponse.Status, _ fields: [String: JSONValue], _ format: WireFormat, root: String
+    ) -> Response {
+        Response(
+            status: status, headers: [.contentType: format.contentType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: fields, root: root))))
     }
 
-    private static func response(_ error: CallError, _ id: String, host: String?) -> Response {
+    private static func response(_ error: CallError, _ id: String, host: String?, _ format: WireFormat) -> Response {
         var response = response(
             error.status,
             [
-                "RequestId": .string(id), "HostId": .string(host.map { String($0.prefix(253)) } ?? ""),
+                "RequestId": .string(id), "HostId": .string(host.map { String($0.prefix(bytes: 253)) } ?? ""),
                 "Code": .string(error.code), "Message": .string(error.message),
-            ])
+            ], format, root: "Error")
         if let retryAfter = error.retryAfter, let name = Self.retryAfter {
             response.headers[name] = "\(max(1, retryAfter))"
             response.headers[.retryAfter] = "\(max(1, (retryAfter + 999) / 1000))"

@@ -62,6 +62,12 @@ final class NonceCache: Sendable {
         }
     }
 
+    /// Whether the nonce was taken, whenever that was signed.
+    func contains(_ nonce: String) -> Bool {
+        let hash = nonce.hashValue
+        return state.withLock { state in state.slots.values.contains { $0.contains(hash) } }
+    }
+
     /// Held now.
     var count: Int { state.withLock { $0.count } }
 

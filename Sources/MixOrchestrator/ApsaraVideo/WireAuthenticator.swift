@@ -26,13 +26,61 @@ struct WireAuthenticator: Sendable {
             uniqueKeysWithValues: keys.ids.map { ($0, NonceCache(limit: nonceLimit, start: start)) })
     }
 
+    /// How far a request's head alone shows whose it is.
+    enum Standing: Sendable {
+        /// Headers are signed, and among them what the body has to be.
+        case signed(AccessKey, signedHeaders: Set<String>)
+        /// Parameters are signed, all of which are in the query: a body means nothing.
+        case proven(AccessKey)
+        /// Parameters are signed, and some of them are in a form that is still to come.
+        case unproven
+    }
+
+    /// Judges a request before its body is read: strangers may withhold it, or send as much as they like.
+    ///
+    /// - Throws: `CallError` as `accessKey` does, when no body can make it good.
+    func standing(ofHead head: WireRequest, hasBody: Bool) throws(CallError) -> Standing {
+        guard !keys.isEmpty else { throw Self.notConfigured }
+        if let authorization = head.headers["authorization"], !authorization.isEmpty {
+            return try acs3(head, authorization)
+        }
+        guard hasBody, head.isForm else { return .proven(try accessKey(ofParameters: head)) }
+        if let id = head.parameters["AccessKeyId"] {
+            let key = try key(id)
+            if head.parameters["Timestamp"] != nil { _ = try time(head.parameters["Timestamp"], "Timestamp") }
+            if let nonce = head.parameters["SignatureNonce"], nonces[key.id]?.contains(nonce) == true {
+                throw Self.nonceUsed("SignatureNonce")
+            }
+        }
+        return .unproven
+    }
+
+    /// Whose request it is, now that its body is there.
+    ///
     /// - Throws: `CallError` with the cure; of a signature that does not fit, what was to be signed, which holds nothing but
     ///   the caller's own request.
-    func accessKey(of request: WireRequest) throws(CallError) -> AccessKey {
-        guard !keys.isEmpty else { throw Self.notConfigured }
-        if let authorization = request.headers["authorization"], !authorization.isEmpty {
-            return try acs3(request, authorization)
+    func accessKey(of request: WireRequest, _ standing: Standing) throws(CallError) -> AccessKey {
+        switch standing {
+        case .signed(let key, let signedHeaders):
+            guard request.body.isEmpty || signedHeaders.contains("content-type") else {
+                throw Self.incomplete("SignedHeaders does not name content-type")
+            }
+            let digest = WireSignature.ACS3.digest(of: request.body)
+            guard request.headers["x-acs-content-sha256"]?.lowercased() == digest else {
+                throw Self.mismatch("x-acs-content-sha256 is not the body's: \(digest)")
+            }
+            return key
+        case .proven(let key): return key
+        case .unproven: return try accessKey(ofParameters: request)
         }
+    }
+
+    /// Both at once, for a request that is there as a whole.
+    func accessKey(of request: WireRequest) throws(CallError) -> AccessKey {
+        try accessKey(of: request, try standing(ofHead: request, hasBody: !request.body.isEmpty))
+    }
+
+    private func accessKey(ofParameters request: WireRequest) throws(CallError) -> AccessKey {
         if request.parameters["Signature"] != nil { return try rpc(request) }
         guard request.parameters["AccessKeyId"] == nil else {
             throw Self.incomplete("Signature is missing beside AccessKeyId")
@@ -50,7 +98,7 @@ struct WireAuthenticator: Sendable {
         "host", "x-acs-date", "x-acs-action", "x-acs-version", "x-acs-signature-nonce", "x-acs-content-sha256",
     ]
 
-    private func acs3(_ request: WireRequest, _ text: String) throws(CallError) -> AccessKey {
+    private func acs3(_ request: WireRequest, _ text: String) throws(CallError) -> Standing {
         guard text.hasPrefix("ACS3-") else {
             throw Self.unsupported("Authorization begins with something else than ACS3-HMAC-SHA256")
         }
@@ -58,10 +106,9 @@ struct WireAuthenticator: Sendable {
             throw Self.incomplete("Authorization has no Credential, no SignedHeaders or no Signature")
         }
         guard authorization.algorithm == WireSignature.ACS3.algorithm else {
-            throw Self.unsupported("Authorization: found \(authorization.algorithm.prefix(32))")
+            throw Self.unsupported("Authorization: found \(authorization.algorithm.prefix(bytes: 32))")
         }
         var needed = Self.signedHeaders
-        if !request.body.isEmpty { needed.append("content-type") }
         for name in ["x-acs-security-token", "x-acs-accesskey-id"] where request.headers[name] != nil {
             needed.append(name)
         }
@@ -77,11 +124,9 @@ struct WireAuthenticator: Sendable {
             throw Self.incomplete("x-acs-accesskey-id is not the Credential")
         }
         let key = try key(authorization.accessKey)
-        let digest = WireSignature.ACS3.digest(of: request.body)
-        guard request.headers["x-acs-content-sha256"]?.lowercased() == digest else {
-            throw Self.mismatch("x-acs-content-sha256 is not the body's: \(digest)")
-        }
         let signedAt = try time(request.headers["x-acs-date"], "x-acs-date")
+        // That it is the body's is found when the body is there.
+        let digest = request.headers["x-acs-content-sha256"]?.lowercased() ?? ""
         let canonical = WireSignature.ACS3.canonicalRequest(
             request, authorization.signedHeaders, bodyDigest: digest)
         let stringToSign = WireSignature.ACS3.stringToSign(canonical)
@@ -90,7 +135,7 @@ struct WireAuthenticator: Sendable {
         }
         try check(securityToken: request.headers["x-acs-security-token"], key)
         try take(nonce: request.headers["x-acs-signature-nonce"], "x-acs-signature-nonce", key, signedAt)
-        return key
+        return .signed(key, signedHeaders: signed)
     }
 
     // MARK: RPC
@@ -101,12 +146,14 @@ struct WireAuthenticator: Sendable {
             throw CallError(.badRequest, "MissingAccessKeyId", "AccessKeyId is missing beside Signature")
         }
         if let method = parameters["SignatureMethod"], method != "HMAC-SHA1" {
-            throw Self.unsupported("SignatureMethod: found \(method.prefix(32))")
+            throw Self.unsupported("SignatureMethod: found \(method.prefix(bytes: 32))")
         }
         if let version = parameters["SignatureVersion"], version != "1.0" {
-            throw Self.unsupported("SignatureVersion: found \(version.prefix(32)); expected 1.0")
+            throw Self.unsupported("SignatureVersion: found \(version.prefix(bytes: 32)); expected 1.0")
         }
-        if let type = parameters["SignatureType"] { throw Self.unsupported("SignatureType: found \(type.prefix(32))") }
+        if let type = parameters["SignatureType"] {
+            throw Self.unsupported("SignatureType: found \(type.prefix(bytes: 32))")
+        }
         let key = try key(id)
         let signedAt = try time(parameters["Timestamp"], "Timestamp")
         let stringToSign = WireSignature.RPC.stringToSign(method: request.method, parameters)
@@ -124,7 +171,7 @@ struct WireAuthenticator: Sendable {
         guard let key = keys[id] else {
             throw CallError(
                 .notFound, "InvalidAccessKeyId.NotFound",
-                "the access key \(id.prefix(128)) is not known here: list it under apps[].accessKeys")
+                "the access key \(id.prefix(bytes: 128)) is not known here: list it under apps[].accessKeys")
         }
         return key
     }
@@ -134,13 +181,14 @@ struct WireAuthenticator: Sendable {
         guard let text, !text.isEmpty else { throw .missing(name, expected) }
         guard let time = Timestamp.seconds(text) else {
             throw CallError(
-                .badRequest, "InvalidTimeStamp.Format", "\(name): found \"\(text.prefix(40))\"; expected \(expected)")
+                .badRequest, "InvalidTimeStamp.Format",
+                "\(name): found \"\(text.prefix(bytes: 40))\"; expected \(expected)")
         }
         let now = now()
         guard abs(time - now) <= Self.window else {
             throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
-                "\(name): \(text.prefix(40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"), and "
+                "\(name): \(text.prefix(bytes: 40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"), and "
                     + "\(Int(Self.window)) s are allowed: set the clock right, or sign the request anew")
         }
         return time
@@ -167,9 +215,7 @@ struct WireAuthenticator: Sendable {
         guard nonce.utf8.count <= Self.longestNonce else { throw .invalid(name, nonce, expected) }
         switch nonces[key.id]?.take(nonce, signedAt: signedAt, now: now(), window: Self.window) {
         case .fresh: return
-        case .used, nil:
-            throw CallError(
-                .badRequest, "SignatureNonceUsed", "\(name): this request was here before: sign each request anew")
+        case .used, nil: throw Self.nonceUsed(name)
         case .tooOld(let start):
             throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
@@ -184,6 +230,10 @@ struct WireAuthenticator: Sendable {
         .forbidden, "OperationDenied",
         "no access key is configured here: list one in the configuration, as in apps: [{id: my-app, accessKeys: [{id: "
             + "my-key, secretFile: /etc/mixorchestrator/secret}]}]")
+
+    private static func nonceUsed(_ name: String) -> CallError {
+        CallError(.badRequest, "SignatureNonceUsed", "\(name): this request was here before: sign each request anew")
+    }
 
     private static func incomplete(_ what: String) -> CallError {
         CallError(.badRequest, "IncompleteSignature", "the request does not conform to the signature: \(what)")

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import MixModel
 
 /// A request of the ApsaraVideo Live interface as it came, before anything in it is believed.
 struct WireRequest: Sendable {
@@ -10,23 +11,25 @@ struct WireRequest: Sendable {
     var parameters: WireParameters
     /// By lower-case name; of a repeated one the sorted values, joined with commas.
     var headers: [String: String]
-    var body: [UInt8]
+    /// Empty while it is not read.
+    var body: [UInt8] = []
 
     init(method: String, query: String, headers: [String: String], body: [UInt8] = []) throws(CallError) {
         self.method = method
         self.headers = headers
-        self.body = body
         self.query = try WireParameters([Array(query.utf8)])
-        let type = headers["content-type"]?.prefix { $0 != ";" }.lowercased()
-        if !body.isEmpty, type?.trimmed == "application/x-www-form-urlencoded" {
-            parameters = try WireParameters([Array(query.utf8), body])
-        } else {
-            parameters = self.query
-        }
+        parameters = self.query
+        try take(body)
     }
 
-    /// - Throws: `OrchestratorError` for a body that is too large, `CallError`.
-    init(_ request: Request) async throws {
+    /// Adds the body, and the parameters in it if it is a form.
+    mutating func take(_ body: [UInt8]) throws(CallError) {
+        self.body = body
+        if !body.isEmpty, isForm { try parameters.add(body) }
+    }
+
+    /// The head alone: the body is still to come.
+    init(headOf request: Request) throws(CallError) {
         var headers: [String: [String]] = [:]
         for field in request.headers { headers[field.name.canonicalName, default: []].append(field.value) }
         var joined = headers.mapValues { values in
@@ -35,17 +38,24 @@ struct WireRequest: Sendable {
                 : values.map { $0.trimmed }.sorted().joined(separator: ",")
         }
         if let authority = request.head.authority { joined["host"] = authority }
-        try self.init(
-            method: request.method.rawValue, query: request.uri.query ?? "", headers: joined,
-            body: try await request.bytes())
+        try self.init(method: request.method.rawValue, query: request.uri.query ?? "", headers: joined)
     }
 
-    /// What is called: named by header, by parameter, or by both alike.
+    /// Whether parameters are in the body, too.
+    var isForm: Bool {
+        headers["content-type"]?.prefix { $0 != ";" }.lowercased().trimmed == "application/x-www-form-urlencoded"
+    }
+
+    /// Whether headers are among what is signed, or parameters alone.
+    var signsHeaders: Bool { headers["authorization"]?.isEmpty == false }
+
+    /// What is called: named by parameter; by header, or by both alike, where headers are signed. A header that nobody
+    /// signed names nothing, and must not contradict either.
     func name(_ header: String, _ parameter: String) throws(CallError) -> String? {
         let (first, second) = (headers[header].flatMap { $0.isEmpty ? nil : $0 }, parameters[parameter])
         if let first, let second, first != second {
-            throw .invalid(parameter, second, "what the header \(header) says, \(first.prefix(64))")
+            throw .invalid(parameter, second, "what the header \(header) says, \(first.prefix(bytes: 64))")
         }
-        return first ?? second
+        return signsHeaders ? first ?? second : second
     }
 }

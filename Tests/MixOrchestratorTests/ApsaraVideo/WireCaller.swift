@@ -16,6 +16,7 @@ struct WireCaller: Sendable {
     var secret = WireCaller.secret
     var signature = Signature.acs3
     var app = "shop"
+    var host = "localhost"
 
     /// Of a service with two apps.
     static let settings = [
@@ -41,7 +42,7 @@ struct WireCaller: Sendable {
     func signed(
         _ action: String, _ parameters: [String: String], method: HTTPRequest.Method = .post
     ) -> (uri: String, headers: HTTPFields) {
-        Self.signed(action, parameters, method: method, key: key, secret: secret, signature)
+        Self.signed(action, parameters, method: method, key: key, secret: secret, signature, host: host)
     }
 
     static func signed(
@@ -68,14 +69,14 @@ struct WireCaller: Sendable {
             fields["authorization"] =
                 "ACS3-HMAC-SHA256 Credential=\(key),SignedHeaders=\(names.joined(separator: ";")),Signature=\(Self.hex(code))"
             var headers: HTTPFields = [:]
+            // The client sends the host.
             for (name, value) in fields where name != "host" { headers[HTTPField.Name(name) ?? .cacheControl] = value }
-            if let name = HTTPField.Name("Host") { headers[name] = host }
             return ("/?" + Self.query(parameters), headers)
         case .rpc:
             var all = parameters.merging([
                 "Action": action, "Version": "2016-11-01", "Format": "JSON", "Timestamp": time, "SignatureNonce": nonce,
                 "SignatureMethod": "HMAC-SHA1", "SignatureVersion": "1.0", "SignatureType": "", "AccessKeyId": key,
-            ]) { $1 }
+            ]) { given, _ in given }
             let stringToSign = "\(method.rawValue)&%2F&\(Self.encoded(Self.query(all)))"
             let code = HMAC<Insecure.SHA1>.authenticationCode(
                 for: Data(stringToSign.utf8), using: SymmetricKey(data: Data("\(secret)&".utf8)))

@@ -1,0 +1,202 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// What callers without a token or a signature can hold on to.
+@Suite(.timeLimit(.minutes(5))) struct UnsignedCallerTests {
+    /// What each of 200 connections sends and what it withholds.
+    enum Shape: String, CaseIterable, Codable, Sendable {
+        case unsigned, form, formWithKey, forged, json, method, head, viewer
+
+        static let keyed = "AccessKeyId=shop-key&Signature=AAAAAAAAAAAAAAAAAAAAAAAAAAA%3D&Action=ListRTCLiveRooms"
+        private static let rest = "Host: localhost\r\nContent-Length: 1048576\r\n"
+        private static let formType = "Content-Type: application/x-www-form-urlencoded\r\n"
+
+        var head: String {
+            switch self {
+            case .unsigned: "POST / HTTP/1.1\r\n\(Self.rest)\r\n"
+            case .form: "POST / HTTP/1.1\r\n\(Self.formType)\(Self.rest)\r\n"
+            case .formWithKey:
+                "POST /?\(Self.keyed) HTTP/1.1\r\n\(Self.formType)Host: localhost\r\nContent-Length: 65536\r\n\r\n"
+            case .forged:
+                "POST / HTTP/1.1\r\nAuthorization: ACS3-HMAC-SHA256 Credential=shop-key,SignedHeaders=host,"
+                    + "Signature=00\r\n\(Self.rest)\r\n"
+            case .json: "POST /v1/events HTTP/1.1\r\nContent-Type: application/json\r\n\(Self.rest)\r\n"
+            case .method: "PUT /v1/rooms/demo HTTP/1.1\r\n\(Self.rest)\r\n"
+            case .head: "GET /\(String(repeating: "a", count: 60_000)) HTTP/1.1\r\nX: "
+            case .viewer: "GET /live/demo.flv HTTP/1.1\r\n\(Self.rest)\r\n"
+            }
+        }
+        /// All but the last byte of the body.
+        var bodyBytes: Int {
+            switch self {
+            case .head: 0
+            case .formWithKey: 65_535
+            default: 1_048_575
+            }
+        }
+    }
+
+    private static let connections = 200
+    private static let limit = 32 << 20
+
+    /// In a process of its own, so that what else is tested does not count.
+    @Test(arguments: Shape.allCases) func twoHundredHoldLittle(_ shape: Shape) async throws {
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [shape] in
+            do {
+                let growth = try await UnsignedCallerTests.growth(shape)
+                try FileHandle.standardError.write(contentsOf: Data("\(growth)".utf8))
+                exit(EXIT_SUCCESS)
+            } catch {
+                try FileHandle.standardError.write(contentsOf: Data("\(error)".utf8))
+                exit(4)
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        let growth = try #require(Int(text))
+        print("200 unsigned callers, \(shape.rawValue): \(growth >> 10) KiB")
+        #expect(growth <= Self.limit)
+    }
+
+    /// By how much the process grows while 200 connections withhold something, in bytes.
+    private static func growth(_ shape: Shape) async throws -> Int {
+        let settings = AccessTests.apps().merging(WireCaller.settings.filter { $0.key.contains("accessKeys") }) { $1 }
+            .merging(["http.rate.failures": ["0"]]) { $1 }
+        let growth = LockedBox(0)
+        try await withDirectory { directory in
+            try await withOrchestrator(.live, directory: directory, store: MemoryTaskStore(), settings: settings) {
+                bench in
+                let port = try #require(bench.client.port)
+                // What is made once is made now.
+                for _ in 0..<20 { _ = try await bench.call(.get, "/healthz") }
+                for _ in 0..<20 { _ = try await bench.call(.post, "/", "a=b") }
+                let before = ProcessMemory.resident
+                var clients: [PlainClient] = []
+                for _ in 0..<connections { clients.append(try #require(PlainClient(port: port))) }
+                for client in clients { _ = client.send(Array(shape.head.utf8)) }
+                let piece = [UInt8](repeating: UInt8(ascii: "a"), count: 32_767)
+                var left = clients.map { _ in shape.bodyBytes }
+                // Until nothing is taken any more for a while.
+                var idle = 0
+                while idle < 50, left.contains(where: { $0 > 0 }) {
+                    idle += 1
+                    for (index, client) in clients.enumerated() where left[index] > 0 {
+                        let count = client.send(piece.prefix(left[index]))
+                        if count < 0 { left[index] = 0 } else { left[index] -= count }
+                        if count > 0 { idle = 0 }
+                    }
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                try await Task.sleep(for: .milliseconds(300))
+                growth.value = ProcessMemory.resident - before
+                #expect(try await bench.call(.get, "/healthz").status == 200)
+                for client in clients { client.close() }
+            }
+        }
+        return growth.value
+    }
+
+    // MARK: Who is answered before the body
+
+    private static func run(
+        _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Bench, Int) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                .live, directory: directory, store: MemoryTaskStore(),
+                settings: WireCaller.settings.merging(["http.rate.failures": ["0"]]) { $1 }.merging(settings) { $1 }
+            ) { bench in try await body(bench, try #require(bench.client.port)) }
+        }
+    }
+
+    @Test(arguments: [
+        (Shape.unsigned, "MissingAccessKeyId"), (.forged, "IncompleteSignature"),
+    ]) func whatNoBodyCanMakeGoodIsRefusedWithoutIt(_ shape: Shape, _ code: String) async throws {
+        try await Self.run { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(shape.head)
+            try await eventually { connection.text.contains(code) ? true : nil }
+            #expect(connection.text.hasPrefix("HTTP/1.1 400 "))
+            connection.close()
+        }
+    }
+
+    @Test func anUnknownKeyIsRefusedWithoutTheForm() async throws {
+        try await Self.run { _, port in
+            let connection = try await RawConnection.open(port)
+            connection.send(Shape.formWithKey.head.replacing("shop-key", with: "no-key"))
+            try await eventually { connection.text.contains("InvalidAccessKeyId.NotFound") ? true : nil }
+            connection.close()
+        }
+    }
+
+    @Test func formsOfStrangersHaveABoundAndANumber() async throws {
+        try await Self.run { bench, port in
+            let long = try await RawConnection.open(port)
+            long.send(Shape.formWithKey.head.replacing("65536", with: "65537"))
+            try await eventually { long.text.contains("too large") ? true : nil }
+            #expect(long.text.hasPrefix("HTTP/1.1 413 "))
+            var waiting: [RawConnection] = []
+            for _ in 0..<32 {
+                let connection = try await RawConnection.open(port)
+                connection.send(Shape.formWithKey.head + "a=")
+                waiting.append(connection)
+            }
+            let refused = try await eventually {
+                let next = try await RawConnection.open(port)
+                next.send(Shape.formWithKey.head + "a=")
+                return try await Self.refusal(of: next)
+            }
+            #expect(refused.hasPrefix("HTTP/1.1 503 ") && refused.contains("ServiceUnavailable"), "\(refused)")
+            // Whoever proves with the head who it is needs no place.
+            let caller = WireCaller(bench: bench)
+            for signature in WireCaller.Signature.allCases {
+                var caller = caller
+                caller.signature = signature
+                try WireRouteTests.expectDone(try await caller.call("ListRTCLiveRooms"))
+            }
+            for connection in waiting {
+                #expect(connection.text.isEmpty)
+                connection.close()
+            }
+        }
+    }
+
+    /// `nil` when there was still a place.
+    private static func refusal(of connection: RawConnection) async throws -> String? {
+        for _ in 0..<100 where connection.text.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+        return connection.text.isEmpty ? nil : connection.text
+    }
+
+    @Test func aFormIsSignedWithItsParameters() async throws {
+        try await Self.run { bench, _ in
+            let (uri, _) = WireCaller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .post)
+            let query = String(uri.dropFirst(2))
+            let type: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
+            // All of it, and a part of it: the query and the form are one.
+            let whole = try await bench.call(.post, "/", query, headers: type)
+            try WireRouteTests.expectDone(whole)
+            let (second, _) = WireCaller.signed("ListRTCLiveRooms", ["AppId": "shop"], method: .post)
+            let parts = second.dropFirst(2).split(separator: "&").map(String.init)
+            let answer = try await bench.call(
+                .post, "/?" + parts.dropFirst(3).joined(separator: "&"), parts.prefix(3).joined(separator: "&"),
+                headers: type)
+            try WireRouteTests.expectDone(answer)
+            let again = try await bench.call(.post, "/", query, headers: type)
+            #expect(try again.value("Code") == "SignatureNonceUsed")
+        }
+    }
+
+    @Test func aGateLetsSomeIn() async throws {
+        let gate = BodyGate(most: 1)
+        let inner = await gate.pass { await gate.pass { 1 } }
+        #expect(inner == .some(.none))
+        #expect(await gate.pass { 2 } == 2)
+        await #expect(throws: TimedOut.self) { _ = try await gate.pass { throw TimedOut() } }
+        #expect(await gate.pass { 3 } == 3)
+    }
+}
