@@ -26,6 +26,7 @@ extension MixerCommand: WireMessage {
     private struct TimeBody: Codable { var time: MediaTime }
     private struct DivisorBody: Codable { var divisor: Int }
     private struct VolumesBody: Codable { var isOn: Bool }
+    private static let badNumbers = "nothing can be made of its numbers"
 
     /// - Throws: `WireError` when a part is longer than the format can say.
     public func wireBytes() throws(WireError) -> [UInt8] {
@@ -79,12 +80,16 @@ extension MixerCommand: WireMessage {
                         + "mixer are of different releases; end the relay, and the one started instead fits")
             }
             let setup = try parser.json(StartBody.self).setup
-            guard setup.isSound else { throw .malformed(kind: kind, reason: "nothing can be made of its numbers") }
+            guard setup.isSound else { throw .malformed(kind: kind, reason: MixerCommand.badNumbers) }
             self = .start(setup)
         case .scene:
-            self = .scene(try parser.json(Scene.self))
+            let scene = try parser.json(Scene.self)
+            guard scene.isPlausible else { throw .malformed(kind: kind, reason: MixerCommand.badNumbers) }
+            self = .scene(scene)
         case .sceneChange:
-            self = .sceneChange(try parser.json(SceneDifference.self))
+            let difference = try parser.json(SceneDifference.self)
+            guard difference.isPlausible else { throw .malformed(kind: kind, reason: MixerCommand.badNumbers) }
+            self = .sceneChange(difference)
         case .configuration:
             let (source, configuration) = try parser.configuration()
             self = .configuration(SourceID(source), configuration)

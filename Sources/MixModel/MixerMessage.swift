@@ -77,8 +77,7 @@ public struct MixerSetup: Hashable, Codable, Sendable {
 
     /// Whether its numbers are within their ranges.
     var isSound: Bool {
-        16...7680 ~= canvas.width && 16...7680 ~= canvas.height && 1...240 ~= canvas.fps
-            && 8000...48000 ~= sampleRate && 1...2 ~= channels && gopFrames ?? 1 >= 1
+        canvas.isPlausible && 8000...48000 ~= sampleRate && 1...2 ~= channels && gopFrames ?? 1 >= 1
     }
 
     /// False: nothing is composed.

@@ -15,13 +15,38 @@ import Testing
             read(MixerCommand.self, HostileBytes.any(commands, using: &random))
             read(MixerReport.self, HostileBytes.any(reports, using: &random))
         }
+        for _ in 0..<1_500 {
+            read(MixerCommand.self, numbers(of: commands.randomElement(using: &random) ?? [], using: &random))
+            read(MixerReport.self, numbers(of: reports.randomElement(using: &random) ?? [], using: &random))
+        }
+    }
+
+    /// The message with a number of its JSON replaced; as it is where its body is none.
+    private func numbers(of message: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
+        guard message.count > 5, message[5] == UInt8(ascii: "{"),
+            let json = String(validating: message[5...], as: UTF8.self)
+        else { return message }
+        let body = message[4...4] + Array(HostileBytes.numbers(of: json, using: &random).utf8)
+        return (0..<4).reversed().map { UInt8(truncatingIfNeeded: body.count >> (8 * $0)) } + body
     }
 
     private func read<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8]) {
         var reader = MessageReader<Message>()
         reader.push(bytes)
         do {
-            while let message = try reader.next() { _ = try message.wireBytes() }
+            while let message = try reader.next() {
+                _ = try message.wireBytes()
+                // What a mixer does with it at once.
+                switch message as Any {
+                case MixerCommand.scene(let scene):
+                    _ = SceneTransition(from: Scene(canvas: .portrait, panes: []), to: scene).scene(
+                        at: UnitFraction(0.5))
+                case MixerCommand.sceneChange(let difference):
+                    let (old, new) = (MixerWireTests.other, MixerWireTests.other.applying(difference))
+                    _ = SceneTransition(from: old, to: new).scene(at: UnitFraction(0.5))
+                default: break
+                }
+            }
         } catch {
             _ = error.description
         }

@@ -132,7 +132,8 @@ final class RelayRig: Sendable {
         channel.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
     }
 
-    private static func connect(
+    /// Waits until somebody listens there, 5 s at most.
+    static func connect(
         _ path: String, onBytes: @escaping @Sendable ([UInt8]) -> Void
     ) async throws -> SocketChannel {
         var address = sockaddr_un()

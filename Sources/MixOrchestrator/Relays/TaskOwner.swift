@@ -16,7 +16,18 @@ actor TaskOwner {
         case lost(String)
         /// The relay ended after `drainRelay`.
         case drained
+
+        /// Whether the relay itself has told it.
+        var isTold: Bool {
+            switch self {
+            case .connected, .status, .switched, .note: true
+            case .deadline, .lost, .drained: false
+            }
+        }
     }
+
+    /// Of what the relay has told; whoever handles a report that came from it takes it off.
+    nonisolated let backlog = ReportBacklog()
 
     private let task: TaskID
     private let socket: String
@@ -111,7 +122,7 @@ actor TaskOwner {
         let (stream, continuation) = AsyncStream.makeStream(of: RelayCommand.self)
         session?.commands.finish()
         sessions += 1
-        let inbox = ReportInbox(task: task, forward: report)
+        let inbox = ReportInbox(task: task, backlog: backlog, forward: report)
         session = Session(number: sessions, commands: continuation, inbox: inbox)
         return (sessions, stream)
     }

@@ -8,6 +8,7 @@ extension RoomOwner {
         // Of a task that was forgotten meanwhile nothing is left to do.
         guard let index = tasks.firstIndex(where: { $0.id == task }) else { return }
         let now = MonotonicClock.now()
+        if report.isTold { tasks[index].owner?.backlog.remove() }
         switch report {
         case .deadline(let token):
             guard !isShuttingDown else { return }

@@ -11,6 +11,9 @@ struct OutputQueue: Sendable {
         var bytes = 32 << 20
     }
 
+    /// About the bytes of memory that a tag takes beside its own.
+    private static let overhead = 128
+
     private let limits: Limits
     private var tags: [OutputTag] = []
     private var head = 0
@@ -25,8 +28,10 @@ struct OutputQueue: Sendable {
     private var waitsForIDR = false
     /// The headers in force have to be given out before the next frame.
     private var owesHeaders = false
-    /// Given out since the last restart, but for repeated headers, as long as nobody has said that it arrives.
-    private var unconfirmed: [OutputTag]? = []
+    /// Given out since the last restart, but for repeated headers, as long as nobody has said that it arrives; no more than
+    /// may wait.
+    private(set) var unconfirmed: [OutputTag]? = []
+    private var unconfirmedBytes = 0
     /// Frames that were never given out.
     private(set) var droppedFrames = 0
 
@@ -78,8 +83,12 @@ struct OutputQueue: Sendable {
         while head < tags.count, taken.isEmpty || size < budget {
             let tag = removeFirst()
             // Nobody begins with anything older.
-            if tag.isIDR { unconfirmed?.removeAll(keepingCapacity: true) }
+            if tag.isIDR || unconfirmedBytes > limits.bytes {
+                unconfirmed?.removeAll(keepingCapacity: true)
+                unconfirmedBytes = 0
+            }
             unconfirmed?.append(tag)
+            unconfirmedBytes += tag.bytes.count + Self.overhead
             if tag.isFrame {
                 if owesHeaders {
                     taken += headers(at: tag.timestamp)
@@ -107,6 +116,7 @@ struct OutputQueue: Sendable {
             bytes += unconfirmed.reduce(0) { $0 + $1.bytes.count }
         }
         unconfirmed = []
+        unconfirmedBytes = 0
         owesHeaders = true
         keepFromNewestIDR()
         if isTooLong { shorten() }

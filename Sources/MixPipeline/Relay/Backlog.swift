@@ -32,6 +32,15 @@ final class Backlog: Sendable {
         }
     }
 
+    /// The same for what is replaced by the next of its kind: what does not fit is left out.
+    func addIfItFits(_ bytes: Int) -> Bool {
+        state.withLock { state in
+            guard state.bytes + bytes + Self.overhead <= limit else { return false }
+            state.bytes += bytes + Self.overhead
+            return true
+        }
+    }
+
     /// It has been handled.
     func remove(_ bytes: Int) { state.withLock { $0.bytes -= bytes + Self.overhead } }
 

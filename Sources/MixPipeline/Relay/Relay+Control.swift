@@ -139,7 +139,9 @@ extension Relay {
         hls = planned.map { plan in
             HLSOutput(
                 plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
-            ) { [inbox] in inbox.yield(.hlsChanged) }
+            ) { [inbox, news] in
+                if news.addIfItFits(0) { inbox.yield(.hlsChanged) }
+            }
         }
     }
 

@@ -41,7 +41,10 @@ extension Relay {
         let consumer = RecordingSlot.Consumer(
             worker: configuration.worker, subcommand: "recorder", settings: settings,
             preamble: source == nil ? recordingPreamble : [], label: "recorder.\(recordingCount)"
-        ) { [inbox] event in inbox.yield(.recorder(key, event)) }
+        ) { [inbox, news] event in
+            if case .report = event, !news.addIfItFits(0) { return }
+            inbox.yield(.recorder(key, event))
+        }
         recordings[key] = RecordingSlot(key: key, planned: planned, consumer: consumer)
         if let source { replay(source, to: key) }
         consumer.tick()
@@ -80,6 +83,7 @@ extension Relay {
     }
 
     func recorderEvent(_ event: RecordingSlot.Consumer.Event, of key: RecordingSlot.Key) {
+        if case .report = event { self.news.remove(0) }
         let news: RecordingSlot.News?
         if recordings[key] != nil {
             news = recordings[key]?.take(event)

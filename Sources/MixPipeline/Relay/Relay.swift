@@ -42,6 +42,8 @@ public actor Relay {
     let inputs: AsyncStream<RelayInput>
     let inbox: AsyncStream<RelayInput>.Continuation
     let ticker: Ticker
+    /// Of recorders and the packager, each of which tells all that it has told before.
+    let news = Backlog(limit: 64 << 10)
     /// CLOCK_MONOTONIC at program time 0, in ns.
     let programStart = MonotonicClock.now
     let director = ProgramDirector()
@@ -146,7 +148,9 @@ public actor Relay {
             tellNews(of: source)
             reconsider()
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
-        case .hlsChanged: reportStatus()
+        case .hlsChanged:
+            news.remove(0)
+            reportStatus()
         case .recorder(let key, let event): recorderEvent(event, of: key)
         case .outputChanged: reportStatus()
         case .tick: tick()

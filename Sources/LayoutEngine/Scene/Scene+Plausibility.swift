@@ -1,0 +1,49 @@
+extension Scene {
+    /// Whether every number is one that a scene may have, so that it can be reckoned with: what another process has
+    /// written may be anything.
+    public var isPlausible: Bool {
+        canvas.isPlausible && panes.allSatisfy(\.isPlausible) && overlays.allSatisfy(\.isPlausible)
+            && sound.isPlausible && transition.isPlausible
+    }
+}
+
+extension SceneDifference {
+    /// As `Scene.isPlausible`.
+    public var isPlausible: Bool {
+        canvas?.isPlausible ?? true && (added + changed).allSatisfy(\.isPlausible)
+            && overlays?.allSatisfy(\.isPlausible) ?? true && sound?.isPlausible ?? true && transition.isPlausible
+    }
+}
+
+extension Canvas {
+    public var isPlausible: Bool { 1...7680 ~= width && 1...7680 ~= height && 1...240 ~= fps }
+}
+
+extension Pane {
+    fileprivate var isPlausible: Bool {
+        [x, y, width, height, border?.width ?? 0, label?.size ?? 0].allSatisfy(pixels.contains)
+    }
+}
+
+extension Overlay {
+    fileprivate var isPlausible: Bool {
+        let isContentPlausible =
+            switch content {
+            case .image: true
+            case .text(_, let style): pixels ~= style.size
+            case .clock(_, let offset, let style): pixels ~= style.size && -840...840 ~= offset
+            }
+        return [x, y, width, height].allSatisfy(pixels.contains) && isContentPlausible
+    }
+}
+
+extension SceneSound {
+    fileprivate var isPlausible: Bool { levels.allSatisfy { 0...400 ~= $0.gain } }
+}
+
+extension Transition {
+    fileprivate var isPlausible: Bool { 0...60_000 ~= duration }
+}
+
+/// On or beside a canvas.
+private let pixels = -65_536...65_536
