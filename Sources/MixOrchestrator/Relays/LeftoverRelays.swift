@@ -61,8 +61,11 @@ struct LeftoverRelays: Sendable {
     /// another one is nobody's.
     func keepFormer(_ tasks: [TaskID], in sockets: RelaySockets) async {
         for task in tasks {
-            guard let path = sockets.formerPath(of: task), await self.task(behind: path) == task else { continue }
-            sockets.keep(path, of: task)
+            guard let path = sockets.formerPath(of: task) else { continue }
+            var owner: TaskID?
+            // A machine that just starts is slow, and a program on air is worth waiting for.
+            for _ in 0..<3 where owner == nil { owner = await self.task(behind: path) }
+            if owner == task { sockets.keep(path, of: task) }
         }
     }
 
