@@ -19,6 +19,7 @@ extension RelayStatus {
         status.outputs = outputs.map(\.bounded)
         status.load = load?.bounded
         status.recordings = recordings?.map(\.bounded)
+        status.hls = hls?.bounded
         return status
     }
 }
@@ -40,6 +41,19 @@ extension OutputStatus {
         status.reconnects = reconnects.boundedCount
         status.bytesSent = bytesSent.boundedCount
         status.droppedFrames = droppedFrames?.boundedCount
+        return status
+    }
+}
+
+extension HLSStatus {
+    fileprivate var bounded: HLSStatus {
+        var status = self
+        status.startedAt = startedAt?.boundedSeconds
+        for index in variants.indices {
+            status.variants[index].width = variants[index].width.boundedCount
+            status.variants[index].height = variants[index].height.boundedCount
+            status.variants[index].bandwidth = variants[index].bandwidth.boundedCount
+        }
         return status
     }
 }
@@ -88,8 +102,8 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Double {
-    /// Seconds, 0…10¹²; what is no number is 0.
-    public var boundedSeconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e12) }
+    /// Seconds, also since 1970: from 0 to the end of the year 9999; what is no number is 0.
+    public var boundedSeconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 253_402_300_799) }
 
     /// ±10¹²; what is no number is 0.
     public var boundedMilliseconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, -1e12), 1e12) }

@@ -91,7 +91,10 @@ import Testing
             relaySeconds: 1.5,
             mixer: MixerLoad(
                 processID: 8, cpuSeconds: 2.5, frameDivisor: 1, pace: FramePace(made: 100, late: 1, missing: 2))),
-        recordings: [RecordingStatus(id: "r", files: 1, seconds: 2.5, bytes: 99)])
+        recordings: [RecordingStatus(id: "r", files: 1, seconds: 2.5, bytes: 99)],
+        hls: HLSStatus(
+            startedAt: 1_700_000_000.5,
+            variants: [HLSVariantStatus(name: "video", width: 720, height: 1280, bandwidth: 1000)]))
     private static let reports: [RelayReport] = [
         .status(status),
         .switched(

@@ -126,8 +126,9 @@ struct RecordingFileView: Encodable {
             case .complete: .complete
             case .unindexed: .unindexed
             }
-        startedAt = Date(timeIntervalSince1970: manifest.startedAt)
-        endedAt = manifest.endedAt.map { Date(timeIntervalSince1970: $0) }
+        // Of a file that may have been damaged.
+        startedAt = Date(timeIntervalSince1970: manifest.startedAt.boundedSeconds)
+        endedAt = manifest.endedAt.map { Date(timeIntervalSince1970: $0.boundedSeconds) }
         duration = manifest.duration
         self.bytes = bytes
         hasVideo = manifest.hasVideo

@@ -1,4 +1,5 @@
 import Foundation
+import MixModel
 
 /// A point in time as it stands in file names.
 struct UTCTime {
@@ -7,7 +8,7 @@ struct UTCTime {
     /// - Parameter seconds: since 1970.
     init(_ seconds: Double) {
         // Up to the end of the year 9999, which is as much as fits into the name.
-        var time = time_t(saturating: min(max(seconds, 0), 253_402_300_799))
+        var time = time_t(saturating: seconds.boundedSeconds)
         gmtime_r(&time, &parts)
     }
 

@@ -100,6 +100,6 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
     }
 
     private static func rate(bytes: Int, _ duration: Int64) -> Int {
-        duration > 0 ? Int((Double(bytes) * 8e6 / Double(duration)).rounded(.up)) : 0
+        duration > 0 ? Int(saturating: (Double(bytes) * 8e6 / Double(duration)).rounded(.up)).boundedCount : 0
     }
 }
