@@ -5,15 +5,16 @@ SWIFT ?= swift
 TESTFLAGS ?= --no-parallel
 CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
+LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
 export KEEP BUILD_DIR SWIFT
 
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test run check format bench fuzz clean
+.PHONY: help setup build demo test test-long run check format bench fuzz clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
 
 setup: ## install what is missing (Debian 12; root or sudo)
 	@deploy/setup.sh
@@ -28,6 +29,9 @@ test: ## build and run all tests
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) $(TESTFLAGS)
+
+test-long: build ## what `make test` does in a short form: a million rooms, 200 kills, 500 broken stores, 100 relays
+	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
