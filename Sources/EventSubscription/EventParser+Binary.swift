@@ -1,3 +1,4 @@
+import LayoutEngine
 import MixModel
 
 extension EventParser {
@@ -40,7 +41,9 @@ extension EventParser {
         if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
             bytes = unquoted(bytes.dropFirst().dropLast())
         }
-        guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
+        guard bytes.contains(UInt8(ascii: "%")) else {
+            return try checked(String(decoding: bytes, as: UTF8.self), field: field)
+        }
         var decoded: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.popFirst() {
@@ -57,6 +60,15 @@ extension EventParser {
         }
         guard let text = String(validating: decoded, as: UTF8.self) else {
             throw InputError(.invalidField, field: field, expected: "UTF-8, percent-encoded")
+        }
+        return try checked(text, field: field)
+    }
+
+    /// As in JSON.
+    private static func checked(_ text: String, field: String) throws(InputError) -> String {
+        guard !text.hasTooManyMarks else {
+            throw InputError(
+                .invalidField, field: field, expected: "at most \(String.mostMarksInARow) combining marks in a row")
         }
         return text
     }

@@ -1,3 +1,5 @@
+import LayoutEngine
+
 /// Reads one JSON document (RFC 8259) from UTF-8 bytes.
 ///
 /// Stricter than most: a key may be there only once, since two readers could take different ones, and what is nested
@@ -12,6 +14,10 @@ struct JSONParser {
 
     /// Arrays and objects within one another.
     static let deepest = 128
+    /// In bytes of UTF-8. Keys are hashed and compared.
+    static let longestKey = 256
+    /// Of one object.
+    static let mostKeys = 1000
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -49,7 +55,11 @@ struct JSONParser {
             guard peek() == UInt8(ascii: "\"") else { throw failure("a key in quotation marks") }
             let start = position
             let key = try string()
+            guard key.utf8.count <= Self.longestKey else {
+                throw Failure(offset: start, expected: "a key of at most \(Self.longestKey) bytes")
+            }
             guard take(":") else { throw failure("a colon") }
+            guard fields.count < Self.mostKeys else { throw failure("at most \(Self.mostKeys) keys in an object") }
             guard fields.updateValue(try value(depth: depth), forKey: key) == nil else {
                 throw Failure(offset: start, expected: "each key once")
             }
@@ -211,6 +221,9 @@ struct JSONParser {
         guard let text = String(validating: UnsafeBufferPointer(rebasing: slice), as: UTF8.self) else {
             throw failure("UTF-8")
         }
+        guard !text.hasTooManyMarks else {
+            throw failure("at most \(String.mostMarksInARow) combining marks in a row")
+        }
         return text
     }
 
@@ -243,9 +256,12 @@ struct JSONParser {
 extension JSONParser.Failure {
     /// As an error about the whole document; holds one byte of it at most.
     func inputError(in bytes: UnsafeBufferPointer<UInt8>) -> InputError {
-        let before = bytes[..<min(offset, bytes.count)]
-        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        var line = 1
+        var lineStart = 0
+        for index in 0..<min(offset, bytes.count) where bytes[index] == UInt8(ascii: "\n") {
+            line += 1
+            lineStart = index + 1
+        }
         let found =
             if offset >= bytes.count {
                 "its end"

@@ -1,6 +1,7 @@
 import EventSubscription
 import Foundation
 import HTTPTypes
+import LayoutEngine
 import MixModel
 import TaskStore
 import Testing
@@ -16,6 +17,8 @@ import Testing
     }
 
     private static let long = String(repeating: "k", count: 900_000)
+    /// 6 bytes each.
+    private static let accents = String(repeating: "e\u{301}\u{323}x", count: 100_000)
     private static let marks = "e" + String(repeating: "\u{301}", count: 400_000)
 
     @Test func errorsDoNotGiveAMegabyteBack() async throws {
@@ -80,23 +83,43 @@ import Testing
             let name = String(repeating: "é", count: 127) + "😀😀"
             for event in [
                 #"{"type":"participant.joined","user":"a","name":"\#(name)"}"#,
-                #"{"type":"stream.unpublished","user":"a","reason":"\#(Self.marks)"}"#,
-                #"{"type":"participant.left","user":"b","reason":"\#(Self.marks)"}"#,
+                #"{"type":"stream.unpublished","user":"a","reason":"\#(Self.accents)"}"#,
+                #"{"type":"participant.left","user":"b","reason":"\#(Self.accents)"}"#,
             ] { #expect(try await bench.call(.post, "/v1/rooms/a/events", event).status == 202) }
             // 254 bytes, and the next scalar has four.
             let room = try await bench.call(.get, "/v1/rooms/a")
             #expect(try room.value("participants.0.name") == String(repeating: "é", count: 127), "\(room.text)")
             let snapshot =
-                #"{"streams":[],"participants":[{"user":"c","name":"\#(Self.marks)"}]}"#
+                #"{"streams":[],"participants":[{"user":"c","name":"\#(Self.accents)"}]}"#
             #expect(try await bench.call(.put, "/v1/rooms/b/streams", snapshot).status == 202)
             let other = try await bench.call(.get, "/v1/rooms/b")
             #expect(try #require(try other.value("participants.0.name")).utf8.count == 255)
-            let plan = #"{"participants":[{"user":"c","name":"\#(Self.marks.prefix(bytes: 100_000))"}]}"#
+            let plan = #"{"participants":[{"user":"c","name":"\#(Self.accents.prefix(bytes: 100_000))"}]}"#
             #expect(try await bench.call(.post, "/v1/layouts/auto/plan", plan).status == 200)
             let events = try await bench.store.events(of: "a", limit: 10)
             for case .streamUnpublished(_, _, let reason?) in events.map(\.kind) { #expect(reason.utf8.count <= 256) }
             #expect(events.count == 3)
         }
+    }
+
+    /// They are put into canonical order whenever the text is compared or hashed, which takes minutes for a megabyte.
+    @Test(arguments: ["\u{301}\u{323}", "\u{F73}", "\u{301}"])
+    func moreMarksThanALetterHasAreRefused(_ mark: String) async throws {
+        let marks = String(repeating: mark, count: 900_000 / mark.utf8.count)
+        try await Self.run { bench in
+            for body in [
+                #"{"type":"room.opened","a\#(marks)":1}"#, #"{"type":"a\#(marks)"}"#,
+                #"{"type":"participant.joined","user":"a","name":"a\#(marks)"}"#,
+            ] {
+                let answer = try await bench.call(.post, "/v1/rooms/a/events", body)
+                #expect(answer.status == 400)
+            }
+            let few = #"{"\#(marks.prefix(bytes: 200_000))":1,"arrangements":[]}"#
+            let answer = try await bench.call(.put, "/v1/layouts/a", few)
+            #expect(answer.status == 422)
+        }
+        #expect(!("a" + marks.prefix(bytes: 60)).hasTooManyMarks)
+        #expect(!String(repeating: "e\u{301}\u{323}", count: 1000).hasTooManyMarks)
     }
 
     /// Editors put a byte order mark in front; it is no part of JSON, and none of an answer that holds the layout.

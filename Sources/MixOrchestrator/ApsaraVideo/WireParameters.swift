@@ -1,4 +1,5 @@
 import EventSubscription
+import LayoutEngine
 import MixModel
 
 /// The parameters of a call: those of the query and those of a form in the body. Each has one value; an empty one counts
@@ -14,6 +15,8 @@ struct WireParameters: Sendable {
 
     /// More are a mistake, or an attack.
     static let most = 1000
+    /// In bytes of UTF-8.
+    private static let longestName = 256
 
     init() {}
 
@@ -30,6 +33,13 @@ struct WireParameters: Sendable {
             let name = PercentEncoding.formDecoded(part[..<equals])
             let value = equals == part.endIndex ? "" : PercentEncoding.formDecoded(part[part.index(after: equals)...])
             guard pairs.count < Self.most else { throw .invalid("the request", "at most \(Self.most) parameters") }
+            // Names are hashed, and both are compared.
+            guard name.utf8.count <= Self.longestName, !name.hasTooManyMarks, !value.hasTooManyMarks else {
+                throw .invalid(
+                    name,
+                    "expected a name of at most \(Self.longestName) bytes, and at most \(String.mostMarksInARow) combining "
+                        + "marks in a row")
+            }
             guard values.updateValue(value, forKey: name) == nil else {
                 throw .invalid(String(name.prefix(bytes: 64)), "the parameter is there twice: send it once")
             }

@@ -1,5 +1,6 @@
 import EventSubscription
 import Hummingbird
+import LayoutEngine
 
 /// What part of a list is asked for: at most `limit` of what comes behind `after`.
 struct RequestPage: Hashable, Sendable {
@@ -25,7 +26,13 @@ extension Request {
         guard values.count <= 1 else {
             throw InputError(.invalidField, field: name, expected: "the parameter once, not \(values.count) times")
         }
-        return values.first
+        guard let value = values.first else { return nil }
+        let text = String(value)
+        guard !text.hasTooManyMarks else {
+            throw InputError(
+                .invalidField, field: name, expected: "at most \(String.mostMarksInARow) combining marks in a row")
+        }
+        return text
     }
 
     func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(InputError) -> Int? {

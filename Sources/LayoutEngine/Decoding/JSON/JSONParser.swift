@@ -179,6 +179,11 @@ extension JSONParser {
         guard let text = String(validating: content, as: UTF8.self) else {
             throw JSONSyntaxError(position: start, found: "bytes that are not UTF-8", expected: "text in UTF-8")
         }
+        guard !text.hasTooManyMarks else {
+            throw JSONSyntaxError(
+                position: start, found: "a letter with too many combining marks",
+                expected: "at most \(String.mostMarksInARow)")
+        }
         return text
     }
 
