@@ -1,0 +1,81 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Logging
+import NIOCore
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import MixOrchestrator
+
+/// Spoilt requests through every door: no crash, no 500, no growth. `MIX_FUZZ_REQUESTS` says how many.
+@Suite(.timeLimit(.minutes(600))) struct FuzzTests {
+    @Test func spoiltRequestsAreRefusedAndNothingElse() async throws {
+        let seed = SeededGenerator(announcedFor: "FuzzTests").seed
+        let count = ProcessInfo.processInfo.environment["MIX_FUZZ_REQUESTS"].flatMap { Int($0) } ?? 3000
+        let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            [seed = seed as UInt64, count = count as Int] in
+            do {
+                exit(try await FuzzTests.run(seed: seed, count: count) ? EXIT_SUCCESS : 3)
+            } catch {
+                FuzzTests.say("\(error)")
+                exit(4)
+            }
+        }
+        print(String(decoding: result?.standardErrorContent ?? [], as: UTF8.self))
+    }
+
+    private static func say(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    }
+
+    /// - Returns: Whether all went well.
+    private static func run(seed: UInt64, count: Int) async throws -> Bool {
+        let outcome = LockedBox((statuses: [Int: Int](), faults: 0, settled: 0))
+        let settings = OpenAPIRequest.settings.merging([
+            "http.rate.failures": ["0"], "http.rate.requests": ["0"], "http.rate.events": ["0"], "rooms.outputs": [],
+        ]) { $1 }
+        let relays = ScriptedRelays()
+        try await withDirectory { directory in
+            try OpenAPIRequest.fillDirectory(directory)
+            let store = try await OpenAPIRequest.filledStore()
+            let application = try await buildOrchestrator(
+                testConfiguration(directory, settings), store: store, starter: relays,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await application.test(.router) { client in
+                let bench = Bench(
+                    client: client, relays: relays, store: store, directory: directory, log: LogRecorder())
+                try await OpenAPIRequest.prepare(bench)
+                var fuzzer = try RequestFuzzer(seed: seed)
+                for number in 0..<count {
+                    guard let request = fuzzer.next() else { return }
+                    let answer = try await client.execute(
+                        uri: request.uri, method: request.method, headers: request.headers,
+                        body: request.body.map { ByteBuffer(bytes: $0) }
+                    ) { Answer(status: $0.status.code, headers: $0.headers, text: String(buffer: $0.body)) }
+                    outcome.value.statuses[answer.status, default: 0] += 1
+                    if answer.status == 500 || answer.status == 501 || answer.text.utf8.count > 4 << 20 {
+                        outcome.value.faults += 1
+                        Self.say("request \(number): \(request.method) \(request.uri.prefix(300)) \(request.headers)")
+                        Self.say(String(decoding: (request.body ?? []).prefix(2000), as: UTF8.self))
+                        Self.say("answered \(answer.status): \(answer.text.prefix(500))")
+                    }
+                    if number == count / 3 { outcome.value.settled = ProcessMemory.resident }
+                }
+            }
+        }
+        let (statuses, faults, settled) = outcome.value
+        let growth = ProcessMemory.resident - settled
+        say(
+            "\(count) requests, seed \(seed): "
+                + statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
+        say("memory after a third \(settled >> 20) MiB, grown by \(growth >> 10) KiB since")
+        // Much was reached, not only refused.
+        let isDeep = (statuses[200] ?? 0) * 20 > count && statuses.count >= 6
+        return faults == 0 && isDeep && growth < mostGrowth
+    }
+
+    /// What rooms, their history and deliveries keep is bounded by number; in bytes.
+    private static let mostGrowth = 64 << 20
+}
