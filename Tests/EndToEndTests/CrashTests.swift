@@ -121,6 +121,8 @@ import Testing
             }
             outcome.relays = stage.relays.mapValues(\.count)
             await stage.service.stop(within: 12)
+            // A relay that the service took over closes its connection, and ends a moment after it.
+            try? await waitUntil("the relays have ended", within: 5, every: 10) { stage.relays.isEmpty }
             outcome.leftovers = stage.relays.mapValues(\.count)
             try await stage.withStore { store in
                 outcome.events = try await store.events(of: "a", limit: 100).map(\.id)

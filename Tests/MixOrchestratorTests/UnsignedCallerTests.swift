@@ -192,11 +192,16 @@ import Testing
     }
 
     @Test func aGateLetsSomeIn() async throws {
-        let gate = BodyGate(most: 1)
-        let inner = await gate.pass { await gate.pass { 1 } }
-        #expect(inner == .some(.none))
-        #expect(await gate.pass { 2 } == 2)
-        await #expect(throws: TimedOut.self) { _ = try await gate.pass { throw TimedOut() } }
-        #expect(await gate.pass { 3 } == 3)
+        let gate = BodyGate(most: 2, mostOfAddress: 1)
+        let same = await gate.pass(from: "a") { await gate.pass(from: "a") { 1 } }
+        #expect(same == .some(.none))
+        // One address does not take another's place, and all together are bounded.
+        let third = await gate.pass(from: "a") {
+            await gate.pass(from: "b") { await gate.pass(from: "c") { 1 } }
+        }
+        #expect(third == .some(.some(.none)))
+        #expect(await gate.pass(from: "a") { 2 } == 2)
+        await #expect(throws: TimedOut.self) { _ = try await gate.pass(from: "a") { throw TimedOut() } }
+        #expect(await gate.pass(from: "a") { 3 } == 3)
     }
 }

@@ -49,9 +49,11 @@ extension SourceID {
 
     /// The stream that it is one track of; itself when it is the whole stream.
     public var whole: SourceID {
-        let kind = rawValue.utf8.lastIndex(of: UInt8(ascii: "/")) ?? rawValue.startIndex
-        return rawValue.utf8[kind...].firstIndex(of: UInt8(ascii: "#")).map { SourceID(String(rawValue[..<$0])) }
-            ?? self
+        guard let (whole, part) = rawValue.splitAtLast("#"), SourceSelection.Tracks(rawValue: String(part)) != nil
+        else {
+            return self
+        }
+        return SourceID(String(whole))
     }
 }
 

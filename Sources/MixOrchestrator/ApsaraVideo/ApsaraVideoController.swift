@@ -109,8 +109,11 @@ struct ApsaraVideoController: Sendable {
             try call.take(try await self.body(of: request, upTo: BodyLimit.bytes, context))
         case .unproven:
             if let seconds = limits.failures.wait(by: .address(context.peer)) { throw Self.tooManyFailures(seconds) }
-            let body = try await gate.pass { () async throws -> [UInt8] in
-                try await self.body(of: request, upTo: BodyGate.longestBody, context)
+            let channel = context.channel
+            let body = try await gate.pass(from: context.peer) { () async throws -> [UInt8] in
+                let limit = channel.eventLoop.scheduleTask(in: BodyGate.patience) { channel.close(promise: nil) }
+                defer { limit.cancel() }
+                return try await self.body(of: request, upTo: BodyGate.longestBody, context)
             }
             guard let body else {
                 throw CallError.unavailable(

@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(600))) struct FuzzTests {
     @Test func spoiltRequestsAreRefusedAndNothingElse() async throws {
         let seed = SeededGenerator(announcedFor: "FuzzTests").seed
-        let count = ProcessInfo.processInfo.environment["MIX_FUZZ_REQUESTS"].flatMap { Int($0) } ?? 3000
+        let count = ProcessInfo.processInfo.environment["MIX_FUZZ_REQUESTS"].flatMap { Int($0) } ?? 1000
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             [seed = seed as UInt64, count = count as Int] in
             do {
