@@ -34,7 +34,8 @@ extension SQLiteTaskStore {
     ) async throws(StoreError) -> [NumberedRoom] {
         // The index has the row numbers in order.
         try await readable(
-            "rooms", sql: "SELECT number, id, document FROM rooms WHERE live = ? AND number > ? ORDER BY number LIMIT ?",
+            "rooms",
+            sql: "SELECT number, id, document FROM rooms WHERE live = ? AND number > ? ORDER BY number LIMIT ?",
             [life.rawValue, number, limit]
         ) { NumberedRoom(number: try $0.value("number"), room: try Self.value(Room.self, $0)) }
     }

@@ -43,6 +43,7 @@ actor RoomOwner {
     /// For requests from outside. Only they are bounded: a relay's report must not get lost.
     nonisolated let gate = RoomGate(limit: mailboxSize)
     private let home: (any RoomHome)?
+    private nonisolated let isFoldQueued = Atomic(false)
     /// The first cause since the layouts were taken up last: one that changes faster than it is taken up waits once.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
     /// The same of other rooms and of images.
@@ -105,6 +106,7 @@ actor RoomOwner {
             }
             for await message in mailbox {
                 if case .fold = message {
+                    isFoldQueued.store(false, ordering: .releasing)
                     guard tasks.allSatisfy({ $0.owner == nil }) else { continue }
                     return .folded
                 }
@@ -120,7 +122,10 @@ actor RoomOwner {
     }
 
     /// Gives back the memory that the last change took, unless more wait or relays have to be heard.
-    nonisolated func fold() { inbox.yield(.fold) }
+    /// Asking again before that happened changes nothing.
+    nonisolated func fold() {
+        if !isFoldQueued.exchange(true, ordering: .acquiringAndReleasing) { inbox.yield(.fold) }
+    }
 
     private func rest() {
         let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }
