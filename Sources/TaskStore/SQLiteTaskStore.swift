@@ -37,10 +37,11 @@ public final class SQLiteTaskStore: TaskStore {
             checkpointer = try Checkpointer(path: path)
             try pool.writeWithoutTransaction(checkpointer.watch)
         } catch {
-            let error = StoreError(error, path: path)
-            // Whatever the engine cannot do with the file at the start: the file is not what it should be.
-            if case .engine(let reason) = error { throw .corrupt(path: path, reason: reason) }
-            throw error
+            let failure = StoreError(error, path: path)
+            // What the engine cannot do with the file at the start is the file's fault, unless another program holds it.
+            let isHeld = [.SQLITE_BUSY, .SQLITE_LOCKED].contains((error as? DatabaseError)?.resultCode)
+            if case .engine(let reason) = failure, !isHeld { throw .corrupt(path: path, reason: reason) }
+            throw failure
         }
         expiry = Expiry(retention)
         writer = GroupWriter(

@@ -147,6 +147,29 @@ import Testing
         }
     }
 
+    /// A file that another program holds is sound: nobody should restore a backup for it.
+    @Test func aFileThatIsHeldIsNotCalledCorrupt() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/store.sqlite"
+            await (try SQLiteTaskStore(path: path)).close()
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            let other = try DatabaseQueue(path: path, configuration: configuration)
+            try await other.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+            }
+            let error = #expect(throws: StoreError.self) { try SQLiteTaskStore(path: path) }
+            guard case .engine(let reason)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("locked"), "\(reason)")
+            try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+            try other.close()
+            await (try SQLiteTaskStore(path: path)).close()
+        }
+    }
+
     @Test(arguments: [
         "rooms", "tasks", "events", "timeline", "switches", "layout_versions", "layout_events", "nodes", "leases",
         "outbox", "attempts", "subscriptions", "probe", "removed_tasks", "grdb_migrations",
