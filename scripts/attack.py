@@ -80,7 +80,15 @@ class Service:
                 self.process.kill()
                 self.process.wait()
 
-    def remove(self):
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
         self.stop()
         shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -143,6 +151,17 @@ class Service:
         return sorted(found)
 
 
+class Connections(list):
+    """Sockets that are closed at the end of a block."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for connection in self:
+            connection.close()
+
+
 def event(number, room, user="a", source="attack"):
     return {"specversion": "1.0", "id": f"e{number}", "source": source, "type": "stream.published", "subject": room,
             "data": {"user": user, "url": "rtmp://127.0.0.1:1935/live/x"}}
@@ -156,9 +175,7 @@ ALLOW = ('sources: { allow: ["rtmp://127.0.0.1", "http://127.0.0.1"] }\noutputs:
 # Each attack takes the arguments and returns (expected, seen, whether it held).
 
 def two_spellings(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         first = service.publish("caf\u00e9")[0]
         second = service.publish("cafe\u0301")[0]
         service.stop(signal.SIGKILL)
@@ -166,20 +183,14 @@ def two_spellings(options):
         again = service.call("GET", "/v1/rooms/" + urllib.parse.quote("caf\u00e9"))[0]
         return ("NFC 202, NFD 4xx, starts again", f"{first}, {second}, room {again}",
                 first == 202 and 400 <= second < 500 and again == 200)
-    finally:
-        service.remove()
 
 
 def combining_marks(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         statuses = [service.publish(name, token=SHOP)[0] for name in ("\u0301x", "\u200dx", "\ufe0fx", "\u0903x")]
         rooms = json.loads(service.call("GET", "/v1/rooms")[2])["rooms"]
         return ("4xx, no room of shop at default", f"{statuses}, {len(rooms)} rooms at default",
                 all(400 <= status < 500 for status in statuses) and not rooms)
-    finally:
-        service.remove()
 
 
 def crafted_times(options):
@@ -214,9 +225,7 @@ def crafted_times(options):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    service = Service(options.service, ALLOW + f'rooms: {{ outputs: ["rtmp://127.0.0.1:{free_port()}/cdn/{{room}}"] }}\n')
-    try:
-        service.start()
+    with Service(options.service, ALLOW + f'rooms: {{ outputs: ["rtmp://127.0.0.1:{free_port()}/cdn/{{room}}"] }}\n') as service:
         service.publish("evil", url=f"http://127.0.0.1:{server.server_port}/evil.flv")
         limit = time.monotonic() + 20
         while not served.is_set() and time.monotonic() < limit:
@@ -226,16 +235,11 @@ def crafted_times(options):
         after = service.relays()
         return ("one relay, the same", f"{len(before)} before, {'the same' if before == after else after} after",
                 served.is_set() and len(before) == 1 and before == after)
-    finally:
-        service.remove()
-        server.shutdown()
 
 
 def one_request(options):
     """The dearest single requests known, each by the processor time that the service spends on it."""
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         service.publish("r")
         brackets = "a://" + "[" * 20_000
         megabyte = (1 << 20) - 4096
@@ -266,14 +270,10 @@ def one_request(options):
         worst = max(times, key=times.get)
         limit = 50 * options.slowness
         return (f"each ≤ {limit:.0f} ms of processor", f"longest {times[worst]:.0f} ms ({worst})", times[worst] <= limit)
-    finally:
-        service.remove()
 
 
 def archives(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         path = service.data / "hls/default/r/1700000000000"
         path.mkdir(parents=True)
         (path / "session.json").write_text('{"isEnded":true,"settings":{"enableVOD":true}}')
@@ -310,14 +310,10 @@ def archives(options):
         return (f"zip again ≤ {limit:.0f} ms, segment ≤ 0.5 s",
                 f"{first}, {each:.0f} ms, segment at most {max(delays):.2f} s",
                 first == 200 and each <= limit and max(delays) <= 0.5)
-    finally:
-        service.remove()
 
 
 def rooms_without_bound(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         before = service.resident()
         delays, statuses, stop = [], [], threading.Event()
 
@@ -348,15 +344,10 @@ def rooms_without_bound(options):
         return (f"neighbour p99 ≤ {20 * options.slowness:.0f} ms, ≤ 512 MiB, restart ≤ {5 * options.slowness:.0f} s",
                 f"{options.rooms} rooms (batches by answer: {answers}): p99 {p99:.1f} ms, {before:.0f} → {peak:.0f} MiB, "
                 f"restart {restart:.1f} s", good)
-    finally:
-        service.remove()
 
 
 def unsigned_callers(options):
-    service = Service(options.service, ALLOW)
-    connections = []
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service, Connections() as connections:
         service.call("POST", "/", b"x", token=None)
         before = service.resident()
         body = b"a" * ((1 << 20) - 1)
@@ -374,16 +365,10 @@ def unsigned_callers(options):
         grown = service.resident() - before
         alive = service.call("GET", "/healthz", token=None)[0]
         return "≤ 32 MiB for 200", f"{grown:.0f} MiB, /healthz {alive}", grown <= 32 and alive == 200
-    finally:
-        for connection in connections:
-            connection.close()
-        service.remove()
 
 
 def paging(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         for token, prefix in ((DEFAULT, "d"), (SHOP, "s"), (DEFAULT, "z"), (DEFAULT, "\U0001F600")):
             for number in range(7):
                 service.publish(f"{prefix}{number}", token=token)
@@ -400,14 +385,10 @@ def paging(options):
             if not len(seen) == len(set(seen)) == 21:
                 wrong.append(f"{len(seen)} by {limit}")
         return "21 rooms of default, each once, by any limit", ", ".join(wrong) or "21", not wrong
-    finally:
-        service.remove()
 
 
 def waiting_tasks(options):
-    service = Service(options.service, ALLOW.replace("cores: 0", "cores: 0.1"))
-    try:
-        service.start()
+    with Service(options.service, ALLOW.replace("cores: 0", "cores: 0.1")) as service:
 
         def cost():
             runs = []
@@ -427,15 +408,10 @@ def waiting_tasks(options):
         beside = cost()
         return ("cost of an event ≤ 2×", f"{options.tasks} rooms {made}: {alone:.1f} → {beside:.1f} ms",
                 beside <= 2 * alone + 1)
-    finally:
-        service.remove()
 
 
 def feeds(options):
-    service = Service(options.service, ALLOW)
-    connections = []
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service, Connections() as connections:
         for number in range(20):
             service.publish(f"r{number}", token=SHOP)
         service.publish("r0")
@@ -451,16 +427,10 @@ def feeds(options):
         other = listen(DEFAULT, 0)
         opened = greedy.count(200)
         return "shop is stopped at 1024, default is served", f"shop {opened} of 1100, default {other}", opened <= 1024 and other == 200
-    finally:
-        for connection in connections:
-            connection.close()
-        service.remove()
 
 
 def removed_data(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         service.publish("r")
         os.rename(service.data, str(service.data) + ".gone")
         limit = time.monotonic() + 15
@@ -470,15 +440,10 @@ def removed_data(options):
             ready = service.call("GET", "/readyz", token=None)[0]
             time.sleep(0.2)
         return "event 503, /readyz 503", f"{status}, {ready}", status == ready == 503
-    finally:
-        shutil.rmtree(str(service.data) + ".gone", ignore_errors=True)
-        service.remove()
 
 
 def loopback_of_tenants(options):
-    service = Service(options.service, "admission: { cores: 0 }\n")
-    try:
-        service.start()
+    with Service(options.service, "admission: { cores: 0 }\n") as service:
         hosts = ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::ffff:127.0.0.1]",
                  "169.254.169.254", "[fe80::1]", "0.0.0.0", "10.0.0.1", "224.0.0.1"]
         taken = [host for host in hosts if service.publish("r", url=f"rtmp://{host}/live/a")[0] < 400]
@@ -487,14 +452,10 @@ def loopback_of_tenants(options):
         warned = "/live are open to everyone" in service.log() and "sources.allow is empty" in service.log()
         return ("all refused, told at start", f"taken {taken or 'none'}, webhook {hook}, output {output}, told {warned}",
                 not taken and hook >= 400 and output >= 400 and warned)
-    finally:
-        service.remove()
 
 
 def odd_http(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         auth = f"Authorization: Bearer {DEFAULT}\r\nContent-Type: application/json\r\n".encode()
         seen = {
             "two hosts": service.raw(b"GET /v1/rooms HTTP/1.1\r\nHost: a\r\nHost: b\r\n" + auth + b"\r\n"),
@@ -510,14 +471,10 @@ def odd_http(options):
         good = good and any(code in expecting for code in (" 100", " 417"))
         return "400 each; 100 Continue", ", ".join(f"{name}: {line[9:12] or 'closed'}" for name, line in seen.items()) \
             + f"; expect: {expecting[9:12]}", good
-    finally:
-        service.remove()
 
 
 def low(options):
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         seen = {}
         nul = [{**event(0, "n"), "id": f"same\0{n}"} for n in range(2)]
         seen["id with NUL"] = service.batch(nul)[0]
@@ -537,15 +494,11 @@ def low(options):
         good = all(400 <= seen[name] < 500 for name in seen if name not in ("layout with BOM", "400,000 marks")) \
             and "not JSON" not in seen["layout with BOM"] and seen["400,000 marks"] < 500
         return "refused with 4xx; JSON stays JSON", ", ".join(f"{name}: {status}" for name, status in seen.items()), good
-    finally:
-        service.remove()
 
 
 def killed_under_load(options):
     """kill -9 while events come in: whatever was answered 202 is there afterwards."""
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         answered, stop, lock = [], threading.Event(), threading.Lock()
 
         def post(worker):
@@ -573,15 +526,11 @@ def killed_under_load(options):
         lost = [room for room in answered if service.call("GET", f"/v1/rooms/{room}")[0] != 200]
         return (f"{options.kills} kills, nothing lost", f"{len(answered)} answered, {len(lost)} lost",
                 not lost and len(answered) > options.kills)
-    finally:
-        service.remove()
 
 
 def broken_store(options):
     """Bytes flipped in the file, a log cut short, a table gone: the service starts or says why not, and never traps."""
-    service = Service(options.service, ALLOW)
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service:
         for number in range(200):
             service.publish(f"room-{number}")
         service.stop(signal.SIGKILL)
@@ -619,66 +568,58 @@ def broken_store(options):
                     return "no trap", f"round {round_number} of seed {options.seed}: {error}", False
                 seen["refused with a reason"] += 1
         return f"{options.stores} stores: starts, or says why not", ", ".join(f"{v} {k}" for k, v in seen.items()), True
-    finally:
-        service.remove()
 
 
 def many_rooms_and_relays(options):
     """Rooms with real relays that copy one publisher, beside rooms that only have streams."""
     worker = pathlib.Path(options.service).resolve().parent / "mixworker"
-    service = Service(options.service, ALLOW + "relay: { readyMixer: false }\noverload: { highestLevel: 0 }\n")
-    media = service.directory / "media"
-    publisher = None
-    try:
-        started = subprocess.run([ROOT / "deploy/media-server.sh", "start", media], check=True, capture_output=True, text=True)
-        port = next(line.split("=")[1] for line in started.stdout.splitlines() if line.startswith("RTMP_PORT="))
-        publisher = subprocess.Popen([worker, "publish", f"rtmp://127.0.0.1:{port}/live/x", "--size", "180x320", "--bitrate",
-                                      "200000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        service.start()
-        for first in range(0, options.rooms // 2, 500):
-            service.batch([event(n, f"room-{n}") for n in range(first, first + 500)])
-        for number in range(options.relays):
-            service.call("PUT", f"/v1/rooms/on-{number}", {
-                "outputs": [{"id": "o", "url": f"rtmp://127.0.0.1:{port}/cdn/on-{number}"}]})
-            service.publish(f"on-{number}", url=f"rtmp://127.0.0.1:{port}/live/x")
+    with Service(options.service, ALLOW + "relay: { readyMixer: false }\noverload: { highestLevel: 0 }\n") as service:
+        media = service.directory / "media"
+        publisher = None
+        try:
+            started = subprocess.run([ROOT / "deploy/media-server.sh", "start", media], check=True, capture_output=True, text=True)
+            port = next(line.split("=")[1] for line in started.stdout.splitlines() if line.startswith("RTMP_PORT="))
+            publisher = subprocess.Popen([worker, "publish", f"rtmp://127.0.0.1:{port}/live/x", "--size", "180x320", "--bitrate",
+                                          "200000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for first in range(0, options.rooms // 2, 500):
+                service.batch([event(n, f"room-{n}") for n in range(first, first + 500)])
+            for number in range(options.relays):
+                service.call("PUT", f"/v1/rooms/on-{number}", {
+                    "outputs": [{"id": "o", "url": f"rtmp://127.0.0.1:{port}/cdn/on-{number}"}]})
+                service.publish(f"on-{number}", url=f"rtmp://127.0.0.1:{port}/live/x")
 
-        def on_air():
-            tasks, after = [], None
-            while True:
-                page = json.loads(service.call("GET", "/v1/tasks?limit=1000" + (f"&after={after}" if after else ""))[2])
-                tasks += page["tasks"]
-                after = page.get("next") and urllib.parse.quote(page["next"], safe="")
-                if not after:
-                    return sum(task.get("onAir") == "bypass" for task in tasks)
+            def on_air():
+                tasks, after = [], None
+                while True:
+                    page = json.loads(service.call("GET", "/v1/tasks?limit=1000" + (f"&after={after}" if after else ""))[2])
+                    tasks += page["tasks"]
+                    after = page.get("next") and urllib.parse.quote(page["next"], safe="")
+                    if not after:
+                        return sum(task.get("onAir") == "bypass" for task in tasks)
 
-        limit = time.monotonic() + 60 + options.relays
-        while on_air() < options.relays and time.monotonic() < limit:
-            time.sleep(0.5)
-        before = service.relays()
-        delays = []
-        for number in range(200):
-            began = time.monotonic()
-            service.publish("mine", user=f"u{number % 5}", token=SHOP)
-            delays.append((time.monotonic() - began) * 1000)
-        delays.sort()
-        live, after = on_air(), service.relays()
-        return (f"{options.relays} programs stay on air, event p99 ≤ {20 * options.slowness:.0f} ms",
-                f"{live} on air, {len(set(before) & set(after))} the same relays, p99 {delays[197]:.1f} ms",
-                live == len(set(before) & set(after)) == options.relays and delays[197] <= 20 * options.slowness)
-    finally:
-        if publisher:
-            publisher.kill()
-            publisher.wait()
-        service.stop()
-        subprocess.run([ROOT / "deploy/media-server.sh", "stop", media], check=False)
-        service.remove()
+            limit = time.monotonic() + 60 + options.relays
+            while on_air() < options.relays and time.monotonic() < limit:
+                time.sleep(0.5)
+            before = service.relays()
+            delays = []
+            for number in range(200):
+                began = time.monotonic()
+                service.publish("mine", user=f"u{number % 5}", token=SHOP)
+                delays.append((time.monotonic() - began) * 1000)
+            delays.sort()
+            live, after = on_air(), service.relays()
+            return (f"{options.relays} programs stay on air, event p99 ≤ {20 * options.slowness:.0f} ms",
+                    f"{live} on air, {len(set(before) & set(after))} the same relays, p99 {delays[197]:.1f} ms",
+                    live == len(set(before) & set(after)) == options.relays and delays[197] <= 20 * options.slowness)
+        finally:
+            if publisher:
+                publisher.kill()
+                publisher.wait()
+            subprocess.run([ROOT / "deploy/media-server.sh", "stop", media], check=False)
 
 
 def flood_of_viewers(options):
-    service = Service(options.service, ALLOW)
-    connections = []
-    try:
-        service.start()
+    with Service(options.service, ALLOW) as service, Connections() as connections:
         for number in range(2000):
             connection = socket.create_connection(("127.0.0.1", service.port), timeout=5)
             connection.sendall(f"GET /live/nobody-{number % 50}.flv HTTP/1.1\r\nHost: a\r\n\r\n".encode())
@@ -690,10 +631,6 @@ def flood_of_viewers(options):
             delays.append((time.monotonic() - began) * 1000)
         return "events answered in ≤ 100 ms", f"2000 viewers: {status}, longest {max(delays):.0f} ms", \
             status == 202 and max(delays) <= 100 * options.slowness
-    finally:
-        for connection in connections:
-            connection.close()
-        service.remove()
 
 
 ATTACKS = {

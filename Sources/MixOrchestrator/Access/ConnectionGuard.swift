@@ -59,7 +59,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             // RFC 9112, section 3.2: whoever stands in front may have taken the other one. The first is `authority`.
-            guard !head.headerFields.contains(.host) else { return refuse(Self.twoHosts, .badRequest, context) }
+            guard !head.headerFields.hasHost else { return refuse(Self.twoHosts, .badRequest, context) }
             isBodyAwaited = head.headerFields[.expect] != nil && head.announcesBody
             isBodyDropped = [.get, .head, .options].contains(head.method)
             requestBegan = .now()
@@ -201,9 +201,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-extension HTTPField.Name {
-    /// Every `Host` after the first: that one is the request's `authority`.
-    fileprivate static let host = HTTPField.Name("Host") ?? .cacheControl
+extension HTTPFields {
+    /// Whether there is a `Host` after the first: that one is the request's `authority`.
+    fileprivate var hasHost: Bool { contains { $0.name.canonicalName == "host" } }
 }
 
 enum HeadLimit {
