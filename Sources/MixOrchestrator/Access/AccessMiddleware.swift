@@ -3,12 +3,12 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// Decides whether a request is served at all: who makes it, whether they may, and whether they do it too often.
+/// Decides whether a request is served: identifies the caller, checks the permission, and enforces the request rate.
 ///
-/// Without tokens everybody who reaches the port, which is a loopback one then, may do everything; web pages may not.
+/// Without tokens the service listens on loopback only, and every local client may do everything except web pages.
 struct AccessMiddleware: RouterMiddleware {
     let tokens: AccessTokens
-    /// Beside the standard one.
+    /// The apps that a request may name besides the standard one.
     let apps: Set<AppID>
     let limits: RateLimits
 
@@ -16,7 +16,8 @@ struct AccessMiddleware: RouterMiddleware {
         _ request: Request, context: OrchestratorContext,
         next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response {
-        // Neither a web page nor anybody else without an access key can sign, so nothing else is looked at.
+        // A signed route authenticates the request itself. No client without an access key can sign, so the other
+        // checks are unnecessary.
         if context.endpointPath.flatMap({ RouteAccess.of(request.method, $0) }) == .signed {
             return try await next(request, context)
         }
@@ -25,7 +26,7 @@ struct AccessMiddleware: RouterMiddleware {
         if let seconds = limits.requests.take(by: RateLimits.key(context)) {
             throw OrchestratorError.tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
         }
-        // A token says whose rooms are meant; whoever means others shall not change these.
+        // The token determines the app. A request whose `?app=` names another app is refused.
         if context.caller.token != nil, let named = try Self.namedApp(request, context) {
             _ = try AppRule.only(context.caller.app).app(named, field: "app")
         }
@@ -36,21 +37,23 @@ struct AccessMiddleware: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// Without tokens `?app=` says whose rooms are meant.
+    /// Returns the anonymous caller of a service without tokens. `?app=` selects the app whose rooms the request
+    /// concerns.
     private func anybody(_ request: Request, _ context: OrchestratorContext) throws -> Caller {
         try BrowserGuard.check(request.head)
         let app = try Self.namedApp(request, context).map { try AppRule.any(apps).app($0, field: "app") }
         return .anonymous(app ?? .standard, scopes: Scope.all)
     }
 
-    /// `?app=` of the routes that have to do with apps.
+    /// Returns the value of `?app=`, or `nil` for routes outside `/v1/`.
     private static func namedApp(_ request: Request, _ context: OrchestratorContext) throws(InputError) -> String? {
         guard request.uri.query != nil, context.endpointPath?.hasPrefix("/v1/") == true else { return nil }
         return try request.queryText("app")
     }
 
     private func caller(_ request: Request, _ context: OrchestratorContext) throws(OrchestratorError) -> Caller {
-        // A path that nobody serves has no route; it is not said so to strangers.
+        // An unknown path has no route. Clients without a valid token get 401 for it and do not learn whether it
+        // exists.
         let access = context.endpointPath.flatMap { RouteAccess.of(request.method, $0) }
         if access == .open { return .anonymous() }
         guard let caller = Self.token(request).flatMap({ tokens.caller(showing: $0) }) else {
@@ -67,7 +70,7 @@ struct AccessMiddleware: RouterMiddleware {
         return caller
     }
 
-    /// RFC 6750, section 2.1.
+    /// Returns the bearer token of the `Authorization` header (RFC 6750, section 2.1).
     private static func token(_ request: Request) -> String? {
         guard let value = request.headers[.authorization], value.prefix(7).lowercased() == "bearer " else { return nil }
         let token = value.dropFirst(7).drop { $0 == " " }

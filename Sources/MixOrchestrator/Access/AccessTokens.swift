@@ -1,7 +1,7 @@
 import Crypto
 import MixModel
 
-/// The tokens that callers may show. Only their digests are kept.
+/// The tokens that callers may present. Only their SHA-256 digests are kept.
 struct AccessTokens: Sendable {
     private struct Entry: Sendable {
         var digest: [UInt8]
@@ -11,10 +11,10 @@ struct AccessTokens: Sendable {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Fewest characters of a token.
+    /// Minimum length of a token, in characters.
     static let shortest = 16
 
-    /// - Returns: False when the token is there already.
+    /// - Returns: False if the token has been added before.
     mutating func add(_ token: String, app: AppID, scopes: Set<Scope>) -> Bool {
         let digest = Self.digest(token)
         guard !entries.contains(where: { $0.digest == digest }) else { return false }
@@ -22,14 +22,16 @@ struct AccessTokens: Sendable {
         return true
     }
 
-    /// `nil` when nobody has this token. Takes the same time for every token: all digests are compared to the last byte.
+    /// Returns the caller who holds the token, or `nil` for an unknown token.
+    ///
+    /// The comparison takes the same time for every token: it compares all digests to the last byte.
     func caller(showing token: String) -> Caller? {
         let shown = Self.digest(token)
         var match = -1
         for (index, entry) in entries.enumerated() {
             var difference: UInt8 = 0
             for (left, right) in zip(entry.digest, shown) { difference |= left ^ right }
-            // 1 when nothing differs, without a branch.
+            // 1 if all bytes are equal, without a branch.
             let isSame = Int((UInt16(difference) &- 1) >> 15)
             match += isSame * (index - match)
         }

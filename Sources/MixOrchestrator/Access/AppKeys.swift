@@ -2,15 +2,15 @@ import Configuration
 import EventSubscription
 import Yams
 
-/// How `apps` stands in a YAML file and in the environment.
+/// The form of `apps` in a YAML file and in the environment.
 enum AppKeys {
     private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile", "quotas"]
     private static let ofToken = ["token", "tokenFile", "scopes"]
     private static let ofAccessKey = ["id", "secret", "secretFile", "securityToken", "securityTokenFile"]
 
-    /// Checks the list and takes it in as `apps.{n}.…`.
+    /// Checks the list and adds its values as `apps.{n}.…`.
     ///
-    /// - Throws: `StartupError` with file, line and cure. Holds no token.
+    /// - Throws: `StartupError` with file, line and remedy. It contains no token.
     static func read(
         _ node: Node, name: String, into values: inout [AbsoluteConfigKey: ConfigValue]
     ) throws(StartupError) {
@@ -64,7 +64,7 @@ enum AppKeys {
         return Array(items)
     }
 
-    /// The keys of one entry that are not empty.
+    /// Returns the keys and values of one entry, without those that are empty.
     private static func fields(
         _ node: Node, _ key: String, known: [String], _ name: String
     ) throws(StartupError) -> [(String, Node)] {
@@ -102,8 +102,10 @@ enum AppKeys {
         return words
     }
 
-    /// `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`, `APPS_0_ACCESS_KEYS_0_ID`, `…_SECRET`,
-    /// `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`, `APPS_0_QUOTAS_ROOMS` and so on.
+    /// Whether an environment variable sets part of `apps`.
+    ///
+    /// The names are `APPS_0_ID`, `APPS_0_TOKENS_0_TOKEN`, `…_TOKEN_FILE`, `…_SCOPES`, `APPS_0_ACCESS_KEYS_0_ID`,
+    /// `…_SECRET`, `…_SECRET_FILE`, `…_SECURITY_TOKEN`, `…_SECURITY_TOKEN_FILE`, `APPS_0_QUOTAS_ROOMS` and so on.
     static func isVariable(_ name: some StringProtocol) -> Bool {
         let parts = name.split(separator: Character("_"), omittingEmptySubsequences: false).map { String($0) }
         func isNumber(_ index: Int) -> Bool { parts.count > index && Int(parts[index]).map { $0 >= 0 } ?? false }

@@ -4,24 +4,24 @@ import MixModel
 
 /// The tenants and their tokens, as configured: `apps.{n}.id` and `apps.{n}.tokens.{m}.…`.
 struct AppSettings: Sendable {
-    /// Every app that is named.
+    /// The ids of all configured apps.
     private(set) var ids: Set<AppID> = []
     private(set) var tokens = AccessTokens()
-    /// Of the ApsaraVideo Live interface.
+    /// The access keys of the ApsaraVideo Live interface.
     private(set) var accessKeys = AccessKeys()
-    /// What callbacks in the ApsaraVideo Live format are signed with, where an app asks for it.
+    /// The keys that sign callbacks in the ApsaraVideo Live format, by app. Apps without a key have no entry.
     private(set) var callbackKeys: [AppID: String] = [:]
     private(set) var quotas = AppQuotas()
-    /// What does not keep the service from starting, and should be put right.
+    /// Problems that do not prevent the service from starting but should be fixed.
     private(set) var warnings: [String] = []
 
-    /// More are a mistake.
+    /// Maximum number of apps. A larger number is treated as a mistake.
     static let most = 256
     static let mostTokens = 64
     static let longestToken = 512
     static let mostAccessKeys = 64
 
-    /// - Parameter file: The configuration file, whose permissions are looked at when it holds tokens.
+    /// - Parameter file: The configuration file. If it contains secrets, its permissions are checked.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
         quotas.standard = try Quotas(values, key: "quotas")
         var holdsTokens = false
@@ -55,7 +55,7 @@ struct AppSettings: Sendable {
         if holdsTokens, let file { warn(ofReaders: file) }
     }
 
-    /// 16 to 64 letters and digits, as `NotifyAuthKey` is.
+    /// Reads the app's callback key: 16 to 64 letters and digits, as for `NotifyAuthKey`.
     private mutating func addCallbackKey(
         _ key: String, of app: AppID, _ values: ConfigurationValues
     ) throws(StartupError) {
@@ -76,7 +76,7 @@ struct AppSettings: Sendable {
         callbackKeys[app] = text
     }
 
-    /// - Returns: Whether the token stands in the configuration itself.
+    /// - Returns: Whether the configuration itself contains the token.
     private mutating func add(_ key: String, of app: AppID, _ values: ConfigurationValues) throws(StartupError) -> Bool
     {
         let given = values.secret("\(key).token")
@@ -115,7 +115,7 @@ struct AppSettings: Sendable {
         return file == nil
     }
 
-    /// - Returns: Whether a secret stands in the configuration itself.
+    /// - Returns: Whether the configuration itself contains a secret.
     private mutating func addAccessKey(
         _ key: String, of app: AppID, _ values: ConfigurationValues
     ) throws(StartupError) -> Bool {
@@ -149,7 +149,7 @@ struct AppSettings: Sendable {
         return secret.isInConfiguration || token?.isInConfiguration == true
     }
 
-    /// What stands under this key, or in the file that `…File` names.
+    /// Returns the secret under this key, or the contents of the file that `…File` names.
     private mutating func secret(
         _ key: String, _ values: ConfigurationValues
     ) throws(StartupError) -> (text: String, isInConfiguration: Bool)? {

@@ -1,8 +1,10 @@
 import HTTPTypes
 import MixModel
 
-/// Keeps web pages out where no token does. A page that somebody on this machine has open can send requests to a loopback
-/// address, and, by giving its own name a loopback address (DNS rebinding), even read the answers.
+/// Keeps web pages out of a service without tokens.
+///
+/// A page open in a browser on this machine can send requests to a loopback address. By resolving its own name to a
+/// loopback address (DNS rebinding), it can even read the answers.
 enum BrowserGuard {
     /// - Throws: `OrchestratorError` of status 421 or 403.
     static func check(_ request: HTTPRequest) throws(OrchestratorError) {
@@ -34,12 +36,12 @@ enum BrowserGuard {
             detail: "\(field) is \(found)", field: field, expected: expected)
     }
 
-    /// `scheme://host[:port]`; `null` has no host.
+    /// Returns the host of an origin, `scheme://host[:port]`. The origin `null` has no host.
     private static func host(ofOrigin origin: String) -> Substring {
         origin.firstRange(of: "://").map { host(of: String(origin[$0.upperBound...])) } ?? ""
     }
 
-    /// Without the port; empty when it is written in no way that means one thing only.
+    /// Returns the host without the port, or an empty string if the authority is ambiguous.
     private static func host(of authority: String) -> Substring {
         let text = authority.utf8
         let isBracketed = text.first == UInt8(ascii: "[")
@@ -51,7 +53,7 @@ enum BrowserGuard {
         return port.isEmpty || isPort ? Substring(text[..<end]) : ""
     }
 
-    /// Names that end in a loopback address, as `127.0.0.1.example`, are names.
+    /// Whether the host is `localhost` or a loopback address. `127.0.0.1.example` is a name, not an address.
     private static func isLoopback(_ host: Substring) -> Bool {
         if host == "127.0.0.1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

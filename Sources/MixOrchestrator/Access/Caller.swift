@@ -3,20 +3,20 @@ import Hummingbird
 import MixModel
 import NIOCore
 
-/// Who makes a request, and for which app.
+/// The caller of a request, and the app on whose behalf it is made.
 struct Caller: Hashable, Sendable {
     var app: AppID
     var scopes: Set<Scope>
-    /// Number of the token; `nil` where there are none, and on open routes.
+    /// Number of the token. `nil` if no tokens are configured, and on open routes.
     var token: Int?
 
-    /// Somebody who showed no token.
+    /// Returns a caller without a token.
     static func anonymous(_ app: AppID = .standard, scopes: Set<Scope> = []) -> Caller {
         Caller(app: app, scopes: scopes, token: nil)
     }
 }
 
-/// A request's context: Hummingbird's, and who makes it.
+/// The context of a request: Hummingbird's, and the caller.
 struct OrchestratorContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// Set by `AccessMiddleware`.
@@ -29,23 +29,23 @@ struct OrchestratorContext: RequestContext {
         channel = source.channel
     }
 
-    /// The address of the other side of the connection; of a proxy, where one stands in between.
+    /// The IP address of the connection's other end. Behind a proxy, this is the proxy's address.
     var peer: String { channel.remoteAddress?.ipAddress ?? "unknown" }
 
-    /// Whose rooms and tasks are meant.
+    /// The app whose rooms and tasks the request concerns.
     var app: AppID { caller.app }
 
-    /// The caller's room of that name, which may not exist.
+    /// Returns the id of the caller's room named in the path. The room may not exist.
     func roomID(_ parameter: String = "room") throws -> RoomID {
         RoomID(app: caller.app, name: try identifier(parameter))
     }
 
-    /// The caller's room of that name, which is made when it does not exist.
+    /// Returns the id of the caller's room named in the path, for a request that creates the room if it does not exist.
     func newRoomID() throws -> RoomID { RoomID(app: caller.app, name: try newIdentifier("room")) }
 
-    /// The caller's task of that name, which may not exist.
+    /// Returns the id of the caller's task named in the path. The task may not exist.
     func taskID(_ parameter: String = "task") throws -> TaskID {
-        // A room with the longest name has a task, too.
+        // Leave space for the automatic task of a room whose name has the maximum length.
         let longest = EventParser.longestIdentifier + TaskID.automaticPrefix.utf8.count
         return TaskID(app: caller.app, name: try identifier(parameter, longest: longest))
     }

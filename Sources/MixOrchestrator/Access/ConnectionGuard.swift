@@ -4,8 +4,10 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Bounds what one connection can hold on to: requests that never end, bodies that nobody reads, answers that nobody
-/// takes. What a head may measure the decoder bounds, how long one may take the idle time-out does.
+/// Bounds the resources that one connection can hold: requests that never end, bodies that the service does not read,
+/// and answers that the client does not read.
+///
+/// The decoder bounds the size of a request's head, and the idle timeout bounds the time it may take.
 ///
 /// Lives on the connection's event loop.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
@@ -15,28 +17,28 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     struct Limits: Sendable {
-        /// From the head of a request to its end.
+        /// Maximum time from the head of a request to its end.
         var request = TimeAmount.seconds(30)
-        /// For a client that takes nothing of an answer.
+        /// Maximum time during which a client reads nothing of an answer.
         var stalledAnswer = TimeAmount.seconds(30)
-        /// More of a body than that is not even read to be thrown away, in bytes.
+        /// Maximum size of a body, in bytes. The connection is closed instead of reading and discarding more.
         var body = 8 * BodyLimit.bytes
-        /// From the beginning of a shutdown: for a request to come to its end, and for a client to take its answer.
+        /// Maximum time from the beginning of a shutdown until a request has arrived and a client reads its answer.
         var shutdown = TimeAmount.milliseconds(1500)
-        /// From the beginning of a shutdown, for everything.
+        /// Maximum time from the beginning of a shutdown until the connection is closed.
         var shutdownAnswer = TimeAmount.milliseconds(2500)
     }
 
     private let limits: Limits
-    /// When the request that is being read began.
+    /// Time at which the request being read began.
     private var requestBegan: NIODeadline?
     private var bodyBytes = 0
     private var answersOpen = 0
-    /// Whether the client waits with its body until it hears that it is wanted.
+    /// Whether the client waits for `100 Continue` before it sends its body.
     private var isBodyAwaited = false
-    /// Nobody reads the body of an answered request, or of a method that has none, so it is not kept either.
+    /// Whether body parts are discarded: after the answer, and for methods without a body.
     private var isBodyDropped = false
-    /// Nothing more is read.
+    /// Whether reading has ended for good.
     private var isOver = false
     private var requestTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
@@ -44,7 +46,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     init(_ limits: Limits) { self.limits = limits }
 
-    /// What is read at once, in bytes. Ten such parts may wait for somebody to read them, on each connection.
+    /// Maximum size of one read, in bytes. Up to ten such parts may be queued on each connection.
     private static let longestRead = 8 << 10
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -58,7 +60,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isOver else { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // RFC 9112, section 3.2: whoever stands in front may have taken the other one. The first is `authority`.
+            // RFC 9112, section 3.2: a proxy in front may have used the other Host header. The first one is
+            // `authority`.
             guard !head.headerFields.hasHost else { return refuse(Self.twoHosts, .badRequest, context) }
             isBodyAwaited = head.headerFields[.expect] != nil && head.announcesBody
             isBodyDropped = [.get, .head, .options].contains(head.method)
@@ -78,7 +81,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// One timer for a connection, not one for a request.
+    /// Starts the connection's timer. There is one for each connection, not one for each request.
     private func watch(_ context: ChannelHandlerContext, after time: TimeAmount) {
         requestTimer = context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
             guard let self else { return }
@@ -92,7 +95,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where isBodyAwaited && answersOpen == 1:
-            // The client may send its body all the same, or its next request: nobody can tell them apart.
+            // The client may send its body anyway, or its next request. The two cannot be told apart, so the connection
+            // ends.
             head.headerFields[.connection] = "close"
             isOver = true
             return context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -109,7 +113,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// Somebody is about to read the body.
+    /// Sends `100 Continue` when the service is about to read the body.
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         guard event is ExpectedBody.IsWanted else {
             return context.triggerUserOutboundEvent(event, promise: promise)
@@ -131,8 +135,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The service shuts down. What is idle is closed further down, what is under way when it is answered; nobody may
-    /// hold the shutdown by sending or reading slowly.
+    /// Handles the start of a shutdown.
+    ///
+    /// Later handlers close idle connections at once and busy ones after the answer. The timers set here keep a client
+    /// that sends or reads slowly from delaying the shutdown.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent, shutdownTimers.isEmpty {
             let eventLoop = context.eventLoop.assumeIsolated()
@@ -146,7 +152,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// A head that is too large is told so; everything else that is no HTTP is answered further down.
+    /// Answers a head that is too large. Later handlers answer all other data that is not HTTP.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case HTTPParserError.headerOverflow? = error as? HTTPParserError, answersOpen == 0 else {
             return context.fireErrorCaught(error)
@@ -154,7 +160,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         refuse(Self.tooLarge, .requestHeaderFieldsTooLarge, context)
     }
 
-    /// Answers a head that nobody further down gets to see, and ends the connection.
+    /// Answers a head that later handlers do not receive, and closes the connection.
     private func refuse(_ body: ByteBuffer, _ status: HTTPResponse.Status, _ context: ChannelHandlerContext) {
         isOver = true
         guard answersOpen == 0 else { return context.close(promise: nil) }
@@ -202,11 +208,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPFields {
-    /// Whether there is a `Host` after the first: that one is the request's `authority`.
+    /// Whether there is a second `Host` header. The first one is the request's `authority`.
     fileprivate var hasHost: Bool { contains { $0.name.canonicalName == "host" } }
 }
 
 enum HeadLimit {
-    /// Of the request line, and of all headers together, in bytes.
+    /// Maximum size of the request line and of all headers together, in bytes.
     static let bytes = 64 << 10
 }

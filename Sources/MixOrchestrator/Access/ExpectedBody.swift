@@ -2,12 +2,12 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// `Expect: 100-continue` (RFC 9110, section 10.1.1): a client that waits with its body until it knows that it is wanted.
+/// `Expect: 100-continue` (RFC 9110, section 10.1.1): the client sends its body only after the service asks for it.
 enum ExpectedBody {
-    /// Sent through a connection's pipeline when somebody is about to read the body.
+    /// The event sent through a connection's pipeline when the service is about to read the body.
     struct IsWanted: Sendable {}
 
-    /// Whether the client waits. Of methods that have no body nobody reads one.
+    /// Whether the client waits before it sends a body. False for methods without a body.
     static func isAnnounced(by head: HTTPRequest) -> Bool {
         guard let value = head.headerFields[.expect], ![.get, .head, .options].contains(head.method) else {
             return false
@@ -17,7 +17,7 @@ enum ExpectedBody {
 }
 
 extension OrchestratorContext {
-    /// Has a client that waits for it send the body. To be called when nothing in the head stands against the request.
+    /// Asks a client that waits to send its body. Call this once the head has passed all checks.
     func wantsBody(of request: Request) {
         guard ExpectedBody.isAnnounced(by: request.head) else { return }
         channel.triggerUserOutboundEvent(ExpectedBody.IsWanted(), promise: nil)
@@ -25,14 +25,14 @@ extension OrchestratorContext {
 }
 
 extension HTTPRequest {
-    /// Whether a body follows, which may still be empty if it comes in chunks.
+    /// Whether a body follows. A chunked body may still be empty.
     var announcesBody: Bool {
         headerFields[.transferEncoding] != nil || headerFields[.contentLength].map { $0 != "0" } ?? false
     }
 }
 
 extension Request {
-    /// Refuses a body that says itself that it is too long.
+    /// Refuses a body whose announced length is above the limit, in bytes.
     ///
     /// - Throws: `OrchestratorError` of status 413.
     func checkLength(upTo limit: Int = BodyLimit.bytes) throws(OrchestratorError) {

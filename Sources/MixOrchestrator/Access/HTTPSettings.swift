@@ -1,18 +1,18 @@
 import HummingbirdCore
 import NIOCore
 
-/// What one client may take of the service, as configured.
+/// Configured limits of one client's use of the service.
 struct HTTPSettings: Hashable, Sendable {
-    /// More wait until one ends, viewers' included.
+    /// Maximum number of connections, viewers included. Further clients wait until a connection ends.
     var maxConnections = 16_384
-    /// In seconds: for a connection on which nothing is asked, and for the head of a request to come.
+    /// Maximum time without a request, and for the head of a request to arrive, in seconds.
     var idleTimeout = 60
-    /// In seconds, from the head of a request to the end of its body.
+    /// Maximum time from the head of a request to the end of its body, in seconds.
     var requestTimeout = 30
-    /// Of one token, or of one address where there are no tokens, per second; 0 = no limit.
+    /// Maximum requests per second of one token, or of one address if no tokens are configured. 0 = no limit.
     var requestRate = 20_000
     var eventRate = 50_000
-    /// Of requests without a good token from one address, which may be a proxy's, per second; 0 = no limit.
+    /// Maximum requests per second without a valid token from one address, which may be a proxy's. 0 = no limit.
     var failureRate = 20
 
     init() {}
@@ -26,8 +26,10 @@ struct HTTPSettings: Hashable, Sendable {
         failureRate = try values.integer("http.rate.failures", in: 0...10_000_000) ?? failureRate
     }
 
-    /// An HTTP/1.1 server within these limits. Requests of a connection are answered one after another; of those that
-    /// are sent ahead ten parts are read at most.
+    /// An HTTP/1.1 server with these limits.
+    ///
+    /// The server answers the requests of a connection one after another. Of pipelined requests, it reads at most ten
+    /// parts ahead.
     var server: HTTPServerBuilder {
         let limits = ConnectionGuard.Limits(request: .seconds(Int64(requestTimeout)))
         return .http1(

@@ -1,19 +1,19 @@
 import MixModel
 
-/// Limits of what one app may have at a time, so that no tenant takes what others need.
+/// Limits of one app's use of the service at a time, so that no app exhausts what others need.
 struct Quotas: Hashable, Sendable {
     enum Name: String, CaseIterable, Sendable {
-        /// Rooms that are stored.
+        /// Stored rooms.
         case rooms
-        /// Explicit tasks that have not ended for good, and automatic ones on air or waiting for capacity.
+        /// Explicit tasks that have not ended permanently, and automatic tasks on air or waiting for capacity.
         case tasks
         /// Subscriptions of every kind.
         case subscriptions
-        /// Listeners of rooms' feeds.
+        /// Clients connected to rooms' feeds.
         case feeds
         /// Participants of one room.
         case participants
-        /// What the documents of the app's rooms take, in bytes.
+        /// Size of the documents of the app's rooms, in bytes.
         case storedBytes
     }
 
@@ -30,13 +30,13 @@ struct Quotas: Hashable, Sendable {
         }
     }
 
-    /// The standard one where nothing else was set.
+    /// The limit for a name. Defaults to the standard limit.
     subscript(name: Name) -> Int {
         get { limits[name] ?? Self.standard(name) }
         set { limits[name] = newValue }
     }
 
-    /// - Parameter key: As `quotas`, where the limits stand.
+    /// - Parameter key: The configuration key of the limits, such as `quotas`.
     init(_ values: ConfigurationValues, key: String, over base: Quotas = Quotas()) throws(StartupError) {
         self = base
         for name in Name.allCases {

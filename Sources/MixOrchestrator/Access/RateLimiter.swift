@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A bucket for everybody who is limited. Thread-safe; holds a bounded number of buckets.
+/// A token bucket for each rate-limited client. Thread-safe; holds a bounded number of buckets.
 final class RateLimiter: Sendable {
     enum Key: Hashable, Sendable {
         case token(Int)
@@ -13,16 +13,18 @@ final class RateLimiter: Sendable {
 
     static let mostBuckets = 10_000
 
-    /// - Parameter rate: Per second; 0 = no limit.
+    /// - Parameter rate: Requests or events per second. 0 = no limit.
     init(rate: Int) { self.rate = Double(rate) }
 
-    /// - Returns: Nothing when it is allowed, otherwise after how many whole seconds it would be.
+    /// Takes from the client's bucket.
+    ///
+    /// - Returns: `nil` if the request is allowed, otherwise the whole seconds until it would be.
     func take(_ count: Int = 1, by key: Key, now: Int64 = MonotonicClock.now()) -> Int? {
         guard rate > 0 else { return nil }
         return buckets.withLock { buckets in
             if buckets[key] == nil, buckets.count >= Self.mostBuckets {
                 buckets = buckets.filter { !$0.value.isFull(at: now) }
-                // More addresses than that at once are an attack: it may begin anew, memory may not grow.
+                // Even more addresses at once are an attack. Resetting all buckets keeps memory bounded.
                 if buckets.count >= Self.mostBuckets { buckets.removeAll(keepingCapacity: true) }
             }
             let wait = buckets[key, default: TokenBucket(rate: rate, now: now)].take(Double(count), at: now)
@@ -30,28 +32,28 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Takes nothing: what `take` would answer for one.
+    /// Returns what `take` would return for one, without taking it.
     func wait(by key: Key, now: Int64 = MonotonicClock.now()) -> Int? {
         guard rate > 0 else { return nil }
         return buckets.withLock { buckets in
-            // A copy pays.
+            // A copy, so that the bucket itself does not change.
             var bucket = buckets[key]
             return bucket?.take(1, at: now).map { Int(($0 + 999_999_999) / 1_000_000_000) }
         }
     }
 
-    /// Buckets that are held now.
+    /// Current number of buckets.
     var count: Int { buckets.withLock { $0.count } }
 }
 
-/// The limits of one service. By token where there are any, otherwise by address.
+/// The limits of one service. They apply per token, or per address if no tokens are configured.
 struct RateLimits: Sendable {
     let requests: RateLimiter
     let events: RateLimiter
-    /// Of requests that are refused for want of a good token: guessing is slow.
+    /// Limit of requests refused because they have no valid token. It slows down guessing.
     let failures: RateLimiter
 
-    /// Per second each; 0 = no limit.
+    /// Creates limits from rates per second. 0 = no limit.
     init(requests: Int, events: Int, failures: Int) {
         self.requests = RateLimiter(rate: requests)
         self.events = RateLimiter(rate: events)
@@ -62,6 +64,8 @@ struct RateLimits: Sendable {
         context.caller.token.map { .token($0) } ?? .address(context.peer)
     }
 
+    /// Counts the events against the caller's rate.
+    ///
     /// - Throws: `OrchestratorError` of status 429.
     func take(events count: Int, _ context: OrchestratorContext) throws(OrchestratorError) {
         if let seconds = events.take(count, by: Self.key(context)) {

@@ -1,37 +1,37 @@
 import HTTPTypes
 import Hummingbird
 
-/// What a token may be used for. None includes another: a token gets every scope that its holder needs.
+/// A permission of a token. No scope includes another: a token lists every scope that its holder needs.
 enum Scope: String, Hashable, Sendable, CaseIterable {
-    /// Telling what happens in rooms.
+    /// Reporting what happens in rooms.
     case events
     /// Changing rooms, tasks and subscriptions.
     case tasks
     /// Changing layouts, which all apps share.
     case layouts
-    /// Everything that changes nothing.
+    /// Reading everything.
     case read
-    /// Beside `tasks`: giving rooms and tasks a priority above the normal one.
+    /// Giving rooms and tasks a priority above the normal one, in addition to `tasks`.
     case priority
 
     static let all = Set(allCases)
 }
 
-/// Who may use a route.
+/// The kind of authentication that a route requires.
 enum RouteAccess: Hashable, Sendable {
     case open
     case scope(Scope)
-    /// Each request is signed: the route itself says whose it is, and refuses it in its own words.
+    /// Each request is signed. The route itself authenticates the caller and has its own format for refusals.
     case signed
 
-    /// Every route, as it is registered. What is not here is open to nobody as soon as there are tokens.
+    /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
         var table: [String: RouteAccess] = [:]
         func add(_ access: RouteAccess, _ routes: String...) {
             for route in routes { table[route] = access }
         }
         add(.signed, "GET /", "POST /")
-        // Probes do not carry tokens; the document holds no secret; viewers have no token.
+        // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
@@ -73,14 +73,14 @@ enum RouteAccess: Hashable, Sendable {
         return table
     }()
 
-    /// `nil` when nobody has said who may use it. `HEAD` is as `GET`.
+    /// Returns the access of a route, or `nil` if the table does not list it. `HEAD` is treated as `GET`.
     ///
-    /// - Parameter path: As it was registered, with parameters in braces.
+    /// - Parameter path: The registered path, with parameters in braces.
     static func of(_ method: HTTPRequest.Method, _ path: String) -> RouteAccess? {
         table[(method == .head ? "GET " : method.rawValue + " ") + path]
     }
 
-    /// Routes that are missing in the table.
+    /// Returns the routes that are missing in the table.
     static func unknownRoutes(of router: Router<some RequestContext>) -> [String] {
         router.routes.filter { of($0.method, $0.path.description) == nil }.map { "\($0.method.rawValue) \($0.path)" }
     }

@@ -1,6 +1,6 @@
 import MixModel
 
-/// Shows an identifier to its tenant: as the name alone.
+/// Encodes an identifier for its tenant as the name alone, without the app.
 @propertyWrapper struct TenantName<ID: TenantIdentifier>: Encodable {
     var wrappedValue: ID
 

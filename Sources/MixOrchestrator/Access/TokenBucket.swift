@@ -1,8 +1,9 @@
-/// Allows a rate, and a burst of one second of it. Pure: times are arguments, in ns of any clock that only goes forward.
+/// A token bucket that allows a rate and bursts of one second of it.
 ///
-/// What is asked for at once may be more than a burst: it is allowed when the bucket is full, and owed afterwards.
+/// Pure: times are arguments, in ns of any monotonic clock. A request for more than a burst is allowed when the bucket
+/// is full. The bucket then goes into debt.
 struct TokenBucket: Hashable, Sendable {
-    /// Per second.
+    /// Tokens per second.
     let rate: Double
     private var level: Double
     private var updatedAt: Int64
@@ -13,7 +14,7 @@ struct TokenBucket: Hashable, Sendable {
         updatedAt = now
     }
 
-    /// - Returns: Nothing when it is allowed, otherwise after how many ns it would be; nothing is taken then.
+    /// - Returns: `nil` if the request is allowed, otherwise the ns until it would be. In that case nothing is taken.
     mutating func take(_ count: Double, at now: Int64) -> Int64? {
         refill(at: now)
         let missing = min(count, rate) - level
@@ -24,7 +25,7 @@ struct TokenBucket: Hashable, Sendable {
         return Int64((missing / rate * 1e9).rounded(.up))
     }
 
-    /// Whether it is as good as new.
+    /// Whether the bucket is full again.
     func isFull(at now: Int64) -> Bool {
         var copy = self
         copy.refill(at: now)

@@ -1,23 +1,23 @@
 import Crypto
 import MixModel
 
-/// What an app server signs its calls with. Shows its id alone, however it is printed.
+/// A key with which an app server signs its calls. Descriptions and mirrors show only its id.
 struct AccessKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let id: String
-    /// The only app that it acts for.
+    /// The only app that the key acts for.
     let app: AppID
-    /// For ACS3: the secret as it is.
+    /// The secret itself, which signs ACS3 requests.
     let key: SymmetricKey
-    /// For RPC: the secret and an ampersand.
+    /// The secret followed by an ampersand, which signs RPC requests.
     let rpcKey: SymmetricKey
     private let securityTokenDigest: [UInt8]?
 
-    /// Bytes of a secret.
+    /// Permitted length of a secret, in bytes.
     static let secretLengths = 16...512
     static let idLengths = 4...128
     static let securityTokenLengths = 1...4096
 
-    /// - Parameter securityToken: Calls have to bring it, too, where there is one.
+    /// - Parameter securityToken: The token that every call must also carry. Optional.
     init(id: String, secret: String, securityToken: String? = nil, app: AppID) {
         self.id = id
         self.app = app
@@ -28,7 +28,9 @@ struct AccessKey: Sendable, CustomStringConvertible, CustomDebugStringConvertibl
 
     var needsSecurityToken: Bool { securityTokenDigest != nil }
 
-    /// Takes the same time for every token of a length.
+    /// Whether a call's security token is the key's.
+    ///
+    /// The comparison takes the same time for all tokens of the same length.
     func accepts(securityToken: String?) -> Bool {
         guard let expected = securityTokenDigest, let securityToken else {
             return securityTokenDigest == nil && securityToken == nil
@@ -52,7 +54,7 @@ struct AccessKeys: Sendable {
 
     subscript(id: String) -> AccessKey? { keys[id] }
 
-    /// - Returns: False when there is one of this id already.
+    /// - Returns: False if there is already a key with this id.
     mutating func add(_ key: AccessKey) -> Bool {
         guard keys[key.id] == nil else { return false }
         keys[key.id] = key

@@ -6,8 +6,9 @@ import Logging
 import MixModel
 import NIOCore
 
-/// `/`: the ApsaraVideo Live interface of 2016-11-01, as its SDKs call it. Answers every request, whatever is wrong with
-/// it, in that interface's envelope.
+/// The ApsaraVideo Live interface of 2016-11-01 at `/`, as its SDKs call it.
+///
+/// Answers every request in that interface's envelope, malformed requests included.
 struct ApsaraVideoController: Sendable {
     typealias Action = @Sendable (WireCall) async throws -> [String: JSONValue]
 
@@ -56,7 +57,7 @@ struct ApsaraVideoController: Sendable {
         var format = WireFormat.json
         do {
             let head = try WireRequest(headOf: request)
-            // For counting alone, until it is known to be signed.
+            // Used only for metrics until the signature has been verified.
             action = head.headers["x-acs-action"] ?? head.parameters["Action"]
             format = head.format
             let (signed, key) = try await authenticate(head, request, context)
@@ -76,7 +77,7 @@ struct ApsaraVideoController: Sendable {
             let error = CallError(error)
             let name = action.flatMap { actions[$0] == nil ? nil : $0 } ?? "other"
             metrics.count(.wireCalls, name, error.code)
-            // The message may repeat what a stranger sent, and strangers may send as much as they like.
+            // The message may repeat input from an unauthenticated client, whose amount is unlimited.
             context.logger.log(
                 level: error.status.kind == .serverError ? .error : isSigned ? .info : .debug, "call refused",
                 metadata: ["action": "\(name)", "code": "\(error.code)", "requestID": "\(id)"])
@@ -88,8 +89,10 @@ struct ApsaraVideoController: Sendable {
         try request.name("x-acs-action", "Action")
     }
 
-    /// The request with its body, and whose it is. The body is read when the head shows whose it is; of a caller who may
-    /// be anybody it is short, and only some are read at once.
+    /// Reads and authenticates a request.
+    ///
+    /// If the head identifies the caller, the body is read afterwards up to the normal limit. Otherwise the limit is
+    /// `BodyGate.longestBody`, and only a bounded number of bodies are read at once.
     private func authenticate(
         _ head: WireRequest, _ request: Request, _ context: OrchestratorContext
     ) async throws -> (WireRequest, AccessKey) {
@@ -144,7 +147,7 @@ struct ApsaraVideoController: Sendable {
         throw CallError.throttled("requests", retryAfter: seconds, setting: "http.rate.requests")
     }
 
-    /// The error of a call that is not signed as it has to be; guessing is slow.
+    /// Counts a failed authentication and returns the error to answer with. The rate limit slows down guessing.
     private func counted(_ error: CallError, _ context: OrchestratorContext) -> CallError {
         limits.failures.take(by: .address(context.peer)).map(Self.tooManyFailures) ?? error
     }

@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// Bounds how many bodies of callers who are not known yet are read at once. Thread-safe.
+/// Bounds the number of request bodies read at once from callers that are not yet authenticated. Thread-safe.
 ///
-/// A caller who is let in and withholds the rest keeps its place for `patience`, and others from the same address may be
-/// refused meanwhile. Calls whose head proves whose they are need no place.
+/// A caller that is admitted and then withholds the rest of its body keeps its place for `patience`. Meanwhile other
+/// callers from the same address may be refused. Calls that are authenticated by their head need no place.
 final class BodyGate: Sendable {
     private struct State {
         var reading = 0
@@ -14,22 +14,24 @@ final class BodyGate: Sendable {
     private let most: Int
     private let mostOfAddress: Int
 
-    /// Longest body of such a caller, in bytes. SDKs send forms of some hundred bytes, and the longest parameters there are
-    /// have 64 KiB.
+    /// Maximum length of such a body, in bytes. SDKs send forms of a few hundred bytes, and task parameters have at
+    /// most 64 KiB.
     static let longestBody = 64 << 10
-    /// Longest time for such a body to come.
+    /// Maximum time for such a body to arrive.
     static let patience = TimeAmount.seconds(5)
 
     /// - Parameters:
-    ///   - most: Bodies that are read at once; all of them together take at most `most` times `longestBody`.
-    ///   - mostOfAddress: Bodies that are read at once from one address.
+    ///   - most: Bodies read at once. Together they take at most `most` times `longestBody` bytes.
+    ///   - mostOfAddress: Bodies read at once from one address.
     init(most: Int = 128, mostOfAddress: Int = 32) {
         self.most = most
         self.mostOfAddress = mostOfAddress
     }
 
-    /// - Parameter address: The other side of the connection.
-    /// - Returns: `nil`, and `body` has not run, when there is no place.
+    /// Runs `body` if there is a free place.
+    ///
+    /// - Parameter address: The address of the connection's other end.
+    /// - Returns: The value of `body`, or `nil` if no place is free. In that case `body` does not run.
     func pass<Value>(from address: String, _ body: () async throws -> Value) async rethrows -> Value? {
         let isFree = state.withLock { state in
             guard state.reading < most, state.ofAddresses[address] ?? 0 < mostOfAddress else { return false }

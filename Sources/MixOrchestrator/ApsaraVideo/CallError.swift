@@ -4,16 +4,19 @@ import MixModel
 import NIOHTTP1
 import TaskStore
 
-/// Why a call of the ApsaraVideo Live interface fails, in that interface's words: an HTTP status, a code that app servers
-/// compare, and a message for people that names the parameter and the cure.
+/// The failure of an ApsaraVideo Live call in that interface's terms.
+///
+/// It has an HTTP status, a code that app servers compare, and a message for people that names the parameter and the
+/// remedy.
 struct CallError: Error, Hashable, Sendable {
     var status: HTTPResponse.Status
     var code: String
     var message: String
-    /// In ms; SDKs tell throttling by it.
+    /// Time before the next attempt, in ms. SDKs recognise throttling by it.
     var retryAfter: Int?
 
-    /// In bytes of UTF-8. SDKs compare what was to be signed with what they signed, which has to fit.
+    /// Maximum length of the message, in bytes of UTF-8. It must hold the string to sign, which SDKs compare with their
+    /// own.
     private static let longestMessage = 64 << 10
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String, retryAfter: Int? = nil) {
@@ -23,7 +26,7 @@ struct CallError: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// - Parameter found: As it came; shown without secrets and cut.
+    /// - Parameter found: The value as received. The message shows it truncated and without secrets.
     static func invalid(_ parameter: String, _ found: String, _ expected: String) -> CallError {
         invalid(parameter, "found \(JSONValue.string(found).summary); expected \(expected)")
     }
@@ -48,10 +51,13 @@ struct CallError: Error, Hashable, Sendable {
     }
 }
 
-// MARK: - What the rest of the service says
+// MARK: - Errors of the rest of the service
 
 extension CallError {
-    /// - Parameter error: Errors of unknown kinds are named by type only: they may hold anything.
+    /// Translates an error of the service.
+    ///
+    /// - Parameter error: The error. Errors of unknown types are described by their type only, because they may contain
+    ///   anything.
     init(_ error: any Error) {
         switch error {
         case let error as CallError: self = error
@@ -65,7 +71,7 @@ extension CallError {
 
     private init(_ error: OrchestratorError) {
         let parameter = Self.parameters[error.code].map { "\($0): " } ?? ""
-        // These callers know neither our paths nor our words for what they did.
+        // These callers know neither the service's paths nor its terms for the call.
         let detail = error.code == "subscription-not-found" ? "ListEventSub lists those there are" : error.detail
         let message = "\(parameter)\(error.title): \(detail)"
         switch error.status {
@@ -86,7 +92,7 @@ extension CallError {
         }
     }
 
-    /// Which parameter a problem of the service's is about.
+    /// The parameter that an error of the service concerns, by the error's code.
     private static let parameters = [
         "output-in-use": "StreamURL", "task-ended": "TaskId", "task-not-found": "TaskId",
         "too-many-tasks": "ChannelId", "no-capacity": "TaskId",

@@ -1,6 +1,6 @@
 import EventSubscription
 
-/// Writes JSON documents: compact, keys sorted by their bytes, UTF-8 as it is.
+/// Writes compact JSON documents. Keys are sorted by their bytes, and UTF-8 is not escaped.
 enum JSONText {
     static func of(_ value: JSONValue) -> String {
         var bytes: [UInt8] = []
@@ -33,10 +33,10 @@ enum JSONText {
         }
     }
 
-    /// As people write it: `720`, `0.5`.
+    /// Returns a number in its usual notation, such as `720` or `0.5`.
     static func text(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
-    /// A string with its quotation marks.
+    /// Appends a string with its quotation marks.
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

@@ -3,32 +3,33 @@ import Synchronization
 
 /// The nonces of one access key within the replay window. Thread-safe; holds a bounded number.
 ///
-/// When more come than it can hold, the oldest are given up together with their time: a request that was signed then, or
-/// earlier, is refused, so that what is forgotten cannot be sent again.
+/// When the cache is full, it forgets the oldest slots of nonces. From then on it refuses requests signed during those
+/// slots or earlier, so that a request whose nonce is forgotten cannot be replayed.
 final class NonceCache: Sendable {
     enum Outcome: Hashable, Sendable {
         case fresh
         case used
-        /// Signed before the time, in seconds since 1970, from which nonces are known.
+        /// The request was signed before the time, in seconds since 1970, from which nonces are known.
         case tooOld(Double)
     }
 
     fileprivate struct State {
-        /// By the time of signing, in slots.
+        /// Hashes of the nonces, by the slot of their time of signing.
         var slots: [Int: Set<Int>] = [:]
         var count = 0
-        /// The first slot that is known.
+        /// The first slot whose nonces are known.
         var floor: Int
     }
     private let state: Mutex<State>
     private let limit: Int
 
-    /// Nonces of one key: 1000 calls a second over the whole window.
+    /// Default number of nonces of one key: 1000 calls per second over the whole window.
     static let standardLimit = 1 << 20
-    /// In seconds.
+    /// Length of a slot, in seconds.
     static let slotLength = 8.0
 
-    /// - Parameter start: What was signed earlier is refused, in seconds since 1970: nobody knows any more whether it came.
+    /// - Parameter start: Time before which signed requests are refused, in seconds since 1970. Whether they arrived
+    ///   before is unknown.
     init(limit: Int = standardLimit, start: Double) {
         self.limit = limit
         startsAt = start.rounded(.down)
@@ -36,12 +37,15 @@ final class NonceCache: Sendable {
     }
     private let startsAt: Double
 
+    /// Records a nonce.
+    ///
     /// - Parameters:
-    ///   - signedAt: As the request says, in seconds since 1970.
-    ///   - now: Requests that were signed more than `window` seconds before are refused by the caller.
+    ///   - signedAt: Time of signing stated by the request, in seconds since 1970.
+    ///   - now: Current time, in seconds since 1970.
+    ///   - window: Maximum age of a request, in seconds. The caller refuses requests signed earlier.
     func take(_ nonce: String, signedAt: Double, now: Double, window: Double) -> Outcome {
         let slot = Self.slot(signedAt)
-        // Seeded anew with each process: nobody can make up nonces that meet.
+        // The hash is seeded for each process, so clients cannot craft nonces that collide.
         let hash = UTF8Key(nonce).hashValue
         return state.withLock { state in
             guard signedAt >= startsAt else { return .tooOld(startsAt) }
@@ -50,7 +54,7 @@ final class NonceCache: Sendable {
             if state.slots[slot] == nil || state.count >= limit { state.forget(before: Self.slot(now - window)) }
             while state.count >= limit, let oldest = state.slots.keys.min() {
                 guard oldest < slot else {
-                    // Everything that is known was signed at this time or later: the new one is given up.
+                    // All known nonces were signed in this slot or later, so the new one is refused.
                     return .tooOld(Double(slot + 1) * Self.slotLength)
                 }
                 state.forget(before: oldest + 1)
@@ -62,13 +66,13 @@ final class NonceCache: Sendable {
         }
     }
 
-    /// Whether the nonce was taken, whenever that was signed.
+    /// Whether the nonce has been taken, for any time of signing.
     func contains(_ nonce: String) -> Bool {
         let hash = nonce.hashValue
         return state.withLock { state in state.slots.values.contains { $0.contains(hash) } }
     }
 
-    /// Held now.
+    /// Current number of nonces.
     var count: Int { state.withLock { $0.count } }
 
     private static func slot(_ time: Double) -> Int { Int((time / slotLength).rounded(.down)) }

@@ -1,7 +1,7 @@
-/// Percent-encoding as the signatures want it (RFC 3986 §2.3: only unreserved characters stay), and form decoding
+/// Percent-encoding as the signatures require it (RFC 3986 §2.3: only unreserved characters stay), and form decoding
 /// (`application/x-www-form-urlencoded`).
 enum PercentEncoding {
-    /// Appends `text` with all bytes but `A–Z a–z 0–9 - _ . ~` as `%XX`.
+    /// Appends `text`, with every byte other than `A–Z a–z 0–9 - _ . ~` encoded as `%XX`.
     static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             if isUnreserved[Int(byte)] {
@@ -14,7 +14,7 @@ enum PercentEncoding {
         }
     }
 
-    /// `+` is a space; a `%` that no two digits follow stays as it is.
+    /// Decodes form data. A `+` becomes a space. A `%` without two hexadecimal digits after it stays as it is.
     static func formDecoded(_ text: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -36,7 +36,7 @@ enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Of a hexadecimal digit.
+    /// Returns the value of a hexadecimal digit, or `nil` for other bytes.
     static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

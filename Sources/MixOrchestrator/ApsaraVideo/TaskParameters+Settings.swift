@@ -2,19 +2,22 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 
-/// What a task's parameters mean here. Pure.
+/// Translates a task's parameters into the service's settings. Pure.
 extension TaskParameters {
-    /// Which addresses may be named.
+    /// The addresses that a task may name, and the default canvas.
     struct Reach: Sendable {
-        /// Of streams' destinations.
+        /// Permitted destinations of streams.
         var outputs: AllowList
-        /// Of images.
+        /// Permitted sources of images.
         var images: AllowList
-        /// For tasks that say nothing of a canvas.
+        /// The canvas of tasks that specify none.
         var canvas: Canvas
     }
 
-    /// - Parameter old: What the task has so far: destinations that stay keep their ids, and with them their connections.
+    /// Returns the settings that the parameters describe.
+    ///
+    /// - Parameter old: The task's current settings. Destinations that stay keep their ids, and with them their
+    ///   connections.
     func settings(_ reach: Reach, replacing old: RoomSettings? = nil) throws(CallError) -> RoomSettings {
         let reader = reader
         var settings = RoomSettings()
@@ -28,7 +31,7 @@ extension TaskParameters {
         switch mixMode {
         case .single:
             program.composition = .single(try single(reader))
-            // A mix that is still on air is not made in another way while it ends.
+            // Keep the encoding of a mix that is still on air while it ends.
             if let mix = reader.object("TranscodeParams"), let known = try? encoding(mix, reach.canvas),
                 !known.0.audioOnly
             {
@@ -95,7 +98,7 @@ extension TaskParameters {
                 reader.path(of: "UserId")))
     }
 
-    /// An id that is written to plans and logs, and compared with those of events.
+    /// Returns the user id if it is valid. Ids are written to plans and logs, and compared with those of events.
     static func user(_ text: String, _ parameter: String) throws(CallError) -> String {
         do throws(InputError) {
             return try EventParser.foreignIdentifier(text, field: parameter)
@@ -108,12 +111,12 @@ extension TaskParameters {
         let reader = reader.object("SingleSubParams") ?? WireFields(.object([:]), "SingleSubParams")
         let tracks = try reader.choice("StreamType", Self.trackTypes) ?? .all
         let kind = try reader.choice("SourceType", Self.sourceTypes)
-        // What kind it is of is said for pictures alone.
+        // The kind applies to video only.
         return SourceSelection(
             user: try user(reader), kind: tracks == .video ? kind ?? .camera : nil, tracks: tracks)
     }
 
-    /// One entry of `UserInfos`, or a pane's `UserInfo`.
+    /// Returns the source that an entry of `UserInfos`, or a pane's `UserInfo`, selects.
     private func selection(_ reader: WireFields) throws(CallError) -> SourceSelection {
         var room: RoomID?
         if let channel = try reader.text("ChannelId"), self["ChannelId"].map(channel.hasSameUTF8) != true {
@@ -188,7 +191,7 @@ extension TaskParameters {
                     user.path(of: "UserId"), selection.user.rawValue,
                     "somebody whose StreamType in UserInfos is 0 or 2: this one is only heard")
             }
-            // A pane that says nothing of it shows what is subscribed to.
+            // Without a kind, the pane shows the one that is subscribed to.
             if selection.kind == nil { selection.kind = same.first?.kind }
         }
         pane.source = selection
@@ -224,7 +227,7 @@ extension TaskParameters {
         encoding.audioSampleRate = try reader.choice("AudioSampleRate", rates)
         guard !encoding.audioOnly else { return (encoding, nil) }
 
-        // What is the standard is not said, so that saying it changes nothing on air.
+        // Leave default values unset, so that stating them explicitly changes nothing on air.
         encoding.videoCodec = try reader.choice("VideoCodec", Self.videoCodecs) ?? nil
         encoding.videoBitrate = try reader.requiredInteger("VideoBitrate", in: 1...10_000, unit: "kbit/s") * 1000
         encoding.gopFrames = try reader.requiredInteger("VideoGop", in: 1...60, unit: "frames")
@@ -236,13 +239,13 @@ extension TaskParameters {
         return (encoding, canvas)
     }
 
-    /// 0 is the service's own; pictures are even.
+    /// Returns a side of the canvas, in even pixels. 0 stands for the service's default.
     private func length(_ key: String, _ reader: WireFields, _ standard: Int) throws(CallError) -> Int {
         let value = try reader.requiredInteger(key, in: 0...1920, unit: "pixels")
         return value == 0 ? standard : max(16, value & ~1)
     }
 
-    /// The SDKs' JSON in a string: profile and preset.
+    /// Reads profile and preset from `EnhancedParam`, which SDKs send as JSON in a string.
     private func enhance(_ encoding: inout EncodingSettings, _ reader: WireFields) throws(CallError) {
         guard let text = try reader.text("EnhancedParam") else { return }
         let path = reader.path(of: "EnhancedParam")

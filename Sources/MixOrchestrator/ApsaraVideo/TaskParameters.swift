@@ -1,16 +1,18 @@
 import EventSubscription
 import MixModel
 
-/// What a co-streaming task was asked to be, in the caller's words: the newest value of each parameter of
-/// `StartLiveMPUTask` and `UpdateLiveMPUTask`, kept with the task and given back as it is.
+/// The parameters of a co-streaming task as the caller wrote them.
+///
+/// Holds the newest value of each parameter of `StartLiveMPUTask` and `UpdateLiveMPUTask`. The task stores them, and
+/// answers return them unchanged.
 struct TaskParameters: Hashable, Sendable {
-    /// Normalised, see `WireShape`.
+    /// The parameters in normalised form; see `WireShape`.
     private(set) var fields: [String: JSONValue]
 
-    /// Of the document in the store, in bytes.
+    /// Maximum size of the stored document, in bytes.
     static let longestDocument = 64 << 10
 
-    /// Whether a mix is made of it.
+    /// The kind of program: one source as it is, or a mix.
     enum MixMode: String, Hashable, Sendable {
         case single = "0"
         case mix = "1"
@@ -26,7 +28,7 @@ struct TaskParameters: Hashable, Sendable {
 
     // MARK: From and to the store
 
-    /// `nil` for what is no such document.
+    /// Reads a stored document. `nil` if it is not a JSON object.
     init?(document: String) {
         guard case .object(let fields)? = try? JSONValue(parsing: document.utf8) else { return nil }
         self.fields = fields
@@ -40,7 +42,8 @@ struct TaskParameters: Hashable, Sendable {
         return text
     }
 
-    /// As `ListRtcMPUTaskDetail` answers: what the task is made of now, and nothing that it was made of before.
+    /// The parameters as `ListRtcMPUTaskDetail` returns them: those of the current mode, without leftovers of the
+    /// other.
     var answer: JSONValue {
         var shown = fields
         shown[mixMode == .single ? "TranscodeParams" : "SingleSubParams"] = nil
@@ -50,7 +53,7 @@ struct TaskParameters: Hashable, Sendable {
 
     // MARK: From a call
 
-    /// `StartLiveMPUTask`.
+    /// Reads the parameters of `StartLiveMPUTask`.
     init(starting parameters: WireParameters) throws(CallError) {
         fields = [:]
         for name in ["AppId", "ChannelId", "TaskId"] {
@@ -73,12 +76,12 @@ struct TaskParameters: Hashable, Sendable {
         try checkWhole()
     }
 
-    /// `UpdateLiveMPUTask`: what is supplied replaces what was there, what is left out stays.
+    /// Returns the parameters after `UpdateLiveMPUTask`. Supplied values replace old ones, and omitted ones stay.
     func updated(with parameters: WireParameters) throws(CallError) -> TaskParameters {
         var new = self
         if let mode = try Self.mixMode(parameters) { new.fields["MixMode"] = .string(mode.rawValue) }
         try new.take(parameters)
-        // It is given when a task starts, and not with updates.
+        // `PayloadType` is given when a task starts. Updates do not carry it.
         if case .object(var sei)? = new.fields["SeiParams"], sei["PayloadType"] == nil,
             case .object(let old)? = fields["SeiParams"]
         {
@@ -89,7 +92,7 @@ struct TaskParameters: Hashable, Sendable {
         return new
     }
 
-    /// `SetLiveMpuTaskSei`.
+    /// Returns the parameters after `SetLiveMpuTaskSei`.
     func withCustomSEI(_ text: String) -> TaskParameters {
         var new = self
         new.fields[Self.customSEI] = .string(text)
@@ -109,7 +112,7 @@ struct TaskParameters: Hashable, Sendable {
     }
 
     private mutating func take(_ parameters: WireParameters) throws(CallError) {
-        // Empty ones are none: SDKs send `[]` for what nobody set.
+        // Empty values count as omitted: SDKs send `[]` for unset parameters.
         var supplied: Set<String> = []
         for (name, shape) in Self.shapes {
             guard let text = parameters[name] else { continue }
@@ -132,7 +135,7 @@ struct TaskParameters: Hashable, Sendable {
         } else if supplied.contains("MultiStreamURL") {
             fields["StreamURL"] = nil
         }
-        // What belongs to the other mode is a mistake; what is left of it from before is not looked at.
+        // A parameter of the other mode is an error in a call. A stored one from before is ignored.
         let stranger = mixMode == .single ? "TranscodeParams" : "SingleSubParams"
         if supplied.contains(stranger) {
             let other = mixMode == .single ? "1" : "0"
@@ -160,7 +163,7 @@ struct TaskParameters: Hashable, Sendable {
 
     // MARK: Names
 
-    /// Of a task.
+    /// Returns the name of a task, which must not have the prefix of automatic tasks.
     static func taskName(_ parameters: WireParameters) throws(CallError) -> String {
         let name = try name("TaskId", parameters.required("TaskId", "the task's id"), longest: 55)
         guard !name.hasPrefix(TaskID.automaticPrefix) else {
@@ -185,7 +188,7 @@ struct TaskParameters: Hashable, Sendable {
         return text
     }
 
-    // MARK: What they may hold
+    // MARK: Shapes
 
     private static let shapes: [String: WireShape] = {
         let user: [String: WireShape] = ["UserId": .text, "ChannelId": .text, "SourceType": .text, "StreamType": .text]

@@ -1,20 +1,22 @@
 import EventSubscription
 import MixModel
 
-/// Says whose call it is: nothing in a request is believed before its signature was found to be right, and it is believed
-/// once only.
+/// Authenticates calls.
+///
+/// No content of a request is trusted before its signature is verified, and each signed request is accepted only once.
 struct WireAuthenticator: Sendable {
     private let keys: AccessKeys
     private let nonces: [String: NonceCache]
     private let now: @Sendable () -> Double
 
-    /// How far a request's time may be from ours, in seconds.
+    /// Maximum difference between a request's time and the service's, in seconds, in either direction.
     static let window = 900.0
     static let longestNonce = 128
 
     /// - Parameters:
-    ///   - now: In seconds since 1970.
-    ///   - nonceLimit: For each key.
+    ///   - nonceLimit: Maximum number of nonces kept for each key.
+    ///   - start: Time before which signed requests are refused, in seconds since 1970. Defaults to `now()`.
+    ///   - now: Returns the current time, in seconds since 1970.
     init(
         _ keys: AccessKeys, nonceLimit: Int = NonceCache.standardLimit, start: Double? = nil,
         now: @escaping @Sendable () -> Double = wallClock
@@ -26,19 +28,21 @@ struct WireAuthenticator: Sendable {
             uniqueKeysWithValues: keys.ids.map { ($0, NonceCache(limit: nonceLimit, start: start)) })
     }
 
-    /// How far a request's head alone shows whose it is.
+    /// The extent to which a request's head alone authenticates the caller.
     enum Standing: Sendable {
-        /// Headers are signed, and among them what the body has to be.
+        /// The headers are signed, including the digest of the body.
         case signed(AccessKey, signedHeaders: Set<String>)
-        /// Parameters are signed, all of which are in the query: a body means nothing.
+        /// The parameters are signed, and all of them are in the query. A body has no meaning.
         case proven(AccessKey)
-        /// Parameters are signed, and some of them are in a form that is still to come.
+        /// The parameters are signed, and some of them are in a form that has not been read yet.
         case unproven
     }
 
-    /// Judges a request before its body is read: strangers may withhold it, or send as much as they like.
+    /// Judges a request before its body is read.
     ///
-    /// - Throws: `CallError` as `accessKey` does, when no body can make it good.
+    /// An unauthenticated client may withhold the body or send an arbitrary amount.
+    ///
+    /// - Throws: `CallError` as `accessKey` does, if no body can make the request valid.
     func standing(ofHead head: WireRequest, hasBody: Bool) throws(CallError) -> Standing {
         guard !keys.isEmpty else { throw Self.notConfigured }
         if let authorization = head.headers["authorization"], !authorization.isEmpty {
@@ -55,10 +59,10 @@ struct WireAuthenticator: Sendable {
         return .unproven
     }
 
-    /// Whose request it is, now that its body is there.
+    /// Returns the access key of a request whose body has been read.
     ///
-    /// - Throws: `CallError` with the cure; of a signature that does not fit, what was to be signed, which holds nothing but
-    ///   the caller's own request.
+    /// - Throws: `CallError` with the remedy. If the signature does not match, the error contains the string to sign,
+    ///   which consists only of the caller's own request.
     func accessKey(of request: WireRequest, _ standing: Standing) throws(CallError) -> AccessKey {
         switch standing {
         case .signed(let key, let signedHeaders):
@@ -75,7 +79,7 @@ struct WireAuthenticator: Sendable {
         }
     }
 
-    /// Both at once, for a request that is there as a whole.
+    /// Authenticates a request that has been read completely.
     func accessKey(of request: WireRequest) throws(CallError) -> AccessKey {
         try accessKey(of: request, try standing(ofHead: request, hasBody: !request.body.isEmpty))
     }
@@ -93,7 +97,7 @@ struct WireAuthenticator: Sendable {
 
     // MARK: ACS3
 
-    /// What has to be signed so that nobody can change it on the way.
+    /// The headers that must be signed so that they cannot be changed in transit.
     private static let signedHeaders = [
         "host", "x-acs-date", "x-acs-action", "x-acs-version", "x-acs-signature-nonce", "x-acs-content-sha256",
     ]
@@ -125,7 +129,7 @@ struct WireAuthenticator: Sendable {
         }
         let key = try key(authorization.accessKey)
         let signedAt = try time(request.headers["x-acs-date"], "x-acs-date")
-        // That it is the body's is found when the body is there.
+        // `accessKey(of:_:)` compares the digest with the body once it has been read.
         let digest = request.headers["x-acs-content-sha256"]?.lowercased() ?? ""
         let canonical = WireSignature.ACS3.canonicalRequest(
             request, authorization.signedHeaders, bodyDigest: digest)
@@ -246,7 +250,7 @@ struct WireAuthenticator: Sendable {
                 + "SignatureVersion=1.0")
     }
 
-    /// SDKs look for the colon, and compare what follows with their own.
+    /// Returns the error for a wrong signature. SDKs look for the colon and compare the text after it with their own.
     private static func mismatch(_ stringToSign: String) -> CallError {
         CallError(
             .badRequest, "SignatureDoesNotMatch",

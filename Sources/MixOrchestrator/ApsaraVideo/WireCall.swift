@@ -1,15 +1,16 @@
 import MixModel
 
-/// A call whose signature is right.
+/// A call whose signature is valid.
 struct WireCall: Sendable {
     var action: String
     var parameters: WireParameters
-    /// Of the access key, which is the one that the call names.
+    /// The app of the access key. If the call names an app, it is the same one.
     var app: AppID
-    /// In ns of CLOCK_MONOTONIC.
+    /// Time of arrival, in ns of CLOCK_MONOTONIC.
     var receivedAt: Int64
 
-    /// - Throws: `CallError` when the access key is another app's.
+    /// - Throws: `CallError` if the call names another app than the access key's, or omits an app that its action
+    ///   requires.
     init(action: String, parameters: WireParameters, key: AccessKey, receivedAt: Int64) throws(CallError) {
         self.action = action
         self.parameters = parameters
@@ -26,17 +27,17 @@ struct WireCall: Sendable {
         }
     }
 
-    /// Actions that may leave it out.
+    /// Actions that may omit `AppId`.
     private static let withoutApp: Set<String> = ["ListRTCLiveRooms"]
 
-    /// The caller's room of the name that `ChannelId` says, which may not exist.
+    /// Returns the caller's room that `ChannelId` names. The room may not exist.
     func room() throws(CallError) -> RoomID {
         let name = try TaskParameters.name(
             "ChannelId", parameters.required("ChannelId", "the channel's id"), longest: 64)
         return RoomID(app: app, name: name)
     }
 
-    /// The caller's task, which may not exist.
+    /// Returns the caller's task that `TaskId` names. The task may not exist.
     func task() throws(CallError) -> TaskID {
         TaskID(app: app, name: try TaskParameters.taskName(parameters))
     }

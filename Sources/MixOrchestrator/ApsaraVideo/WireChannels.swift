@@ -2,14 +2,14 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// What is known of channels from events, and what can be told of them.
+/// The actions of channels, which report and change the participants known from events.
 struct WireChannels: Sendable {
     let registry: RoomRegistry
 
     func users(_ call: WireCall) async throws -> [String: JSONValue] {
         let room = try await registry.reader(try call.room())?.known
         let people = room?.participants ?? []
-        // Who publishes, or was given a part, streams; the others watch.
+        // Participants with a stream or a role count as streaming. All others watch.
         let streamers = people.filter { !$0.streams.isEmpty || $0.role != nil }
         let viewers = people.filter { $0.streams.isEmpty && $0.role == nil }
         return [
@@ -34,7 +34,7 @@ struct WireChannels: Sendable {
         ]
     }
 
-    /// The channels in which somebody is.
+    /// Lists the channels that have participants.
     func rooms(_ call: WireCall) async throws -> [String: JSONValue] {
         let number = try call.parameters.integer("PageNo", in: 1...Self.mostPages) ?? 1
         let size = try call.parameters.integer("PageSize", in: 1...Self.largestPage) ?? 50
@@ -51,7 +51,7 @@ struct WireChannels: Sendable {
         return ["Rooms": .array(shown.map { .string($0) }), "Total": .number(Double(names.count))]
     }
 
-    /// Nobody is in the channel any more, as its own event would say.
+    /// Closes the channel, with the same effect as a `roomClosed` event.
     func delete(_ call: WireCall) async throws -> [String: JSONValue] {
         let room = try call.room()
         guard let owner = try await registry.existingOwner(room), await !owner.known.isBlank else {
@@ -106,6 +106,6 @@ struct WireChannels: Sendable {
 }
 
 extension RoomOwner {
-    /// As it was stored last.
+    /// The room as it was last stored.
     var known: Room { room.document }
 }

@@ -1,8 +1,8 @@
 import EventSubscription
 
-/// Reads the fields of a normalised object and says exactly what is wrong with one.
+/// Reads the fields of a normalised object and reports exactly what is wrong with an invalid one.
 struct WireFields {
-    /// As in `TranscodeParams.EncodeParams`.
+    /// The object's path in the request, such as `TranscodeParams.EncodeParams`.
     let path: String
     private let fields: [String: JSONValue]
 
@@ -45,7 +45,7 @@ struct WireFields {
         return value
     }
 
-    /// A decimal fraction, 0…1.
+    /// Returns a required decimal fraction, 0…1.
     func requiredFraction(_ key: String) throws(CallError) -> Double {
         let expected = "a decimal number, 0…1"
         let text = try required(key, expected)
@@ -53,7 +53,7 @@ struct WireFields {
         return value
     }
 
-    /// One of some texts; whatever they stand for.
+    /// Returns the value that the field's text stands for, or `nil` if the field is missing.
     func choice<Value>(_ key: String, _ values: KeyValuePairs<String, Value>) throws(CallError) -> Value? {
         guard let text = try text(key) else { return nil }
         guard let match = values.first(where: { $0.key == text }) else {
@@ -62,7 +62,7 @@ struct WireFields {
         return match.value
     }
 
-    /// Any spelling of a flag.
+    /// Returns a flag, of which several spellings are accepted.
     func flag(_ key: String) throws(CallError) -> Bool? {
         try choice(key, ["true": true, "false": false, "True": true, "False": false, "1": true, "0": false])
     }

@@ -1,11 +1,11 @@
 import EventSubscription
 
-/// How a call wants its answer written.
+/// The format of a call's answer.
 enum WireFormat: Hashable, Sendable {
     case json
     case xml
 
-    /// SDKs compare it byte by byte before they read an error.
+    /// The value of `Content-Type`. SDKs compare it byte by byte before they read an error.
     var contentType: String {
         switch self {
         case .json: "application/json;charset=utf-8"
@@ -13,7 +13,7 @@ enum WireFormat: Hashable, Sendable {
         }
     }
 
-    /// - Parameter root: The name of the outermost element, which JSON does not have.
+    /// - Parameter root: The name of the outermost element in XML. JSON does not use it.
     func bytes(of fields: [String: JSONValue], root: String) -> [UInt8] {
         switch self {
         case .json:
@@ -26,7 +26,7 @@ enum WireFormat: Hashable, Sendable {
 }
 
 extension WireRequest {
-    /// What `Format` says; without it what `Accept` asks for first. JSON where neither names XML.
+    /// The format that `Format` names, otherwise the first one in `Accept`. JSON unless XML is requested.
     var format: WireFormat {
         if let named = parameters["Format"] {
             return named.utf8.count == 3 && named.lowercased() == "xml" ? .xml : .json

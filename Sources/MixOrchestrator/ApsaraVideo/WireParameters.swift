@@ -2,30 +2,33 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 
-/// The parameters of a call: those of the query and those of a form in the body. Each has one value; an empty one counts
-/// as left out.
+/// The parameters of a call, from the query and from a form in the body.
+///
+/// Each parameter has one value. An empty value counts as omitted.
 struct WireParameters: Sendable {
     struct Pair: Hashable, Sendable {
         var name: String
         var value: String
     }
-    /// As they came, empty ones too: signatures cover them.
+    /// The parameters as received, including empty ones, because signatures cover them.
     private(set) var pairs: [Pair] = []
     private var values: [String: String] = [:]
 
-    /// More are a mistake, or an attack.
+    /// Maximum number of parameters. A larger number is a mistake or an attack.
     static let most = 1000
-    /// In bytes of UTF-8.
+    /// Maximum length of a name, in bytes of UTF-8.
     private static let longestName = 256
 
     init() {}
 
     /// - Parameter forms: Queries and bodies, as `name=value&…`.
-    /// - Throws: `CallError` when a name is there twice: two readers could take different ones.
+    /// - Throws: `CallError` if a name occurs twice, because two readers could use different values.
     init(_ forms: [some Collection<UInt8>]) throws(CallError) {
         for form in forms { try add(form) }
     }
 
+    /// Adds the parameters of another form.
+    ///
     /// - Throws: As `init`.
     mutating func add(_ form: some Collection<UInt8>) throws(CallError) {
         for part in form.split(separator: UInt8(ascii: "&")) {
@@ -33,7 +36,7 @@ struct WireParameters: Sendable {
             let name = PercentEncoding.formDecoded(part[..<equals])
             let value = equals == part.endIndex ? "" : PercentEncoding.formDecoded(part[part.index(after: equals)...])
             guard pairs.count < Self.most else { throw .invalid("the request", "at most \(Self.most) parameters") }
-            // Names are hashed, and both are compared.
+            // Names are hashed, and names and values are compared.
             guard name.utf8.count <= Self.longestName, !name.hasTooManyMarks, !value.hasTooManyMarks else {
                 throw .invalid(
                     name,
@@ -47,7 +50,7 @@ struct WireParameters: Sendable {
         }
     }
 
-    /// `nil` when it is left out or empty.
+    /// The value of a parameter, or `nil` if it is omitted or empty.
     subscript(name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func required(_ name: String, _ expected: String) throws(CallError) -> String {
@@ -70,7 +73,7 @@ struct WireParameters: Sendable {
         return value
     }
 
-    /// `name.1`, `name.2` …, by number. Empty when there is none.
+    /// Returns the values of `name.1`, `name.2` and so on, in the order of their numbers. Empty if there are none.
     func list(_ name: String, atMost most: Int) throws(CallError) -> [String] {
         let prefix = name + "."
         var numbered: [(number: Int, value: String)] = []
@@ -84,7 +87,8 @@ struct WireParameters: Sendable {
         return numbered.sorted { $0.number < $1.number }.map(\.value)
     }
 
-    /// Sorted by the bytes of their names, percent-encoded and joined, as both signatures begin.
+    /// Returns the parameters sorted by the bytes of their names, percent-encoded and joined. Both signatures use this
+    /// form.
     static func canonical(_ pairs: [Pair]) -> [UInt8] {
         let sorted = pairs.sorted { left, right in
             left.name == right.name

@@ -2,16 +2,16 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// A request of the ApsaraVideo Live interface as it came, before anything in it is believed.
+/// A request of the ApsaraVideo Live interface as received, before it is authenticated.
 struct WireRequest: Sendable {
     var method: String
-    /// Of the query alone: what ACS3 signs beside the body.
+    /// Parameters of the query alone. ACS3 signs these separately from the body.
     var query: WireParameters
-    /// Query and form together.
+    /// Parameters of query and form together.
     var parameters: WireParameters
-    /// By lower-case name; of a repeated one the sorted values, joined with commas.
+    /// Headers by lower-case name. The values of a repeated header are sorted and joined with commas.
     var headers: [String: String]
-    /// Empty while it is not read.
+    /// The body. Empty until it has been read.
     var body: [UInt8] = []
 
     init(method: String, query: String, headers: [String: String], body: [UInt8] = []) throws(CallError) {
@@ -28,7 +28,7 @@ struct WireRequest: Sendable {
         if !body.isEmpty, isForm { try parameters.add(body) }
     }
 
-    /// The head alone: the body is still to come.
+    /// Creates a request from the head alone, before its body has been read.
     init(headOf request: Request) throws(CallError) {
         var headers: [String: [String]] = [:]
         for field in request.headers { headers[field.name.canonicalName, default: []].append(field.value) }
@@ -41,16 +41,18 @@ struct WireRequest: Sendable {
         try self.init(method: request.method.rawValue, query: request.uri.query ?? "", headers: joined)
     }
 
-    /// Whether parameters are in the body, too.
+    /// Whether the body contains parameters.
     var isForm: Bool {
         headers["content-type"]?.prefix { $0 != ";" }.lowercased().trimmed == "application/x-www-form-urlencoded"
     }
 
-    /// Whether headers are among what is signed, or parameters alone.
+    /// Whether the signature covers headers. If not, it covers parameters alone.
     var signsHeaders: Bool { headers["authorization"]?.isEmpty == false }
 
-    /// What is called: named by parameter; by header, or by both alike, where headers are signed. A header that nobody
-    /// signed names nothing, and must not contradict either.
+    /// Returns the action or version that the request names, if any.
+    ///
+    /// If headers are signed, the header may name it, the parameter, or both with the same value. Otherwise only the
+    /// parameter counts, and an unsigned header must not contradict it.
     func name(_ header: String, _ parameter: String) throws(CallError) -> String? {
         let (first, second) = (headers[header].flatMap { $0.isEmpty ? nil : $0 }, parameters[parameter])
         if let first, let second, first != second {

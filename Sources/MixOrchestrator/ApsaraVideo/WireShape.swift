@@ -1,18 +1,22 @@
 import EventSubscription
 
-/// What a parameter that is JSON may hold. SDKs and app servers write the same value as text, number or flag: it is kept
-/// as text, as answers have it. Keys that are not known are left out, and so is what is empty.
+/// The permitted content of a JSON parameter.
+///
+/// SDKs and app servers write the same value as text, number or flag. It is normalised to text, which answers use.
+/// Unknown keys, empty texts and empty arrays are dropped.
 indirect enum WireShape: Sendable {
     case text
-    /// A real Boolean, in answers too.
+    /// A Boolean, also in answers.
     case flag
-    /// JSON inside a string, or, from callers who forgot to make it one, as it is.
+    /// JSON inside a string. Callers that omit the quoting are accepted.
     case embedded
     case object([String: WireShape])
     case array(WireShape)
 
-    /// - Parameter path: For errors, as in `TranscodeParams.Layout.UserPanes[0]`.
-    /// - Returns: `nil` for what counts as left out.
+    /// Returns the value in normalised form.
+    ///
+    /// - Parameter path: The value's path for errors, such as `TranscodeParams.Layout.UserPanes[0]`.
+    /// - Returns: `nil` if the value counts as omitted.
     func normalised(_ value: JSONValue, _ path: String) throws(CallError) -> JSONValue? {
         switch (self, value) {
         case (_, .null): return nil

@@ -1,11 +1,11 @@
 import Crypto
 import Foundation
 
-/// Both ways in which SDKs sign. Pure: what is signed and with which key in, the signature out.
+/// The two signature methods of the SDKs. Pure: the inputs are the signed content and a key.
 enum WireSignature {
-    /// HMAC-SHA1 over the parameters, named RPC in the SDKs.
+    /// HMAC-SHA1 over the parameters, which the SDKs call RPC.
     enum RPC {
-        /// - Parameter parameters: Of query and form; `Signature` is left out here.
+        /// - Parameter parameters: Parameters of query and form. `Signature` is excluded here.
         static func stringToSign(method: String, _ parameters: WireParameters) -> String {
             let canonical = WireParameters.canonical(parameters.pairs.filter { $0.name != "Signature" })
             var bytes = Array("\(method)&%2F&".utf8)
@@ -14,8 +14,8 @@ enum WireSignature {
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// - Parameter key: The secret and an ampersand.
-        /// - Parameter shown: As it came, in Base64.
+        /// - Parameter shown: The signature as received, in Base64.
+        /// - Parameter key: The secret followed by an ampersand.
         static func isRight(_ shown: String, _ stringToSign: String, key: SymmetricKey) -> Bool {
             guard let code = base64(shown) else { return false }
             return HMAC<Insecure.SHA1>.isValidAuthenticationCode(
@@ -27,15 +27,15 @@ enum WireSignature {
     enum ACS3 {
         static let algorithm = "ACS3-HMAC-SHA256"
 
-        /// What `Authorization` says.
+        /// The content of an `Authorization` header.
         struct Authorization: Hashable, Sendable {
             var algorithm: String
             var accessKey: String
-            /// In the order in which they are signed.
+            /// Names of the signed headers, in lower case and in the order of signing.
             var signedHeaders: [String]
             var signature: String
 
-            /// `nil` when a part is missing.
+            /// Parses a header. `nil` if a part is missing.
             init?(_ text: String) {
                 guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
                 var accessKey: String?
@@ -62,7 +62,7 @@ enum WireSignature {
             }
         }
 
-        /// Hex of the body's SHA-256, as `x-acs-content-sha256` has to be.
+        /// Returns the SHA-256 of the body in hexadecimal, the expected value of `x-acs-content-sha256`.
         static func digest(of body: [UInt8]) -> String {
             body.isEmpty ? emptyDigest : hex(SHA256.hash(data: body))
         }
@@ -90,7 +90,7 @@ enum WireSignature {
             "\(algorithm)\n\(hex(SHA256.hash(data: canonicalRequest)))"
         }
 
-        /// - Parameter shown: As it came, in hexadecimal digits.
+        /// - Parameter shown: The signature as received, in hexadecimal digits.
         static func isRight(_ shown: String, _ stringToSign: String, key: SymmetricKey) -> Bool {
             guard let code = bytes(hex: shown) else { return false }
             return HMAC<SHA256>.isValidAuthenticationCode(
@@ -114,7 +114,8 @@ enum WireSignature {
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 
-    /// `nil` for what is not written in the one way in which these bytes are written: readers forgive too much.
+    /// Returns the decoded bytes, or `nil` if the text is not their canonical encoding. Foundation's decoder alone
+    /// accepts others.
     private static func base64(_ text: String) -> Data? {
         guard let bytes = Data(base64Encoded: text), bytes.base64EncodedString() == text else { return nil }
         return bytes

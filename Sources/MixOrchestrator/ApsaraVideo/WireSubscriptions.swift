@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import TaskStore
 
-/// The actions of subscriptions: parameters in, answers out.
+/// The actions of subscriptions, which turn parameters into answers.
 struct WireSubscriptions: Sendable {
     let registry: SubscriptionRegistry
 
@@ -230,12 +230,16 @@ struct WireSubscriptions: Sendable {
         return text
     }
 
-    /// `yyyy-MM-dd HH:mm:ss` in UTC+8.
+    /// Formats a time as `yyyy-MM-dd HH:mm:ss` in UTC+8.
+    ///
+    /// - Parameter seconds: Seconds since 1970.
     static func chinaTime(_ seconds: Double) -> String {
         universalTime(seconds + 8 * 3600).replacing("T", with: " ").replacing("Z", with: "")
     }
 
-    /// `yyyy-MM-ddTHH:mm:ssZ`.
+    /// Formats a time as `yyyy-MM-ddTHH:mm:ssZ`.
+    ///
+    /// - Parameter seconds: Seconds since 1970.
     static func universalTime(_ seconds: Double) -> String {
         Date(timeIntervalSince1970: seconds.rounded(.down)).formatted(.iso8601)
     }

@@ -1,7 +1,7 @@
 import EventSubscription
 import MixModel
 
-/// `StartLiveMPUTask` and what goes with it: explicit tasks by the caller's names, with the caller's parameters kept.
+/// The actions of tasks: explicit tasks under the caller's names, which keep the caller's parameters.
 struct WireTasks: Sendable {
     let registry: RoomRegistry
     let reach: TaskParameters.Reach
@@ -57,7 +57,7 @@ struct WireTasks: Sendable {
         return [:]
     }
 
-    /// One task, or a page of all.
+    /// Lists one task, or one page of all tasks.
     func list(_ call: WireCall) async throws -> [String: JSONValue] {
         if call.parameters["TaskId"] != nil {
             let task = try call.task()
@@ -93,7 +93,8 @@ struct WireTasks: Sendable {
         _ change: @escaping @Sendable (TaskParameters) throws(CallError) -> TaskParameters
     ) async throws {
         guard let owner = try await registry.existingOwner(room) else { throw Self.unknown(task) }
-        // What is wrong with a call is found while the task's turn is: it must not be lost in the service's own words.
+        // The owner calls this closure when it is the task's turn. The `CallError` must not be replaced by the
+        // service's own.
         let failure = LockedFailure()
         let revision = SettingsChange(task: task, summary: "\(call.action) by API") {
             [reach] settings, attachment throws(OrchestratorError) in
@@ -114,7 +115,7 @@ struct WireTasks: Sendable {
 }
 
 extension RoomOwner {
-    /// As they were sent last; `nil` when there is no such task of this interface, or it has ended.
+    /// Returns the task's latest parameters. `nil` if no task of this interface has the id, or if the task is ending.
     func wireParameters(of id: TaskID) -> TaskParameters? {
         guard let machine = task(id)?.machine.document, !machine.isFinishing, let document = machine.attachment else {
             return nil

@@ -1,11 +1,13 @@
 import EventSubscription
 
-/// Writes answers as XML, for callers who ask for `Format=XML`: keys are elements, and an array is its key's element once
-/// for each member, as the interface's documents show it.
+/// Writes answers as XML, for `Format=XML`.
+///
+/// Each key becomes an element. An array becomes one element with its key's name for each member, as in the interface's
+/// documentation.
 enum XMLText {
     /// - Parameters:
-    ///   - root: `Error`, or the action's name and `Response`.
-    ///   - fields: Their names are those of the interface, all of which are names of XML.
+    ///   - root: `Error`, or the action's name followed by `Response`.
+    ///   - fields: The answer's fields. Their names are those of the interface, all of which are valid XML names.
     static func of(_ fields: [String: JSONValue], root: String) -> [UInt8] {
         var bytes = Array(#"<?xml version="1.0" encoding="UTF-8"?>"#.utf8)
         append(.object(fields), as: root, to: &bytes)
@@ -28,7 +30,7 @@ enum XMLText {
         bytes += "</\(name)>".utf8
     }
 
-    /// What XML 1.0 cannot hold at all, references included, becomes U+FFFD.
+    /// Appends escaped text. Characters that XML 1.0 cannot represent, even by reference, become U+FFFD.
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -36,7 +38,7 @@ enum XMLText {
             case "<": bytes += "&lt;".utf8
             case ">": bytes += "&gt;".utf8
             case "\"": bytes += "&quot;".utf8
-            // As it is a parser would make a line feed of it.
+            // A parser would turn an unescaped carriage return into a line feed.
             case "\r": bytes += "&#13;".utf8
             case "\t", "\n", " "..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...: bytes += String(scalar).utf8
             default: bytes += "\u{FFFD}".utf8

@@ -4,18 +4,21 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// The store as this life of the service may use it: holds the leases of its tasks, and has every write of a task carry
-/// the lease's fence. Should another life or another machine take a task over, what is still written here is refused.
+/// The store as one run of the service may use it.
+///
+/// It holds the leases of the run's tasks and adds the lease's fence to every write of a task. If another run or
+/// another machine takes a task over, the store refuses this run's later writes to it.
 final class NodeStore: ForwardingTaskStore, Service {
     let base: any TaskStore
     private let node: NodeID
     private let logger: Logger
     private let fences = Mutex<[TaskID: Fence]>([:])
 
-    /// How long leases hold without renewal. Nobody else takes them on one machine: a start expels the lives before it.
+    /// Time for which leases hold without renewal. On one machine no other node takes them, because a start expels the
+    /// runs before it.
     static let lease: Duration = .seconds(30)
     static let renewalInterval: Duration = .seconds(10)
-    /// Tasks claimed in one transaction.
+    /// Maximum number of tasks claimed in one transaction.
     private static let claimSize = 1000
 
     private init(_ store: any TaskStore, node: NodeID, logger: Logger) {
@@ -24,10 +27,10 @@ final class NodeStore: ForwardingTaskStore, Service {
         self.logger = logger
     }
 
-    /// Registers this life and takes every stored task.
+    /// Registers this run and takes every stored task.
     ///
-    /// - Parameter name: Of the data directory's owner. The caller has locked the directory: earlier lives are dead, and
-    ///   their leases are freed at once.
+    /// - Parameter name: Name of the data directory's owner. The caller has locked the directory, so earlier runs have
+    ///   ended and their leases are freed at once.
     static func join(_ store: any TaskStore, name: String, logger: Logger) async throws(StoreError) -> NodeStore {
         for earlier in try await store.nodes() where earlier.name == name { try await store.expel(earlier.id) }
         let node = NodeStore(store, node: try await store.register(name, for: lease), logger: logger)
@@ -47,7 +50,8 @@ final class NodeStore: ForwardingTaskStore, Service {
         fences.withLock { fences in for lease in leases { fences[lease.task] = lease.fence } }
     }
 
-    /// Renews the leases until the service shuts down; they stay with a dead node until its successor expels it.
+    /// Renews the leases until the service shuts down. They stay with a node that has ended until its successor expels
+    /// it.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.renewalInterval)) != nil { await self.renew() }
@@ -72,7 +76,7 @@ final class NodeStore: ForwardingTaskStore, Service {
     // MARK: Writing
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
-        // Most events are of rooms without a task.
+        // Most events concern rooms without a task.
         guard change.tasks.contains(where: { $0.write != nil }) else { return try await base.commit(change) }
         let tasks = change.tasks.filter { $0.write != nil }.map(\.id)
         let known = fences.withLock { fences in tasks.map { ($0, fences[$0]) } }

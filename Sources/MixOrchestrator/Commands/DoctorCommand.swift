@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private static func directory(_ path: String) -> [Finding] {
-        // The directory itself, or the nearest one above it that is there.
+        // The directory itself, or its nearest ancestor that exists.
         var existing = URL(fileURLWithPath: path)
         while !FileManager.default.fileExists(atPath: existing.path), existing.path != "/" {
             existing.deleteLastPathComponent()
@@ -72,17 +72,17 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 struct Finding: Hashable, Sendable {
     enum Verdict: String, Hashable, Sendable {
         case good = "ok  "
-        /// Works as it is, and may not be what the operator expects.
+        /// Works, but may not be what the operator expects.
         case note = "note"
         case bad = "FAIL"
     }
 
     var verdict: Verdict
-    /// What it is; where it is not good, the cure too.
+    /// Description of the result, with the remedy if it is not good.
     var text: String
 
     var isGood: Bool { verdict != .bad }

@@ -8,7 +8,7 @@ struct LayoutCommand: AsyncParsableCommand {
         subcommands: [LayoutValidateCommand.self, LayoutPreviewCommand.self, LayoutGalleryCommand.self])
 }
 
-/// A layout's file as somebody named it on the command line.
+/// A layout file named on the command line.
 struct LayoutArgument {
     let path: String
     let template: LayoutTemplate
@@ -30,18 +30,18 @@ struct LayoutArgument {
         }
     }
 
-    /// Where its images are.
+    /// Reads the images of the layout, relative to its directory.
     private var images: ImageFiles {
         ImageFiles(directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
     }
 
-    /// A file that the service would leave alone.
+    /// The warning that the service would ignore a file of this name. Empty if the name is valid.
     var nameWarnings: [String] {
         LayoutFiles.layout(ofFile: URL(fileURLWithPath: path).lastPathComponent) == nil
             ? ["\(path): no room can use it: a layout is called \(LayoutFiles.nameRule), with .json behind it"] : []
     }
 
-    /// What is wrong with its images that are files, one line each. Those of other machines are left for the service.
+    /// Warnings about images that are files, one line each. The service checks images on other machines.
     var imageWarnings: [String] {
         localImages.compactMap { image in
             do throws(ImageRefusal) {
@@ -53,7 +53,7 @@ struct LayoutArgument {
         }
     }
 
-    /// Its images that are files, for a picture that needs nothing else.
+    /// The images that are files, as data URLs by path, for a picture without external references.
     var imageData: [String: String] {
         var data: [String: String] = [:]
         for image in localImages {

@@ -66,7 +66,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
         return SceneSheet(scenes).svg(images: layout.imageData)
     }
 
-    /// Reads `4` or `0-16`.
+    /// Parses a number or a range of participants, such as `4` or `0-16`.
     static func counts(_ text: String) throws -> ClosedRange<Int> {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
         guard 1...2 ~= ends.count, let first = ends[0], let last = ends[ends.count - 1], first <= last,
@@ -79,7 +79,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
     }
 }
 
-/// Something that went wrong although the arguments were fine: without the usage text of a `ValidationError`.
+/// A failure with valid arguments. It is printed without the usage text of a `ValidationError`.
 struct CommandFailure: Error, CustomStringConvertible {
     var description: String
 

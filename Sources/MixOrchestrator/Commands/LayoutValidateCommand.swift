@@ -14,7 +14,7 @@ struct LayoutValidateCommand: AsyncParsableCommand {
 
     func run() async throws {
         var (broken, errors) = (0, 0)
-        // `validate layouts/*.json` means the layouts.
+        // `validate layouts/*.json` also matches the schema, which is not a layout.
         let files = files.filter { URL(fileURLWithPath: $0).lastPathComponent != LayoutFiles.schema + ".json" }
         for file in files {
             do {

@@ -2,12 +2,13 @@ import Foundation
 import NIOCore
 
 extension ListenAddress {
-    /// Says whether the service can listen here, before it has done anything else.
+    /// Checks whether the service can listen on this address, before it does anything else.
     ///
-    /// The address is bound and not listened on: whoever connects meanwhile is refused, as before the start, and may try
-    /// again. Looks the host's name up; port 0 is always there.
+    /// Binds the address without listening on it. A client that connects meanwhile is refused, as before the start, and
+    /// can try again. Resolves the host's name. Port 0 is always available.
     ///
-    /// - Throws: When somebody listens there, or this machine has no such address.
+    /// - Throws: `StartupError` if another process listens there, if the host's name has no address, or if this machine
+    ///   does not have the address.
     func check() throws(StartupError) {
         guard port != 0 else { return }
         let address: SocketAddress
@@ -19,7 +20,7 @@ extension ListenAddress {
         let descriptor = socket(address.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw cannotListen(errno) }
         defer { close(descriptor) }
-        // Connections of an earlier service may still be closing.
+        // Connections of an earlier run may still be closing.
         var reuse: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout.size(ofValue: reuse)))
         let failure = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) == 0 ? nil : errno }

@@ -1,8 +1,10 @@
 import Foundation
 
-/// Makes PNG of SVG with `mixworker picture`: this program has no graphics of its own.
+/// Converts SVG to PNG with `mixworker picture`, because this program has no graphics of its own.
 enum PictureProcess {
-    /// - Throws: `StartupError` with the cure when the worker is missing or cannot do it.
+    /// Converts a document and writes the PNG file.
+    ///
+    /// - Throws: `StartupError` with the remedy if the worker is missing or fails.
     static func write(_ svg: String, png: String, worker: String = defaultWorker) async throws {
         guard access(worker, X_OK) == 0 else {
             throw StartupError(
@@ -18,7 +20,7 @@ enum PictureProcess {
         guard status == 0 else { throw StartupError("\(worker) picture cannot make \(png): \(complaint)") }
     }
 
-    /// As the service finds it.
+    /// The worker as the service finds it.
     private static var defaultWorker: String {
         ProcessInfo.processInfo.environment["MIXORCHESTRATOR_WORKER"] ?? OrchestratorConfiguration.defaultWorker
     }

@@ -36,8 +36,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How lines of the log are written: text, or json with one object a line. Default text.")
     var logFormat: LogFormat?
 
-    /// Longest from the first signal to the end of the process. Connections take at most 2.5 s of it
-    /// (`ConnectionGuard.Limits`), relays 7 s (`RoomRegistry.drainLimit`).
+    /// Maximum time from the first signal to the end of the process.
+    ///
+    /// Connections take at most 2.5 s of it (`ConnectionGuard.Limits`), relays 7 s (`RoomRegistry.drainLimit`).
     static let shutdownLimit: Duration = .milliseconds(9900)
 
     func run() async throws {
@@ -64,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
             configuration.apps.warnings + configuration.playback.warnings + configuration.exposures + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }
-        // Before anything is restored: a second service must not touch the first one's relays.
+        // Before restoring anything: a second service must not affect the first one's relays.
         try configuration.listen.check()
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
@@ -118,18 +119,18 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// The data directory, made and locked: two services with one store would fight over its relays.
+/// The data directory, created and locked. The lock keeps two services from controlling the same relays.
 struct DataDirectory {
     private let descriptor: Int32
 
-    /// - Throws: When it cannot be made or written, or another process has it.
+    /// - Throws: `StartupError` if the directory cannot be created or written, or if another process has locked it.
     init(_ path: String) throws(StartupError) {
         let relays = path + "/relays"
         do {
             for directory in [path, relays] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,
-                    // Stream keys are in there.
+                    // The directory contains stream keys.
                     attributes: [.posixPermissions: 0o700])
             }
         } catch {

@@ -1,18 +1,20 @@
 import Foundation
 import Logging
 
-/// SIGTERM and SIGINT: the first begins an orderly shutdown, the second ends the process at once, and so does an orderly
-/// shutdown that does not end. What was answered is stored by then. Relays are left to
-/// themselves: those that were told to end do so, the others go on as after a crash.
+/// Handles SIGTERM and SIGINT.
 ///
-/// Signals and time are watched on a thread of their own. Whatever keeps the threads of the cooperative pool busy, the
-/// process ends in time.
+/// The first signal begins an orderly shutdown. The second signal ends the process at once, and so does an orderly
+/// shutdown that exceeds the limit. By then, everything that was answered is stored. Relays are left running: those
+/// that were told to end do so, and the others go on as after a crash.
+///
+/// A dedicated thread waits for signals and the deadline, so the process ends in time even if the threads of the
+/// cooperative pool are all busy.
 struct ShutdownSignals: Sendable {
     let logger: Logger
-    /// Longest from the first signal to the end of the process.
+    /// Maximum time from the first signal to the end of the process.
     let limit: Duration
 
-    /// Runs `body` and has `onFirst` called at the first signal.
+    /// Runs `body` and calls `onFirst` at the first signal.
     func watch(_ body: @Sendable () async throws -> Void, onFirst: @escaping @Sendable () async -> Void) async throws {
         let (first, reporter) = AsyncStream.makeStream(of: Void.self)
         guard let signals = SignalPipe.open([SIGTERM, SIGINT]) else {
@@ -31,13 +33,13 @@ struct ShutdownSignals: Sendable {
         }
     }
 
-    /// Runs until the process ends.
+    /// Waits for signals until the process ends.
     private func watch(_ signals: Int32, onFirst: () -> Void) {
         _ = SignalPipe.next(from: signals, within: nil)
         onFirst()
         if let signal = SignalPipe.next(from: signals, within: limit) {
             logger.warning("second signal: ended at once, relays are left to themselves")
-            // The shell's convention for a process that a signal ended.
+            // The shell's convention for a process that was ended by a signal.
             _exit(128 + signal)
         }
         logger.critical("the shutdown takes longer than \(limit): ended at once, relays are left to themselves")

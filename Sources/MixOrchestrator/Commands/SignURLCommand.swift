@@ -32,7 +32,9 @@ struct SignURLCommand: ParsableCommand {
         print(try signed(now: Int(Date.now.timeIntervalSince1970)))
     }
 
-    /// - Parameter now: In seconds since 1970.
+    /// Returns the signed URL.
+    ///
+    /// - Parameter now: Current time, in seconds since 1970.
     func signed(now: Int) throws -> String {
         guard var parts = URLComponents(string: url), parts.scheme != nil, !parts.percentEncodedPath.isEmpty else {
             throw ValidationError("found \"\(url)\"; expected a URL, as in http://127.0.0.1:8080/live/demo.flv")

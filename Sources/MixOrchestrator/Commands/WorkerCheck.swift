@@ -1,6 +1,8 @@
 import Foundation
 
-/// Whether `mixworker` is there and has what it needs. The worker checks GStreamer itself: this program does not link it.
+/// Checks whether `mixworker` exists and has what it needs.
+///
+/// The worker checks GStreamer itself, because this program does not link it.
 enum WorkerCheck {
     static func findings(worker: String) async -> [Finding] {
         guard access(worker, X_OK) == 0 else {
@@ -12,7 +14,7 @@ enum WorkerCheck {
             ]
         }
         let answer: Data = await withCheckedContinuation { continuation in
-            // Reading blocks: not on the cooperative pool.
+            // Reading blocks, so it must not run on the cooperative pool.
             DispatchQueue.global().async { continuation.resume(returning: run(worker)) }
         }
         return findings(from: answer, worker: worker)
@@ -31,7 +33,7 @@ enum WorkerCheck {
         return data
     }
 
-    /// What `mixworker doctor --json` prints.
+    /// The output of `mixworker doctor --json`.
     private struct Report: Decodable {
         struct Element: Decodable {
             var element: String

@@ -1,11 +1,13 @@
 import HTTPTypes
 import MixModel
 
-/// The list of `If-Match` (RFC 9110 §8.8.3, §13.1.1).
+/// Parser of the `If-Match` header (RFC 9110 §8.8.3, §13.1.1).
 enum EntityTags {
-    /// - Returns: The tags with their quotes, or `*` alone. A number without quotes, as people type it, is one, too; a
-    ///   weak one matches nothing here, and is no mistake.
-    /// - Throws: When it is anything else.
+    /// Parses the header.
+    ///
+    /// - Returns: The tags with their quotes, or `*` alone. A number without quotes, as people type it, is accepted. A
+    ///   weak tag is accepted too, but matches nothing.
+    /// - Throws: `OrchestratorError` of status 400 for any other text.
     static func parse(_ text: String) throws(OrchestratorError) -> [String] {
         let tags = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())

@@ -5,13 +5,14 @@ import Hummingbird
 import MixModel
 import NIOCore
 
-/// `POST /v1/events` and `POST /v1/rooms/{room}/events`: answered when everything in the body is stored.
+/// `POST /v1/events` and `POST /v1/rooms/{room}/events`, answered once all events in the body are stored.
 struct EventController: Sendable {
     let registry: RoomRegistry
     let parser: EventParser
     let metrics: Metrics
     let limits: RateLimits
-    /// Where there are no tokens: for which apps beside the standard one events are taken. Otherwise the token says it.
+    /// The apps whose events are accepted besides the standard one's, without tokens. With tokens this is `nil`, and
+    /// the token determines the app.
     let apps: Set<AppID>?
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -30,7 +31,7 @@ struct EventController: Sendable {
             stale += other.stale
         }
 
-        /// As `jsonBytes` would write it, at a tenth of the cost.
+        /// The answer, in the form that `jsonBytes` gives. Writing it by hand costs a tenth.
         var response: Response {
             let text = #"{"accepted":\#(accepted),"duplicate":\#(duplicate),"stale":\#(stale)}"#
             return Response(
@@ -62,14 +63,14 @@ struct EventController: Sendable {
         }
     }
 
-    /// How an event is packed (HTTP protocol binding 1.0, section 3).
+    /// The content mode of an event (HTTP protocol binding 1.0, section 3).
     private enum ContentMode {
         case structured, batch, binary
-        /// Said to be JSON and nothing more: an event, or several.
+        /// Plain JSON: one event or several.
         case json
 
         init(_ headers: HTTPFields) throws(OrchestratorError) {
-            // The subscript joins what is there, also one alone, and that costs more than all else here.
+            // The subscript joins values even if there is only one, which costs more than the rest of this function.
             let fields = headers[values: .contentType]
             let field = fields.count > 1 ? fields.joined(separator: ", ") : fields.first
             if field == "application/cloudevents+json" {
@@ -84,7 +85,7 @@ struct EventController: Sendable {
             case "application/cloudevents+json": self = .structured
             case "application/cloudevents-batch+json": self = .batch
             case let type? where type.hasPrefix("application/cloudevents"): throw Self.refused(type)
-            // A type that is no JSON is refused with the event's other attributes.
+            // `binaryEvent` refuses a type that is not JSON, together with the event's other attributes.
             case _ where isBinary: self = .binary
             case "application/json": self = .json
             default: throw Self.refused(type)
@@ -110,7 +111,7 @@ struct EventController: Sendable {
             [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
     }
 
-    /// Events of one room stay in order: they are taken one after another. Rooms do not wait for each other.
+    /// Processes the events of one room in order, one after another. Rooms do not wait for each other.
     private func take(
         _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
     ) async throws -> Response {

@@ -4,15 +4,16 @@ import Hummingbird
 import MixModel
 import NIOCore
 
-/// `GET /v1/rooms/{room}/feed`: what happens in a room, as server-sent events (HTML living standard, §9.2).
+/// `GET /v1/rooms/{room}/feed`: the changes of a room, as server-sent events (HTML living standard, §9.2).
 ///
-/// `room` is the whole state, as `GET /v1/rooms/{room}` gives it: first, and again when a listener was too slow for what
-/// happened. Then each change as subscribers get it, named by its topic.
+/// The first event is `room`, the whole state as `GET /v1/rooms/{room}` returns it. It is sent again when a client
+/// reads too slowly and misses changes. After it, each change follows in the form that subscribers receive, named by
+/// its topic.
 struct FeedController: Sendable {
     let registry: RoomRegistry
     let feeds: RoomFeeds
     let numbers: NumberSource
-    /// Between two signs of life.
+    /// Interval between two heartbeats.
     var heartbeat: Duration = .seconds(15)
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -22,7 +23,7 @@ struct FeedController: Sendable {
 
     private static var headers: HTTPFields {
         var headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
-        // nginx would keep it back.
+        // Keeps nginx from buffering the events.
         if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
         return headers
     }
@@ -41,7 +42,7 @@ struct FeedController: Sendable {
         return Response(
             status: .ok, headers: Self.headers,
             body: ResponseBody { writer in
-                // A listener who leaves makes `write` throw, at the next sign of life at the latest.
+                // After a client disconnects, `write` throws at the next heartbeat at the latest.
                 try await follow(room, listener, seen) { try await writer.write($0) }
                 try await writer.finish(nil)
             })
@@ -63,7 +64,7 @@ struct FeedController: Sendable {
             for await _ in listener.signals.cancelOnGracefulShutdown() {
                 let events = listener.take()
                 if isStale || events == nil {
-                    // What was taken before is in the state.
+                    // The state includes the events taken before.
                     guard let whole = try? await wholeState(of: room) else { return }
                     isStale = false
                     try await write(whole)
@@ -98,7 +99,7 @@ extension ByteBuffer {
         write(name: event.topic.rawValue, number: event.number, data: event.body)
     }
 
-    /// One event; JSON has no line ends of its own.
+    /// Writes one event. The JSON data contains no line breaks.
     fileprivate mutating func write(name: String, number: Int64, data: some Sequence<UInt8>) {
         writeString("id: \(number)\nevent: \(name)\ndata: ")
         writeBytes(data)

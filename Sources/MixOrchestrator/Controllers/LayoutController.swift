@@ -6,7 +6,7 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// `/v1/layouts`: what rooms can use, its versions, and changes of it.
+/// `/v1/layouts`: the layouts that rooms can use, their versions, and changes of them.
 struct LayoutController: Sendable {
     let directory: LayoutDirectory
     let registry: RoomRegistry
@@ -62,7 +62,7 @@ struct LayoutController: Sendable {
         let name = try Self.fileName(context)
         let inUse = layouts.entry(name)?.good?.version.number
         let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
-        // A layout that is gone can be taken back from its versions.
+        // A deleted layout can be restored from its versions.
         guard !versions.isEmpty || layouts.entry(name) != nil else { throw OrchestratorError.layoutNotFound(name) }
         return jsonResponse(
             Versions(layout: name, versions: versions.map { LayoutVersionView($0, inUse: inUse) }))
@@ -141,14 +141,16 @@ struct LayoutController: Sendable {
 
     // MARK: Parts
 
-    /// One more than are shown, where there are more.
+    /// Returns the caller's rooms that use the layout, in order of their names. At most one more than are shown.
     private func rooms(using layout: String, _ context: OrchestratorContext) async throws(StoreError) -> [RoomID] {
         try await registry.layoutUse(of: [layout], by: context.caller.app, limit: LayoutView.mostRooms + 1)[layout]
             ?? []
     }
 
-    /// The template goes out as it was written: its bytes are JSON and are put in as they are, but for a byte order mark,
-    /// which belongs to files.
+    /// Answers with a view and the template as it was written.
+    ///
+    /// The template's bytes are JSON and are inserted unchanged, except for a byte order mark, which is valid only in
+    /// files.
     private static func response(
         _ view: some Encodable, template: [UInt8]?, status: HTTPResponse.Status = .ok
     ) -> Response {
@@ -164,7 +166,7 @@ struct LayoutController: Sendable {
         return response
     }
 
-    /// The name of a layout that a file can have.
+    /// Returns the name in the path if a layout file can have it.
     static func fileName(_ context: OrchestratorContext) throws -> String {
         let name = try context.parameters.require("name")
         guard name != LayoutLibrary.automaticName else {
@@ -181,7 +183,7 @@ struct LayoutController: Sendable {
         return name
     }
 
-    /// A layout that is there, `auto` too.
+    /// Returns the layout that the path names, including the built-in `auto`.
     private func known(_ context: OrchestratorContext) throws -> (String, LayoutCatalogue.Entry?) {
         let name = try context.parameters.require("name")
         let entry = layouts.entry(name)

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import LayoutEngine
 
-/// `POST /v1/layouts/{name}/plan`: what a layout, or a draft of one, would show. Nothing goes on air.
+/// `POST /v1/layouts/{name}/plan`: the scene that a layout, or a draft of one, gives. Nothing goes on air.
 struct LayoutPlanController: Sendable {
     let layouts: Layouts
     let defaultCanvas: Canvas
@@ -72,9 +72,9 @@ struct LayoutPlanController: Sendable {
     }
 }
 
-/// Reads the people of a plan's body: one entry a stream, as a room has them.
+/// Reads the participants in the body of a plan: one entry for each stream, as in a room.
 enum PlanParticipants {
-    /// More streams than this are no room.
+    /// Maximum number of streams in a plan. More are refused as a mistake.
     static let most = 64
 
     static func read(_ elements: [(JSONValue, path: String)]) throws(InputError) -> [LayoutParticipant] {

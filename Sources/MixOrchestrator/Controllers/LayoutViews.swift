@@ -23,21 +23,22 @@ struct LayoutView: Encodable {
     var name: String
     var summary: String?
     var state: State
-    /// In use; absent when no version was ever good.
+    /// The version in use. Absent if there has never been a valid one.
     var version: Int?
     var changedAt: Date?
     var origin: LayoutVersion.Origin?
     var problem: Problem?
-    /// The caller's that use it, ordered by name: the first of them.
+    /// The first of the caller's rooms that use the layout, ordered by name. At most `mostRooms`.
     var rooms: [String]
-    /// More rooms use it than are listed.
+    /// Whether more rooms use the layout than are listed.
     var moreRooms: Bool?
-    /// That it names; only where one layout is asked for.
+    /// The images that the layout names. Present only in the answer for a single layout.
     var images: [ImageStore.Status]?
 
     static let mostRooms = 100
 
-    /// - Parameter rooms: One more than `mostRooms` where there are more.
+    /// - Parameter rooms: The rooms that use the layout: at most one more than `mostRooms`, which shows that there are
+    ///   more.
     init(_ name: String, _ entry: LayoutCatalogue.Entry?, rooms: [RoomID]) {
         self.name = name
         let good = entry?.good
@@ -58,7 +59,7 @@ struct LayoutVersionView: Encodable {
     var version: Int
     var at: Date
     var origin: LayoutVersion.Origin
-    /// Length of the file.
+    /// Length of the file, in bytes.
     var bytes: Int
     var inUse: Bool
 
@@ -86,7 +87,7 @@ struct LayoutEventView: Encodable {
 }
 
 extension LayoutLibrary {
-    /// The built-in layout as a file would say it.
+    /// The built-in layout in the form of a file.
     static let automaticFile = """
         {
             "description": "Solo, side by side, grid: by the number of people.",

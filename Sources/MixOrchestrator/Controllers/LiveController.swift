@@ -6,16 +6,19 @@ import MixModel
 import NIOCore
 import ServiceLifecycle
 
-/// `GET /live/{room}.flv`: the program as HTTP-FLV, from the last keyframe until it ends. Of a room with several tasks it
-/// is the automatic one's, otherwise the first's that is on air; `?task=` names another. Rooms of other apps than the
-/// standard one are at `/live/{app}/{room}.flv`.
+/// `GET /live/{room}.flv`: the program as HTTP-FLV, from the last keyframe until it ends.
+///
+/// If a room has several tasks, viewers get the automatic task's program, otherwise that of the first task on air.
+/// `?task=` selects another. Rooms of apps other than the standard one are at `/live/{app}/{room}.flv`.
 struct LiveController: Sendable {
     let registry: RoomRegistry
     let playback: Playback
     let settings: PlaybackSettings
 
-    /// How long a viewer waits for a program that is just starting: a relay begins with a slate after five seconds. Then
-    /// 404: players and CDNs try again.
+    /// Maximum time for which a viewer waits for a program that is starting.
+    ///
+    /// A relay begins with a slate after five seconds. After the limit the answer is 404, and players and CDNs try
+    /// again.
     static let patience = TimeAmount.seconds(10)
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -31,7 +34,7 @@ struct LiveController: Sendable {
         try await answer(request, context) { room in try await flv(room, request, context) }
     }
 
-    /// Whether there is a program, without taking part in it.
+    /// Answers whether there is a program, without reading it.
     @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(request, context) { room in
             _ = try await programs(of: room, request)
@@ -39,7 +42,7 @@ struct LiveController: Sendable {
         }
     }
 
-    /// Checks who asks. Pages that may play may also read why they cannot.
+    /// Checks the viewer's access and answers. Web pages that may play may also read the reason for a refusal.
     private func answer(
         _ request: Request, _ context: OrchestratorContext,
         with handler: (RoomID) async throws -> Response
@@ -79,7 +82,7 @@ struct LiveController: Sendable {
         for task in try await programs(of: room, request) {
             let place = try playback.enter(task)
             let feed = playback.feed(of: task)
-            // One that is just ending may be on the list, and gone.
+            // A program that is just ending may still be listed.
             guard await feed.begins(within: Self.patience) else {
                 if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
                 continue
@@ -96,9 +99,9 @@ struct LiveController: Sendable {
         throw Self.notOnAir(room)
     }
 
-    /// The task that is asked for, or those of the room that are on air, or on their way: its own first.
+    /// Returns the requested task, or the room's tasks that are on air or starting, with its automatic task first.
     ///
-    /// - Throws: When there is none.
+    /// - Throws: `OrchestratorError` of status 404 if there is none.
     private func programs(of room: RoomID, _ request: Request) async throws -> [TaskID] {
         let asked = try request.queryText("task").map { name in
             TaskID(app: room.app, name: try EventParser.knownIdentifier(name, field: "task"))

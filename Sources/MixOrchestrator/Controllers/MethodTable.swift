@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Synchronization
 
-/// Which methods each path has, so that a request with another one is told them (RFC 9110 §15.5.6).
+/// The methods of each path, which a refusal of another method lists (RFC 9110 §15.5.6). Thread-safe.
 final class MethodTable: Sendable {
     private struct Route {
         var parts: [String]
@@ -10,7 +10,7 @@ final class MethodTable: Sendable {
     }
     private let routes = Mutex<[Route]>([])
 
-    /// Call once all routes are added; `HEAD` goes with every `GET`.
+    /// Fills the table. Call this once all routes are added. `HEAD` is added to every `GET`.
     func fill(from router: Router<some RequestContext>) {
         var methods: [String: Set<String>] = [:]
         for route in router.routes {
@@ -21,7 +21,7 @@ final class MethodTable: Sendable {
         routes.withLock { $0 = filled }
     }
 
-    /// As `Allow` has them; `nil` when there is nothing at that path.
+    /// Returns the methods in the format of `Allow`, or `nil` if the path does not exist.
     func allowed(_ path: String) -> String? {
         let parts = Self.parts(path)
         let methods = routes.withLock { routes in

@@ -22,7 +22,7 @@ struct MetricsController: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.registry.text())))
     }
 
-    /// Sets what is measured only when somebody asks.
+    /// Updates the metrics that are measured only on request.
     private func look() async {
         let (rooms, tasks) = await registry.census()
         metrics.set(.rooms, Double(rooms))
@@ -61,7 +61,7 @@ struct MetricsController: Sendable {
             .subscriptions,
             Dictionary(uniqueKeysWithValues: Subscription.Kind.allCases.map { ($0.rawValue, kinds[$0] ?? 0) }))
         metrics.set(.webhookCircuits, Double(deliveries.openCircuits))
-        // Without the store nobody knows.
+        // The number is unknown without the store.
         metrics.set(
             .webhooksWaiting, (try? await subscriptions.store.waitingMessages()).map { [([], Double($0))] } ?? [])
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// `/v1/tasks/{task}/outputs`: destinations come and go while the program is on air.
+/// `/v1/tasks/{task}/outputs`: adds and removes destinations while the program is on air.
 struct OutputController: Sendable {
     let registry: RoomRegistry
     let settings: RoomSettingsReader
@@ -13,8 +13,10 @@ struct OutputController: Sendable {
         router.delete("v1/tasks/{task}/outputs/{output}", use: delete)
     }
 
-    /// The same output again is answered with 200. It changes nothing but that an attempt is made now if it waits for one
-    /// or was given up; `retry` may be another one.
+    /// Adds an output.
+    ///
+    /// A repeated request for the same output is answered with 200. It only makes an output that waits for its next
+    /// attempt, or has been given up, try again now. Its `retry` may differ, and is then applied.
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let id = try context.taskID()

@@ -7,9 +7,10 @@ import NIOCore
 import NIOHTTP1
 import TaskStore
 
-/// Turns every error into RFC 9457 `application/problem+json`; the one place where errors get their HTTP status.
+/// Turns every error into RFC 9457 `application/problem+json`. This is the one place where errors get their HTTP
+/// status.
 struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
-    /// What each path serves.
+    /// The methods of each path.
     let methods: MethodTable
 
     func handle(
@@ -19,16 +20,16 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
             return try await next(request, context)
         } catch {
             let problem = problem(for: error, request)
-            // A preflight, or somebody who asks what is here.
+            // A CORS preflight, or a client that asks for the path's methods.
             if request.method == .options, let allowed = problem.headers[.allow] {
                 return Response(status: .noContent, headers: [.allow: allowed])
             }
-            // Who asks whether it is ready every second shall not fill the log.
+            // A readiness probe every second must not fill the log.
             if problem.status.kind == .serverError, problem.checks == nil {
                 context.logger.error("\(problem.code): \(problem.detail)")
             }
             let response = Self.response(problem)
-            // RFC 9110, 9.3.2: a body here would be taken for the beginning of the next answer.
+            // RFC 9110, 9.3.2: the client would take a body for the beginning of the next answer.
             return request.method == .head ? response.createHeadResponse() : response
         }
     }
@@ -54,7 +55,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         case let error as HTTPError:
             return OrchestratorError(error.status, "http", "The request cannot be served", detail: error.body ?? "")
         default:
-            // Unknown errors may hold anything, URLs too: they are named by type only.
+            // Unknown errors may contain anything, including URLs, so only their type is shown.
             return OrchestratorError(
                 .internalServerError, "internal", "Something went wrong here", detail: "\(type(of: error))")
         }
@@ -90,11 +91,11 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
 }
 
 enum BodyLimit {
-    /// Largest request body, in bytes.
+    /// Maximum size of a request body, in bytes.
     static let bytes = 1 << 20
 }
 
-/// Keys sorted, slashes plain, times as ISO 8601: the same value gives the same bytes.
+/// Encodes a value as JSON with sorted keys, unescaped slashes and ISO 8601 times. Equal values give equal bytes.
 func jsonBytes(_ value: some Encodable) -> ByteBuffer {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -105,7 +106,7 @@ func jsonBytes(_ value: some Encodable) -> ByteBuffer {
     do {
         return ByteBuffer(bytes: try encoder.encode(value))
     } catch {
-        // Answers hold strings, integers and finite numbers; only a number that is not finite could get here.
+        // Answers contain strings, integers and finite numbers. Only a number that is not finite could fail.
         return ByteBuffer(string: "{}")
     }
 }
@@ -117,14 +118,14 @@ func jsonResponse(_ value: some Encodable, status: HTTPResponse.Status = .ok) ->
 }
 
 extension Request {
-    /// The body as JSON, at most `BodyLimit.bytes`.
+    /// Reads the body as JSON of at most `BodyLimit.bytes` bytes.
     func json() async throws -> JSONValue {
         try JSONValue(parsing: try await bytes())
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     ///
-    /// - Throws: `OrchestratorError` when it is longer than `limit`.
+    /// - Throws: `OrchestratorError` if the body is longer than `limit` bytes.
     func bytes(upTo limit: Int = BodyLimit.bytes) async throws -> [UInt8] {
         do {
             return Array(try await body.collect(upTo: limit).readableBytesView)
@@ -135,13 +136,13 @@ extension Request {
 }
 
 extension RequestContext {
-    /// A part of the path, percent-decoded and checked: the name of something that is there, however it is spelt.
+    /// Returns a part of the path, percent-decoded and checked, as the name of an existing thing in any spelling.
     func identifier(_ name: String, longest: Int = EventParser.longestIdentifier) throws -> String {
         let text = try parameters.require(name)
         return try EventParser.knownIdentifier(text.removingPercentEncoding ?? text, field: name, longest: longest)
     }
 
-    /// A part of the path, percent-decoded and checked: the name of something that may be made.
+    /// Returns a part of the path, percent-decoded and checked, as the name of a thing that the request may create.
     func newIdentifier(_ name: String) throws -> String {
         let text = try parameters.require(name)
         return try EventParser.identifier(text.removingPercentEncoding ?? text, field: name)

@@ -2,11 +2,11 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 
-/// Reads the `program` part of settings: the whole of it, or a JSON merge patch (RFC 7396).
+/// Reads the `program` part of settings, either complete or as a JSON merge patch (RFC 7396).
 struct ProgramSettingsReader: Sendable {
-    /// Where images may be fetched from.
+    /// Permitted sources of images.
     var images: AllowList
-    /// The room whose settings they are; others are of the same tenant.
+    /// The room whose settings are read. Other rooms in them belong to the same tenant.
     var room: RoomID
 
     func settings(_ fields: FieldReader, patching base: ProgramSettings) throws(InputError) -> ProgramSettings {
@@ -172,7 +172,7 @@ struct ProgramSettingsReader: Sendable {
     }
 
     private func image(_ url: String, field: String) throws(InputError) -> String {
-        // What answers show in place of a secret must not come back as one.
+        // A redacted URL from an answer must not be accepted as a URL.
         guard !url.contains("***") else {
             throw InputError(
                 .invalidField, field: field, found: "a redacted URL",
@@ -316,7 +316,7 @@ struct ProgramSettingsReader: Sendable {
 }
 
 extension FieldReader {
-    /// A share of the canvas; one that is a length is more than 0.
+    /// Returns a required share of the canvas, 0…1. A length must be greater than 0.
     fileprivate mutating func fraction(_ key: String, isLength: Bool = false) throws(InputError) -> UnitFraction {
         let expected =
             isLength ? "a number over 0, at most 1: a share of the canvas" : "a number, 0…1: a share of the canvas"

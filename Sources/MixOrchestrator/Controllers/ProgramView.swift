@@ -5,7 +5,7 @@ import MixModel
 /// The `program` part of settings as the API shows it. URLs are redacted.
 struct ProgramView: Encodable {
     struct Source: Encodable {
-        /// Absent = the task's own.
+        /// The room of the stream. Absent for the task's own room.
         var room: String?
         var user: UserID
         var stream: StreamKind?
@@ -41,7 +41,7 @@ struct ProgramView: Encodable {
             var followIdr: Bool
         }
         struct Timing: Encodable {
-            /// 0 = with IDR frames alone.
+            /// Interval between messages, in ms. 0 = only with IDR frames.
             var intervalMs: Int
             var followIdr: Bool
         }

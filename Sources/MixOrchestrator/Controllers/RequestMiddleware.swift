@@ -5,9 +5,9 @@ import Logging
 import MixModel
 import Synchronization
 
-/// Gives every request an id that its answer and its lines in the log share, and measures it. The outermost middleware.
+/// Gives every request an id, which its answer and its log lines share, and measures it.
 ///
-/// `X-Request-Id` of the request is kept where it is one; otherwise a new one is made.
+/// This is the outermost middleware. A valid `X-Request-Id` of the request is kept. Otherwise a new id is created.
 struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
     let metrics: Metrics
 
@@ -33,13 +33,13 @@ struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         return response
     }
 
-    /// No other request of any run of this service has it. `UUID()` opens a device file for each.
+    /// Returns an id that is unique across all runs of the service. `UUID()` would open a device file for each id.
     static func newID() -> String {
         let number = requests.add(1, ordering: .relaxed).newValue
         return "\(runID)-\(String(number, radix: 36))"
     }
 
-    /// `nil` for what would not be an id: too long, or of characters that somebody has to quote.
+    /// Returns the text if it is a valid id: at most 128 bytes, none of which needs quoting.
     static func id(_ text: String?) -> String? {
         guard let text, 1...128 ~= text.utf8.count,
             text.utf8.allSatisfy({ byte in
@@ -56,6 +56,7 @@ private let requests = Atomic<UInt64>(0)
 private let knownMethods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
 extension HTTPField.Name {
-    /// Made once: looking at the characters of a name for each request costs more than the request's id.
+    /// A constant, because validating the characters of a name for each request costs more than creating the request's
+    /// id.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .cacheControl
 }

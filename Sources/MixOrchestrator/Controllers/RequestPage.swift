@@ -2,10 +2,10 @@ import EventSubscription
 import Hummingbird
 import LayoutEngine
 
-/// What part of a list is asked for: at most `limit` of what comes behind `after`.
+/// The requested part of a list: at most `limit` entries after `after`.
 struct RequestPage: Hashable, Sendable {
     var limit: Int
-    /// The `next` of the answer before.
+    /// The value of `next` in the preceding answer.
     var after: String?
 
     static let standardLimit = 100
@@ -18,9 +18,9 @@ extension Request {
         return RequestPage(limit: limit, after: try queryText("after"))
     }
 
-    /// A parameter of the query as it came; `nil` when it is left out.
+    /// Returns a parameter of the query as received, or `nil` if it is omitted.
     ///
-    /// - Throws: When it is there more than once.
+    /// - Throws: `InputError` if the parameter occurs more than once.
     func queryText(_ name: String) throws(InputError) -> String? {
         let values = uri.queryParameters.getAll(name)
         guard values.count <= 1 else {
@@ -37,7 +37,7 @@ extension Request {
 
     func queryInteger(_ name: String, in range: ClosedRange<Int>) throws(InputError) -> Int? {
         guard let text = try queryText(name) else { return nil }
-        // `Int` reads `+5` too.
+        // `Int` also accepts `+5`.
         guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else {
             throw InputError(
                 .invalidField, field: name, found: JSONValue.string(text).summary,
@@ -46,7 +46,7 @@ extension Request {
         return number
     }
 
-    /// One of the raw values of an enumeration.
+    /// Returns a parameter whose values are the raw values of an enumeration.
     func queryChoice<Choice: RawRepresentable & CaseIterable>(
         _ name: String, of type: Choice.Type
     ) throws(InputError) -> Choice? where Choice.RawValue == String {

@@ -2,7 +2,7 @@ import EventSubscription
 import Hummingbird
 import MixModel
 
-/// `/v1/rooms`.
+/// `/v1/rooms`: reads and changes rooms.
 struct RoomController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
@@ -48,7 +48,7 @@ struct RoomController: Sendable {
         }
         let owner = try await registry.owner(room)
         let outcome = try await owner.configure(change, at: receivedAt)
-        // Whoever sends the settings again wants them to hold.
+        // A client that sends the settings again wants failed outputs to be tried again.
         await owner.retryFailedOutputs(of: .automatic(for: room))
         return try await answer(room, status: outcome.isNew ? .created : .ok)
     }

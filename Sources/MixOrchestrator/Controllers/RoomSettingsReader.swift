@@ -2,27 +2,27 @@ import EventSubscription
 import LayoutEngine
 import MixModel
 
-/// Reads the settings of rooms and tasks: whole ones, and changes of them.
+/// Reads the settings of rooms and tasks, either complete or as changes.
 struct RoomSettingsReader: Sendable {
     var outputs: AllowList
-    /// Where the images of programs may be fetched from.
+    /// Permitted sources of programs' images.
     var images: AllowList
     var defaultCanvas: Canvas
     var layouts: Layouts
-    /// Whether a priority above the normal one may be asked for.
+    /// Whether the caller may request a priority above the normal one.
     var mayPrioritise = true
 
-    /// Most outputs of one room or task.
+    /// Maximum number of outputs of one room or task.
     static let mostOutputs = 16
 
-    /// As this caller may use it.
+    /// Returns a reader with the permissions of this caller.
     func allowing(_ caller: Caller) -> RoomSettingsReader {
         var reader = self
         reader.mayPrioritise = caller.scopes.contains(.priority)
         return reader
     }
 
-    /// The body of `PUT /v1/rooms/{room}`: what is left out gets its default.
+    /// Reads the body of `PUT /v1/rooms/{room}`. Omitted fields get their defaults.
     func settings(_ document: JSONValue, room: RoomID) throws(InputError) -> RoomSettings {
         var reader = try FieldReader(document)
         let settings = try settings(patching: RoomSettings(), &reader, room: room)
@@ -30,7 +30,7 @@ struct RoomSettingsReader: Sendable {
         return settings
     }
 
-    /// The body of `PATCH`, a JSON merge patch (RFC 7396): what is left out stays, null gets its default.
+    /// Reads the body of `PATCH`, a JSON merge patch (RFC 7396). Omitted fields stay, and null restores the default.
     func settings(
         patching settings: RoomSettings, with document: JSONValue, room: RoomID
     ) throws(InputError) -> RoomSettings {
@@ -40,7 +40,7 @@ struct RoomSettingsReader: Sendable {
         return settings
     }
 
-    /// The fields of settings, wherever they stand.
+    /// Reads the fields of settings from any object that contains them.
     func settings(
         patching base: RoomSettings, _ reader: inout FieldReader, room: RoomID
     ) throws(InputError) -> RoomSettings {
@@ -88,7 +88,7 @@ struct RoomSettingsReader: Sendable {
     }
 
     private func layout(_ name: String, field: String) throws(InputError) -> String {
-        // Layouts' own names are ASCII, and others are equal to them: U+212A is to K.
+        // Layout names are ASCII, but Swift considers some other strings equal to them: U+212A equals K.
         guard name.utf8.allSatisfy({ $0 < 0x80 }), layouts.contains(name) else {
             let suggestion = layouts.suggestion(for: name).map { " (did you mean \"\($0)\"?)" } ?? ""
             throw InputError(
@@ -126,7 +126,7 @@ struct RoomSettingsReader: Sendable {
         OutputLedger.destination(left.url) == OutputLedger.destination(right.url)
     }
 
-    /// One output: `{"id","url","retry"}`.
+    /// Reads one output: `{"id","url","retry"}`.
     func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PlannedOutput {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
@@ -134,7 +134,7 @@ struct RoomSettingsReader: Sendable {
         let text = try reader.requiredString("url", expected: "where to push, as rtmp://host/app/key")
         let retry = try reader.object("retry").map { fields throws(InputError) in try policy(ofRetries: fields) }
         try reader.finish()
-        // What answers show in place of a secret must not come back as one.
+        // A redacted URL from an answer must not be accepted as a URL.
         guard !text.contains("***") else {
             throw InputError(
                 .invalidField, field: reader.path(of: "url"), found: "a redacted URL",

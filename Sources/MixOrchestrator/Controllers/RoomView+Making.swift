@@ -14,7 +14,7 @@ extension RoomView {
         program = room.settings.program.map(ProgramView.init)
         outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
         let statuses = tasks.compactMap(\.status)
-        // Each relay pulls the streams for itself; what the first tells of one is shown.
+        // Each relay pulls the streams separately. The view shows the first relay's report of a stream.
         let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
         participants = room.participants.map { Person($0, sources) }
         task = views.first { $0.kind == .automatic }
@@ -28,7 +28,7 @@ extension RoomView {
 }
 
 extension RoomView.Person {
-    /// - Parameter sources: Of the room's relays.
+    /// - Parameter sources: States of the sources of the room's relays.
     fileprivate init(_ person: Participant, _ sources: [SourceID: SourceStatus]) {
         self.init(
             user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
@@ -42,7 +42,7 @@ extension RoomView.Person {
 }
 
 extension RoomOwner {
-    /// `nil` when the room was neither made nor told of.
+    /// Returns the room's view, or `nil` if the room has neither settings nor events.
     func roomView() -> (view: RoomView, tag: SettingsTag)? {
         guard room.version > 0 else { return nil }
         return (
@@ -50,7 +50,7 @@ extension RoomOwner {
         )
     }
 
-    /// `nil` for a task that is not there, or an automatic one that never had a plan.
+    /// Returns the task's view, or `nil` if the task does not exist or is automatic and has never had a plan.
     func taskView(_ id: TaskID) -> (view: TaskView, tag: SettingsTag)? {
         guard let task = shownTasks.first(where: { $0.id == id }),
             let view = TaskView(task, room: room.document, services: services)
@@ -59,7 +59,7 @@ extension RoomOwner {
         return (view, SettingsTag(machine.isExplicit ? machine.settingsVersion : room.document.settingsVersion))
     }
 
-    /// In the owner's order, each with its id.
+    /// Returns the views of all tasks with their ids, in the owner's order.
     func taskViews() -> [(id: TaskID, view: TaskView)] {
         shownTasks.compactMap { task in
             TaskView(task, room: room.document, services: services).map { (task.id, $0) }

@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// `/healthz`, `/readyz` and `/openapi.yaml`: about the service itself.
+/// `/healthz`, `/readyz` and `/openapi.yaml`: state and description of the service itself.
 struct ServiceController: Sendable {
     let readiness: Readiness
 

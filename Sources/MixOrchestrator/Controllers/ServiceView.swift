@@ -1,7 +1,7 @@
 import EventSubscription
 import MixModel
 
-/// A `ServiceState` as the API shows it: `error` is there also where there is none.
+/// A `ServiceState` as the API shows it. `error` is always present, and null if there is none.
 struct ServiceView: Encodable {
     var state: ServiceState
 
@@ -17,7 +17,7 @@ struct ServiceView: Encodable {
 }
 
 extension ServiceStates {
-    /// Of a room with these tasks.
+    /// Creates the states of a room with these tasks.
     init(_ tasks: [OwnedTask]) {
         let outputs = tasks.flatMap { task in
             (task.machine.document.plan?.outputs ?? []).map { TaskView.Output($0, task.status) }
@@ -39,7 +39,7 @@ extension ServiceStates {
             message: "output \(output.id): \(error)")
     }
 
-    /// The task's own trouble, which its destinations do not show.
+    /// Returns the failure of the task itself, which its destinations do not show.
     private static func failure(of task: OwnedTask) -> ServiceState.Failure? {
         let machine = task.machine.document
         guard machine.revision > 0 || machine.isExplicit || machine.awaitsCapacity,

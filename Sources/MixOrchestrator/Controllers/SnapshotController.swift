@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// `PUT /v1/rooms/{room}/streams`: everything that is published now, answered like an event.
+/// `PUT /v1/rooms/{room}/streams`: takes a complete list of the published streams and answers as for an event.
 struct SnapshotController: Sendable {
     let registry: RoomRegistry
     let parser: EventParser
@@ -37,7 +37,7 @@ struct SnapshotController: Sendable {
 }
 
 extension Request {
-    /// Names the request, so that sending it again does nothing new.
+    /// Returns the key that identifies the request, so that repeating it has no further effect.
     func idempotencyKey() throws(InputError) -> String? {
         guard let key = HTTPField.Name("Idempotency-Key").flatMap({ headers[$0] }) else { return nil }
         guard 1...256 ~= key.utf8.count else {

@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// `/v1/tasks`.
+/// `/v1/tasks`: reads, creates, changes and ends tasks.
 struct TaskController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
@@ -79,7 +79,7 @@ struct TaskController: Sendable {
             expected: "it to be asked for with the room, whose address it has: PUT /v1/rooms/{room}/hls")
     }
 
-    /// The id that is asked for; otherwise one that the same `Idempotency-Key` gives again, or a new one.
+    /// Returns the requested id. Without one, it is derived from the `Idempotency-Key`, or random.
     private static func name(_ reader: inout FieldReader, key: String?) throws(InputError) -> String {
         guard let text = try reader.string("id") else {
             return key.map(name(forKey:)) ?? "task-" + UUID().uuidString.lowercased()
@@ -129,7 +129,7 @@ struct TaskController: Sendable {
         let (owner, view, _) = try await registry.task(id)
         _ = try await owner.stopTask(id, at: receivedAt)
         if try await registry.reader(of: id)?.task(id) == nil {
-            // It is not kept, since whoever made it does that.
+            // Tasks of the ApsaraVideo Live interface are not kept once their client has ended them.
             var ended = view
             (ended.state, ended.endReason) = (.stopped, .requested)
             return jsonResponse(ended)
@@ -138,7 +138,7 @@ struct TaskController: Sendable {
     }
 
     private func answer(_ id: TaskID, status: HTTPResponse.Status = .ok) async throws -> Response {
-        // Read first: the state that is shown with a switch must not be the one before it.
+        // Read first, so that the view does not show the state before a switch that it contains.
         let switches = try await history.switches(of: id, limit: TaskHistory.switchesOfTask)
         let shown = try await registry.task(id)
         var view = shown.view
@@ -150,7 +150,9 @@ struct TaskController: Sendable {
 }
 
 extension RoomRegistry {
-    /// - Throws: When there is no such task.
+    /// Finds a task.
+    ///
+    /// - Throws: `OrchestratorError` if the task does not exist.
     func task(_ id: TaskID) async throws(OrchestratorError) -> (owner: RoomOwner, view: TaskView, tag: SettingsTag) {
         guard let owner = try await reader(of: id), let (view, tag) = await owner.taskView(id) else {
             throw OrchestratorError.notFound(
@@ -164,7 +166,7 @@ extension RoomRegistry {
 }
 
 extension Request {
-    /// The types that merge patches come in.
+    /// Checks that the content type is one that merge patches are accepted in.
     func checkPatchType() throws {
         let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
             .trimmed

@@ -1,12 +1,12 @@
 import MixModel
 import TaskStore
 
-/// What happened to tasks, newest first: what is stored, and what waits for a store that takes it.
+/// The switches and timeline entries of tasks, newest first: those in the store, and those that wait to be stored.
 struct TaskHistory: Sendable {
     let registry: RoomRegistry
     let store: any TaskStore
 
-    /// Most switches in the answer about one task.
+    /// Maximum number of switches in the answer about one task.
     static let switchesOfTask = 50
 
     func switches(of task: TaskID, limit: Int) async throws -> [TaskView.Switch] {
@@ -15,14 +15,16 @@ struct TaskHistory: Sendable {
         return (waiting.reversed() + stored).prefix(limit).map { TaskView.Switch($0) }
     }
 
+    /// Returns the task's timeline entries.
+    ///
     /// - Parameters:
-    ///   - before: Only entries with a smaller number.
-    ///   - cause: Only entries of this chain.
+    ///   - before: Only entries with a smaller number are returned.
+    ///   - cause: Only entries of this chain are returned.
     func timeline(of task: TaskID, before: Int64?, cause: CauseID?) async throws -> [StampedEntry] {
         let waiting = try await registry.reader(of: task)?.task(task)?.unstoredEntries ?? []
-        // Retention bounds what there is; a chain can be anywhere in it.
+        // Retention bounds the number of entries. A chain can be anywhere among them.
         let stored = try await store.timeline(of: task, limit: Retention.timelineEntries)
-        // After an error of the store an entry may be there and wait to be stored all the same.
+        // After a store error, an entry may be stored and still wait to be stored.
         var seen: Set<Int64> = []
         return (waiting.reversed() + stored).filter { entry in
             if let number = entry.number, !seen.insert(number).inserted { return false }
@@ -34,6 +36,6 @@ struct TaskHistory: Sendable {
 }
 
 extension StampedEntry {
-    /// The entry's number; for those of older versions what it would have been.
+    /// The entry's number. For entries of older versions, which have none, it is their time in µs since 1970.
     var order: Int64 { number ?? Int64(exactly: (at * 1e6).rounded()) ?? 0 }
 }

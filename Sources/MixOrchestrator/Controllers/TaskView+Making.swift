@@ -3,9 +3,9 @@ import Foundation
 import MixModel
 
 extension TaskView {
-    /// `nil` for an automatic task that never had a plan.
+    /// Creates the view of a task. `nil` for an automatic task that has never had a plan.
     ///
-    /// - Parameter room: The task's.
+    /// - Parameter room: The task's room.
     init?(_ task: OwnedTask, room: Room, services: RoomServices) {
         let machine = task.machine.document
         guard machine.revision > 0 || machine.isExplicit || machine.awaitsCapacity else { return nil }
@@ -64,7 +64,7 @@ extension TaskView {
 
     static func state(of machine: TaskMachine) -> (State, EndReason?) {
         switch machine.phase {
-        // An explicit task was asked to start: it does with the first stream.
+        // An explicit task has been requested to start, and does so with the first stream.
         case .waiting(nil) where machine.isExplicit: (.starting, nil)
         case .waiting(let reason): (.stopped, reason)
         case .held(let user): (.stopped, user == nil ? .requested : .hostLeft)

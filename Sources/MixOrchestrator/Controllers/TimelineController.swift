@@ -4,7 +4,7 @@ import Hummingbird
 import MixModel
 import TaskStore
 
-/// `/v1/tasks/{task}/timeline` and `/v1/tasks/{task}/switches`: why a stream is as it is.
+/// `/v1/tasks/{task}/timeline` and `/v1/tasks/{task}/switches`: the history that explains a stream's state.
 struct TimelineController: Sendable {
     let registry: RoomRegistry
     let history: TaskHistory
@@ -21,7 +21,7 @@ struct TimelineController: Sendable {
             var kind: TimelineEntry.Kind
             var message: String
             var cause: String?
-            /// Entries with one in common belong together.
+            /// The causes of the entry. Entries with a common cause belong together.
             var causes: [CauseID]
             var event: EventReference?
 
@@ -37,7 +37,8 @@ struct TimelineController: Sendable {
                 }
             }
 
-            /// A source is a URI reference: secrets are in its query, or it is a URL as others are.
+            /// Returns the source without secrets. A source is a URI reference, whose query may contain secrets, as may
+            /// a URL.
             private static func redacted(_ source: String) -> String {
                 guard let parts = source.splitAtFirst("?") else { return Redaction.text(source) }
                 return Redaction.text(String(parts.head)) + "?***"
@@ -45,7 +46,7 @@ struct TimelineController: Sendable {
         }
         var task: String
         var entries: [Entry]
-        /// The `before` that asks for older ones; absent at the end.
+        /// The value of `before` that returns older entries. Absent at the end.
         var next: Int64?
     }
 

@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// Without the blanks and tabs at its ends: what HTTP calls optional white space (RFC 9110 §5.6.3).
+    /// The text without leading and trailing spaces and tabs, the optional whitespace of HTTP (RFC 9110 §5.6.3).
     var trimmed: String {
         func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         let bytes = Substring(self).utf8

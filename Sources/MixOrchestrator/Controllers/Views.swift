@@ -9,7 +9,7 @@ struct TaskView: Encodable {
     struct Passthrough: Encodable {
         var video: Bool
         var audio: Bool
-        /// Why not, where false.
+        /// The reason if either is false.
         var reason: String?
     }
     struct Output: Encodable {
@@ -20,11 +20,12 @@ struct TaskView: Encodable {
         var reconnects: Int
         var bytesSent: Int64
         var lastError: String?
-        /// What `lastError` is about, for programs.
+        /// The kind of `lastError`, for programs.
         var lastErrorCode: OutputErrorCode?
-        /// Frames that it did not get because it was too slow or away; absent until the relay tells.
+        /// Frames that the destination missed because it was too slow or disconnected. Absent until the relay reports
+        /// it.
         var droppedFrames: Int?
-        /// Absent where it is tried for ever.
+        /// Limits of reconnection. Absent if attempts never end.
         var retry: OutputRetry?
     }
     struct Source: Encodable {
@@ -38,7 +39,7 @@ struct TaskView: Encodable {
         var from: OnAir?
         var to: OnAir
         var cause: String
-        /// What entries of the timeline have in common with it.
+        /// Identifiers that the switch shares with entries of the timeline.
         var causes: [CauseID]
         var latencyMs: Double
         var afterKeyframeMs: Double?
@@ -46,7 +47,7 @@ struct TaskView: Encodable {
         var audioGapMs: Double?
     }
 
-    /// As `POST /v1/tasks` takes them, with what is left out filled in.
+    /// Settings in the form that `POST /v1/tasks` accepts, with defaults filled in.
     struct Settings: Encodable {
         struct Output: Encodable {
             var id: OutputID
@@ -58,28 +59,28 @@ struct TaskView: Encodable {
         var canvas: Canvas
         var policy: RoomPolicy
         var outputs: [Output]
-        /// Absent where it is left to the room.
+        /// The program's settings. Absent if the room determines the program.
         var program: ProgramView?
     }
     enum Kind: String, Encodable {
-        /// The room's own, as long as it has outputs.
+        /// The room's own task, which exists while the room has outputs.
         case automatic
-        /// Made by `POST /v1/tasks`.
+        /// A task created by `POST /v1/tasks`.
         case explicit
     }
     enum Awaited: String, Encodable {
-        /// It starts with the room's next stream.
+        /// The task starts with the room's next stream.
         case stream
-        /// The room has nowhere to push to.
+        /// The room has no destination.
         case output
-        /// It starts when the machine has room for it.
+        /// The task starts when the machine has capacity for it.
         case capacity
     }
-    /// How a mix is made cheaper while the machine carries too much.
+    /// A reduction of a mix's cost while the machine is overloaded.
     struct Thrift: Encodable {
-        /// 1…4.
+        /// Load level, 1…4.
         var level: Int
-        /// Frames of the canvas made in a second.
+        /// Canvas frames rendered per second.
         var fps: Double
         var reason: String
     }
@@ -88,32 +89,33 @@ struct TaskView: Encodable {
     var room: String
     var kind: Kind
     var state: State
-    /// What it starts with by itself; absent while it is on air, or ended until somebody does something.
+    /// Event that starts the task without a request. Absent while it is on air, and after it has ended until a client
+    /// acts.
     var waitingFor: Awaited?
     var endReason: EndReason?
     var lastError: String?
-    /// 0 = bypass, 1 = mix: what is asked for.
+    /// The requested mode. 0 = bypass, 1 = mix.
     var mixMode: Int
     var host: UserID?
-    /// What viewers get; `nil` while no relay tells.
+    /// The feed that viewers get. `nil` until a relay reports it.
     var onAir: OnAir?
     var passthrough: Passthrough
-    /// Of the picture on air; absent in bypass.
+    /// The scene of the picture on air. Absent in bypass.
     var scene: Scene?
     var sources: [Source]
     var outputs: [Output]
-    /// Newest first; absent in lists.
+    /// The latest switches, newest first. Absent in lists.
     var switches: [Switch]?
     var settings: Settings
     var revision: Int
-    /// The newest plan that the relay has taken up.
+    /// Revision of the newest plan that the relay has applied.
     var appliedRevision: Int?
     var relayProcess: Int32?
-    /// Absent while the program is whole.
+    /// The current degradation. Absent while every frame is rendered.
     var degradation: Thrift?
-    /// In seconds.
+    /// Program time, in seconds.
     var programTime: Double?
-    /// Who play it over HTTP-FLV now.
+    /// Number of viewers over HTTP-FLV.
     var viewers: Int
 }
 
@@ -124,9 +126,9 @@ struct RoomView: Encodable {
         var url: String
         var audio: Bool
         var video: Bool
-        /// As the relay tells; absent while there is none.
+        /// State reported by the relay. Absent without a relay.
         var state: SourceStatus.State?
-        /// Why it cannot be shown, in words.
+        /// Reason why the stream cannot be shown, as text.
         var error: String?
     }
     struct Person: Encodable {
@@ -148,15 +150,15 @@ struct RoomView: Encodable {
     var layout: String
     var canvas: Canvas
     var policy: RoomPolicy
-    /// Absent where it is left to the people in the room.
+    /// The program's settings. Absent if the participants in the room determine the program.
     var program: ProgramView?
     var outputs: [Output]
     var participants: [Person]
-    /// The automatic one.
+    /// The room's automatic task.
     var task: TaskView?
-    /// The ids of all of its tasks.
+    /// The ids of all the room's tasks.
     var tasks: [String]
-    /// Of all of its tasks.
+    /// Number of viewers of all the room's tasks.
     var viewers: Int
     var rtmp: ServiceView
     var recording: ServiceView

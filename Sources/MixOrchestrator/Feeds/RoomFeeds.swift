@@ -2,36 +2,36 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// Who follows which room, and what they have still to be told. Thread-safe; rooms without listeners cost nothing.
+/// The listeners of rooms' feeds, and the events that wait for them. Thread-safe; rooms without listeners cost nothing.
 final class RoomFeeds: Sendable {
-    /// Something that a listener is sent: a message as subscribers get it.
+    /// An event of a feed: a message in the form that subscribers receive.
     struct Event: Sendable {
         var number: Int64
         var topic: Topic
-        /// JSON in one line.
+        /// JSON on one line.
         var body: [UInt8]
     }
 
     private struct Followed {
         var listeners: [Int: FeedListener.Mailbox] = [:]
-        /// From here on nothing was missed.
+        /// The number from which on no event has been missed.
         var since: Int64
-        /// Of the newest event.
+        /// Number of the newest event.
         var last: Int64
     }
     private struct State {
         var rooms: [RoomID: Followed] = [:]
-        /// Listeners of each app's rooms.
+        /// Number of listeners to each app's rooms.
         var counts: [AppID: Int] = [:]
         var count = 0
         var listenerNumber = 0
     }
 
-    /// Listeners of one room. Those of an app's rooms are bounded by its quota.
+    /// Maximum number of listeners to one room. A quota bounds those to all rooms of an app.
     static let mostOfRoom = 64
 
     private let state = Mutex(State())
-    /// Read at every change of every room.
+    /// The total number of listeners, which is read at every change of every room.
     private let count = Atomic(0)
 
     func hasListeners(_ room: RoomID) -> Bool {
@@ -40,9 +40,9 @@ final class RoomFeeds: Sendable {
 
     var listenerCount: Int { count.load(ordering: .relaxed) }
 
-    /// Takes part from now on, until the listener is let go of.
+    /// Adds a listener, which receives events until it is released.
     ///
-    /// - Throws: When the room or its app has as many listeners as it may have.
+    /// - Throws: `OrchestratorError` if the room or its app has the maximum number of listeners.
     func listen(
         to room: RoomID, numbers: NumberSource, quotas: Quotas = Quotas()
     ) throws(OrchestratorError) -> FeedListener {
@@ -64,7 +64,7 @@ final class RoomFeeds: Sendable {
         return FeedListener(mailbox) { [weak self] in self?.leave(room, number) }
     }
 
-    /// Whether somebody who has seen everything up to `number` has missed nothing since.
+    /// Whether a client that has received everything up to `number` has missed nothing since.
     func isUpToDate(_ number: Int64, of room: RoomID) -> Bool {
         state.withLock { state in
             guard let followed = state.rooms[room] else { return false }
@@ -72,7 +72,7 @@ final class RoomFeeds: Sendable {
         }
     }
 
-    /// Tells the room's listeners; never waits for them.
+    /// Sends events to the room's listeners without waiting for them.
     func publish(_ occurrences: [Occurrence], of room: RoomID, numbers: NumberSource) {
         guard hasListeners(room) else { return }
         let events = occurrences.map { occurrence in
@@ -87,7 +87,7 @@ final class RoomFeeds: Sendable {
         }
     }
 
-    /// The room is gone: its feeds end.
+    /// Ends the feeds of a deleted room.
     func end(_ room: RoomID) {
         state.withLock { state in
             for mailbox in state.rooms[room]?.listeners.values ?? [:].values { mailbox.end() }
@@ -113,15 +113,15 @@ final class RoomFeeds: Sendable {
     }
 }
 
-/// One who follows a room. Letting go of it ends its part.
+/// A client that follows a room. Releasing the listener ends its feed.
 final class FeedListener: Sendable {
-    /// What waits for one listener.
+    /// The events that wait for one listener.
     final class Mailbox: Sendable {
         private struct State {
             var events: [RoomFeeds.Event] = []
             var isOverflown = false
         }
-        /// Beyond these the listener gets the whole state anew.
+        /// Maximum number of waiting events. If more arrive, the listener gets the whole state again.
         static let size = 256
 
         private let state = Mutex(State())
@@ -143,7 +143,7 @@ final class FeedListener: Sendable {
             signal.yield()
         }
 
-        /// - Returns: `nil` when something was lost.
+        /// - Returns: The waiting events, or `nil` if some were lost.
         func take() -> [RoomFeeds.Event]? {
             state.withLock { state in
                 defer { state = State() }
@@ -168,12 +168,12 @@ final class FeedListener: Sendable {
         mailbox.end()
     }
 
-    /// One whenever there may be something to take; ends when the room is gone. For one reader.
+    /// A signal whenever there may be events to take. The stream ends when the room is deleted. For one reader.
     var signals: AsyncStream<Void> { mailbox.signals }
 
-    /// What came since the last call; `nil` when there was too much of it.
+    /// Returns the events since the last call, or `nil` if some were lost because there were too many.
     func take() -> [RoomFeeds.Event]? { mailbox.take() }
 
-    /// Makes a signal come.
+    /// Sends a signal without an event.
     func wake() { mailbox.wake() }
 }

@@ -1,11 +1,11 @@
-/// The part of a file that a request asks for (RFC 9110 §14).
+/// The part of a file that a request asks for (RFC 9110 §14), in bytes.
 enum ByteRange: Hashable, Sendable {
     case whole
     case part(Range<Int>)
-    /// Nothing of it is there.
+    /// The file contains nothing of the requested range.
     case unsatisfiable
 
-    /// What cannot be understood, and more than one range, is answered with the whole.
+    /// Parses a `Range` header. A header that is malformed, or names more than one range, selects the whole file.
     init(_ header: String?, length: Int) {
         guard let header, header.hasPrefix("bytes="), !header.contains(",") else {
             self = .whole

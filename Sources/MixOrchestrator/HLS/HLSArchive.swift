@@ -2,12 +2,14 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// Everything of a session whose segments are kept, as one file that plays when it is unpacked: `index.m3u8` in it.
+/// Lays out a session whose segments are kept as one archive. Unpacked, it plays from its `index.m3u8`.
 enum HLSArchive {
-    /// Longest index and playlist that are read, in bytes: two million segments.
+    /// Maximum size of an index or playlist that is read, in bytes. This is enough for two million segments.
     private static let longestFile = 256 << 20
 
-    /// `nil` if the session has not ended with on-demand playlists. Reads playlists, not segments.
+    /// Returns the session's archive, or `nil` if the session has not ended with on-demand playlists.
+    ///
+    /// Reads playlists, not segments.
     static func make(_ directory: String) -> ZipArchive? {
         guard let master = contents("\(directory)/vod.m3u8"), let lines = contents("\(directory)/segments.jsonl") else {
             return nil
@@ -19,7 +21,7 @@ enum HLSArchive {
             entries.append(entry(name, bytes))
         }
         var names: Set<String> = []
-        // From the last: a number that was used again is the newer file.
+        // From the end: if a number occurs twice, the later line is the newer file.
         for line in lines.split(separator: 0x0A).reversed() {
             guard let segment = segment(line), names.insert(segment.name).inserted else { continue }
             entries.append(segment)
@@ -27,7 +29,7 @@ enum HLSArchive {
         return ZipArchive(entries, directory: directory)
     }
 
-    /// A line of `segments.jsonl`; `nil` for a gap, and for what no packager writes.
+    /// Parses a line of `segments.jsonl`. `nil` for a gap, and for a line that no packager writes.
     private static func segment(_ line: ArraySlice<UInt8>) -> ZipArchive.Entry? {
         guard case .object(let fields) = try? JSONValue(parsing: line), case .object(let entry) = fields["entry"],
             case .string(let name) = entry["uri"], entry["isGap"] == .boolean(false),

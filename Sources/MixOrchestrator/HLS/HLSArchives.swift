@@ -1,17 +1,19 @@
 import Foundation
 import NIOPosix
 
-/// Archives as they are laid out: made once for all who ask, kept while the session's files are the same, and made on a
-/// thread of their own, so that a long session delays no segment.
+/// Lays out archives and keeps them while the session's files are the same.
+///
+/// Each archive is made once for all clients that ask for it. A dedicated queue makes the archives, so that a long
+/// session delays no segment.
 actor HLSArchives {
-    /// What tells one state of a session's files from another.
+    /// Identifies one state of a session's files.
     private struct Version: Hashable {
         var device: UInt64
         var inode: UInt64
         var size: Int64
-        /// In ns since 1970.
+        /// Modification time of the index, in ns since 1970.
         var modified: Int64
-        /// Of the master playlist, in ns since 1970.
+        /// Modification time of the master playlist, in ns since 1970.
         var masterModified: Int64
     }
     private struct Kept {
@@ -25,19 +27,19 @@ actor HLSArchives {
     private var uses = 0
     private let queue = DispatchQueue(label: "hls.archives", qos: .utility)
     private let mostEntries: Int
-    /// Archives made since the start.
+    /// Number of archives made since the start.
     private(set) var made = 0
 
-    /// Archives that are being made or wait for their turn; another one is refused.
+    /// Maximum number of archives that are being made or wait for their turn. Another one is refused.
     static let mostWaiting = 8
 
-    /// - Parameter mostEntries: Segments in all archives that are kept, about 120 bytes each. The one used last is kept
-    ///   whatever its length.
+    /// - Parameter mostEntries: Maximum number of segments in all archives that are kept, about 120 bytes each. The
+    ///   latest archive is kept regardless of its length.
     init(mostEntries: Int = 300_000) { self.mostEntries = mostEntries }
 
-    /// `nil` if the session has not ended with on-demand playlists.
+    /// Returns the archive of a session, or `nil` if the session has not ended with on-demand playlists.
     ///
-    /// - Throws: 503 when too many others are being made.
+    /// - Throws: `OrchestratorError` of status 503 if too many others are being made.
     func archive(in directory: String) async throws -> ZipArchive? {
         guard let version = try await NIOThreadPool.singleton.runIfActive({ Self.version(of: directory) }) else {
             return nil
@@ -47,7 +49,7 @@ actor HLSArchives {
             kept[directory]?.usedAt = uses
             return known.archive
         }
-        // Those who come meanwhile wait for the same making.
+        // Clients that ask meanwhile share the result.
         if let task = making[directory] { return await task.value }
         guard making.count < Self.mostWaiting else { throw Self.overloaded }
         let task = Task { [queue] in

@@ -6,11 +6,13 @@ import MixModel
 import NIOCore
 import NIOPosix
 
-/// `GET /live/{room}/index.m3u8` and what it names: playlists and segments as the packager of the room's automatic task
-/// has written them, also for a while after the program has ended and after a restart of the service. Rooms of other apps
-/// than the standard one are at `/live/{app}/{room}/…`.
+/// `GET /live/{room}/index.m3u8` and the files it names: the playlists and segments written by the packager of the
+/// room's automatic task.
 ///
-/// With keys configured each URI in a playlist is signed like the playlist's own, so that players need no more than the
+/// They remain available for a while after the program has ended, and after a restart of the service. Rooms of apps
+/// other than the standard one are at `/live/{app}/{room}/…`.
+///
+/// With keys configured, each URI in a playlist is signed like the playlist's own, so that players need only the
 /// address that they were given.
 struct HLSController: Sendable {
     let registry: RoomRegistry
@@ -20,13 +22,16 @@ struct HLSController: Sendable {
     let cache: SegmentCache
     var archives = HLSArchives()
 
-    /// How long a playlist that is about to be there is waited for.
+    /// Maximum time for which a client waits for a playlist that is about to exist.
     static let patience = Duration.seconds(10)
-    /// Seconds for which the address of a playlist that a playlist names is good, and that of a segment.
+    /// Validity of the signed addresses of playlists and segments in a playlist, in seconds.
     private static let playlistValidity = 86_400
     private static let segmentValidity = 7_200
 
-    /// A router wants one name for what stands at one place: the first name is the app's, or alone the room's.
+    /// Adds the routes.
+    ///
+    /// The router requires the same parameter name at the same position. The first name is the app's, or the room's if
+    /// it is the only one.
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("live/{app}/index.m3u8", use: master)
         router.get("live/{app}/hls/{session}/{file}", use: file)
@@ -67,7 +72,7 @@ struct HLSController: Sendable {
         }
     }
 
-    /// The playlist of a room that is just starting is worth waiting for: players ask once.
+    /// Returns the room's master playlist, waiting for one that is about to exist, because players ask only once.
     private func found(_ room: RoomID) async throws -> HLSFiles.Item? {
         if let item = try await files.master(of: room) { return item }
         let deadline = ContinuousClock.now + Self.patience
@@ -116,7 +121,7 @@ struct HLSController: Sendable {
         }
     }
 
-    /// `GET /live/{room}/vod/{session}.zip`
+    /// Serves `GET /live/{room}/vod/{session}.zip`.
     @Sendable private func archive(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let room = try Self.room(context)
         try check(request)
@@ -163,7 +168,9 @@ struct HLSController: Sendable {
 
     private static let chunk = 256 << 10
 
-    /// - Throws: When the file is shorter, or gone.
+    /// Reads part of a file.
+    ///
+    /// - Throws: An error if the file is shorter or has been deleted.
     private static func read(_ path: String, at position: Int, count: Int) async throws -> ByteBuffer {
         try await NIOThreadPool.singleton.runIfActive {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -176,7 +183,7 @@ struct HLSController: Sendable {
         }
     }
 
-    // MARK: Who may, and where from
+    // MARK: Access
 
     private func check(_ request: Request) throws {
         guard !access.isOpen else { return }
@@ -188,7 +195,8 @@ struct HLSController: Sendable {
         }
     }
 
-    /// The same address for some minutes, so that caches can share it.
+    /// Signs a URI. The address stays the same for 10 minutes (segments) or 1 hour (playlists), so that caches can
+    /// share it.
     private func signed(_ uri: String, path: String) -> String {
         guard !access.isOpen else { return uri }
         let isPlaylist = uri.hasSuffix(".m3u8")
@@ -210,7 +218,7 @@ struct HLSController: Sendable {
         return known == "*" || known.split(separator: ",").contains { $0.drop { $0 == " " } == tag }
     }
 
-    /// A part of another version is of no use (RFC 9110 §13.1.5).
+    /// Returns the requested range. With `If-Range`, a part of another version is useless (RFC 9110 §13.1.5).
     private static func range(_ request: Request, tag: String?, length: Int) -> ByteRange {
         if let condition = request.headers[.ifRange], condition != tag { return .whole }
         return ByteRange(request.headers[.range], length: length)

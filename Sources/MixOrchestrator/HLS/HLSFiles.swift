@@ -2,13 +2,16 @@ import Foundation
 import MixModel
 import NIOPosix
 
-/// Where packagers put what viewers get. Names from URLs become paths only here. What is `async` looks at the disk, on a
-/// thread that may wait; the rest that does is for such threads.
+/// The files that packagers write for viewers. Only this type turns names from URLs into paths.
+///
+/// Asynchronous functions access the disk on a thread that may block. Call other functions that access the disk on such
+/// a thread only.
 struct HLSFiles: Sendable {
-    /// Absolute.
+    /// Absolute path of the directory of all rooms.
     let directory: String
 
-    /// Names that packagers give: letters, digits and dashes before one of these.
+    /// The kinds of files, by the extension that packagers use. The name before it has lower-case letters, digits and
+    /// dashes.
     enum Kind: String, CaseIterable, Sendable {
         case playlist = "m3u8"
         case segment = "ts"
@@ -22,7 +25,7 @@ struct HLSFiles: Sendable {
         var kind: Kind
     }
 
-    /// What of `session.json` matters here.
+    /// The fields of `session.json` that the service uses.
     struct Session: Decodable {
         struct Settings: Decodable { var enableVOD: Bool }
         var isEnded: Bool
@@ -35,13 +38,13 @@ struct HLSFiles: Sendable {
         "\(directory)/\(FileName.safe(room.app.rawValue))/\(FileName.safe(room.name))"
     }
 
-    /// `nil` where no packager would have made such a name.
+    /// Returns a file of a session, or `nil` if no packager would use such a name.
     func item(_ room: RoomID, session: String, file: String) -> Item? {
         guard Self.isSession(session), let kind = Self.kind(of: file) else { return nil }
         return Item(path: "\(directory(of: room))/\(session)/\(file)", session: session, name: file, kind: kind)
     }
 
-    /// The master playlist of the newest session that has one.
+    /// Returns the master playlist of the newest session that has one.
     func master(of room: RoomID) async throws -> Item? {
         try await NIOThreadPool.singleton.runIfActive {
             Self.sessions(in: directory(of: room)).lazy
@@ -50,13 +53,13 @@ struct HLSFiles: Sendable {
         }
     }
 
-    /// Newest first.
+    /// Returns the sessions in a room's directory, newest first.
     static func sessions(in directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter(isSession).sorted { Int64($0) ?? 0 > Int64($1) ?? 0 }
     }
 
-    /// `nil` where there is no such session.
+    /// Returns the description of a session, or `nil` if the session does not exist.
     func facts(_ room: RoomID, session: String) async throws -> Session? {
         guard Self.isSession(session) else { return nil }
         return try await NIOThreadPool.singleton.runIfActive { Self.facts("\(directory(of: room))/\(session)") }

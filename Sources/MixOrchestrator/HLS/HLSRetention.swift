@@ -3,17 +3,19 @@ import Logging
 import NIOPosix
 import ServiceLifecycle
 
-/// Takes away what packagers have left and nobody is to have any more: sessions that ended, in live mode after some minutes,
-/// kept ones after the configured time.
+/// Removes sessions that packagers have left behind.
+///
+/// Ended live sessions are removed after some minutes, ended sessions with on-demand playlists after the configured
+/// time.
 struct HLSRetention: Service {
     let files: HLSFiles
-    /// Seconds; `nil` = for ever.
+    /// Time for which sessions with on-demand playlists are kept, in seconds. `nil` = no limit.
     let kept: Double?
     let logger: Logger
 
-    /// Players that are behind still fetch the last segments, in seconds.
+    /// Time for which an ended live session stays, in seconds. Players that lag behind still fetch its last segments.
     static let farewell = 600.0
-    /// A session that was not ended and that nobody has written to for so long has lost its packager for good, in seconds.
+    /// Time without writes after which a session that has not ended has lost its packager for good, in seconds.
     static let abandonment = 3600.0
     private static let interval = Duration.seconds(60)
 
@@ -46,7 +48,8 @@ struct HLSRetention: Service {
     private func isOver(_ session: String, _ now: Date) -> Bool {
         let attributes = try? FileManager.default.attributesOfItem(atPath: "\(session)/session.json")
         guard let written = attributes?[.modificationDate] as? Date, let facts = HLSFiles.facts(session) else {
-            // Without that it can be neither played nor gone on with; a packager may just be making it.
+            // Without `session.json`, a session can be neither played nor continued, but a packager may be about to
+            // write it.
             let made = try? FileManager.default.attributesOfItem(atPath: session)[.modificationDate] as? Date
             return made.map { now.timeIntervalSince($0) > Self.abandonment } ?? false
         }

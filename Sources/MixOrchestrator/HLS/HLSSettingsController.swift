@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// `/v1/rooms/{room}/hls`: HLS comes and goes while the program is on air.
+/// `/v1/rooms/{room}/hls`: starts and ends HLS while the program is on air.
 struct HLSSettingsController: Sendable {
     let registry: RoomRegistry
 
@@ -12,7 +12,7 @@ struct HLSSettingsController: Sendable {
         router.delete("v1/rooms/{room}/hls", use: delete)
     }
 
-    /// An empty body is an empty object: everything has its default.
+    /// Starts HLS or changes its settings. An empty body is treated as an empty object: every setting has its default.
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let bytes = try await request.bytes()
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)

@@ -3,7 +3,7 @@ import MixModel
 
 /// Reads the `hls` part of a room's settings, and the body of `PUT /v1/rooms/{room}/hls`.
 enum HLSSettingsReader {
-    /// `true`, `false`, null, or an object.
+    /// Reads settings from `true`, `false`, null, or an object. `nil` means no HLS.
     static func settings(_ value: JSONValue?, path: String) throws(InputError) -> HLSSettings? {
         switch value {
         case nil, .null, .boolean(false): return nil
@@ -42,7 +42,7 @@ enum HLSSettingsReader {
             throw InputError(
                 .invalidField, field: reader.path(of: "height"), expected: "an even number of pixels, 90…1080")
         }
-        // About 0.1 bit a pixel at 25 pictures a second and 16:9, as services recommend it.
+        // About 0.1 bit per pixel at 25 frames per second and 16:9, as streaming services recommend.
         let usual = max(100_000, height * height * 16 / 9 * 25 / 10 / 10_000 * 10_000)
         let rendition = HLSRendition(
             height: height,

@@ -1,27 +1,27 @@
 import Foundation
 import MixModel
 
-/// HLS of a room as answers show it.
+/// The HLS of a room as answers show it.
 struct HLSView: Encodable {
     struct Variant: Encodable {
-        /// Where it is played, below this service.
+        /// Path of the playlist at this service.
         var url: String
-        /// Free text of whoever asked for it.
+        /// Free text of the client that requested the variant.
         var metadata: String?
-        /// ISO 8601.
+        /// Start time, in ISO 8601.
         var startedAt: String?
         var width: Int
         var height: Int
-        /// Bits a second at most.
+        /// Maximum bandwidth, in bit/s.
         var bandwidth: Int
         var error: String?
     }
 
-    /// What is kept of it.
+    /// Playlist and archive of a session that is kept.
     struct OnDemand: Encodable {
-        /// Everything so far, as a playlist that only grows.
+        /// Path of a playlist that contains the session so far and only grows.
         var url: String
-        /// One file with everything, when it has ended.
+        /// Path of one file with the whole session, which is available once the session has ended.
         var archive: String
     }
 

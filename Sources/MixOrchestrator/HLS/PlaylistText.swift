@@ -1,6 +1,6 @@
-/// Playlists as viewers get them.
+/// Rewrites playlists for viewers.
 enum PlaylistText {
-    /// The playlist with every URI put through `change`.
+    /// Returns the playlist with every URI replaced by `change` of it.
     static func mapping(_ text: String, _ change: (String) -> String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.isEmpty || line.hasPrefix("#") ? String(line) : change(String(line))

@@ -2,8 +2,10 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Segments as viewers get them: read once, shared by all who ask for the same one, forgotten when others are asked for
-/// more. Files never change.
+/// A cache of segments for viewers.
+///
+/// A segment is read once and shared by all viewers that request it. The least recently used segments are dropped
+/// first. Files never change.
 actor SegmentCache {
     private struct Entry {
         var buffer: ByteBuffer
@@ -16,17 +18,17 @@ actor SegmentCache {
     private var uses = 0
     private let limit: Int
 
-    /// - Parameter limit: bytes that are kept.
+    /// - Parameter limit: Maximum size of all segments that are kept, in bytes.
     init(limit: Int = 64 << 20) { self.limit = limit }
 
-    /// `nil` if there is no such file, or it cannot be read.
+    /// Returns a segment, or `nil` if the file does not exist or cannot be read.
     func segment(_ path: String) async -> ByteBuffer? {
         uses += 1
         if let entry = entries[path] {
             entries[path]?.usedAt = uses
             return entry.buffer
         }
-        // Those who come meanwhile wait for the same reading.
+        // Clients that ask meanwhile share the same read.
         if let task = reading[path] { return await task.value }
         let task = Task { await Self.read(path) }
         reading[path] = task
@@ -46,7 +48,7 @@ actor SegmentCache {
         }
     }
 
-    /// The whole of a regular file, off the cooperative threads.
+    /// Reads a whole regular file on a thread outside the cooperative pool.
     static func read(_ path: String) async -> ByteBuffer? {
         try? await NIOThreadPool.singleton.runIfActive { () -> ByteBuffer? in
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)

@@ -1,16 +1,18 @@
 import MixModel
 
-/// A ZIP file whose entries are stored as they are (APPNOTE 6.3.10), laid out without looking into them: its length is
-/// known beforehand and any part of it can be made. Beyond 4 GiB or 65 534 entries it is a ZIP64 (§4.3.14).
+/// A ZIP file with uncompressed entries (APPNOTE 6.3.10).
+///
+/// It is laid out without reading the entries' files, so its length is known beforehand and any part of it can be
+/// produced. Beyond 4 GiB or 65 534 entries it is a ZIP64 file (§4.3.14).
 struct ZipArchive: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
-        /// ASCII.
+        /// ASCII file name.
         var name: String
-        /// Below 4 GiB.
+        /// Length of the content, in bytes. Below 4 GiB.
         var size: Int
-        /// CRC-32.
+        /// CRC-32 of the content.
         var checksum: UInt32
-        /// `nil` = the file of this name in the archive's directory.
+        /// The content. `nil` = the file of this name in the archive's directory.
         var content: [UInt8]?
     }
 
@@ -19,12 +21,12 @@ struct ZipArchive: Hashable, Sendable {
         case file(path: String, size: Int)
     }
 
-    /// An entry, and where its header begins.
+    /// An entry, and the offset of its header.
     private struct Placed: Hashable {
         var entry: Entry
         var offset: Int
 
-        /// Where its content begins.
+        /// Offset of the entry's content.
         var start: Int { offset + 30 + entry.name.utf8.count }
         var header: [UInt8] {
             [0x50, 0x4B, 3, 4] + ZipArchive.common(entry, version: 20)
@@ -32,10 +34,10 @@ struct ZipArchive: Hashable, Sendable {
         }
     }
 
-    /// Of the files.
+    /// Directory of the files.
     private let directory: String
     private var entries: [Placed] = []
-    /// The central directory, and what follows it.
+    /// The central directory and the records after it.
     private var end: [UInt8] = []
     private(set) var length = 0
 
@@ -49,7 +51,7 @@ struct ZipArchive: Hashable, Sendable {
             let placed = Placed(entry: entry, offset: length)
             self.entries.append(placed)
             length = placed.start + entry.size
-            // What does not fit stands in an extra field (§4.5.3).
+            // An offset that does not fit into 32 bits is in an extra field (§4.5.3).
             let isFar = placed.offset >= 0xFFFF_FFFF
             let extra = isFar ? Self.little(1, 2) + Self.little(8, 2) + Self.little(UInt64(placed.offset), 8) : []
             directory +=
@@ -78,7 +80,7 @@ struct ZipArchive: Hashable, Sendable {
         return end
     }
 
-    /// The part in which a range of the file begins, and how much of that part is meant. `nil` for nothing.
+    /// Returns the part in which a range of the file begins, and the range within that part. `nil` for an empty range.
     func slice(at range: Range<Int>) -> (part: Part, range: Range<Int>)? {
         let range = range.clamped(to: 0..<length)
         guard !range.isEmpty else { return nil }
@@ -94,7 +96,7 @@ struct ZipArchive: Hashable, Sendable {
     private func part(at position: Int) -> (start: Int, part: Part) {
         let tail = length - end.count
         guard position < tail else { return (tail, .bytes(end)) }
-        // The last entry that begins at or before the position.
+        // Find the last entry that begins at or before the position.
         var found = 0..<entries.count
         while found.count > 1 {
             let middle = found.lowerBound + found.count / 2
@@ -109,7 +111,8 @@ struct ZipArchive: Hashable, Sendable {
         return (placed.start, part)
     }
 
-    /// What stands alike in both headers, from the version to the sizes. Stored; the first day that DOS knew.
+    /// Returns the fields that both headers share, from the version to the sizes. The method is "stored", and the date
+    /// is DOS's first day.
     fileprivate static func common(_ entry: Entry, version: UInt64) -> [UInt8] {
         let sizes = little(UInt64(entry.size), 4)
         return little(version, 2) + [0, 0, 0, 0, 0, 0, 0x21, 0] + little(UInt64(entry.checksum), 4) + sizes + sizes

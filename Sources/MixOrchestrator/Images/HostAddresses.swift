@@ -2,11 +2,12 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The system's resolver.
+/// Looks up addresses with the system's resolver.
 enum HostAddresses {
-    /// Every address of a host, an address itself included.
+    /// Returns every address of a host, which may itself be an address.
     ///
-    /// - Parameter limit: The resolver may take longer than anybody wants to wait; it is left alone then.
+    /// - Parameter limit: Maximum time to wait. A resolver that takes longer is left running.
+    /// - Throws: `ImageRefusal` if the lookup fails or takes too long.
     @Sendable static func lookUp(_ host: String, limit: Duration) async throws(ImageRefusal) -> [InternetAddress] {
         let waiting = Waiting()
         let result = await withCheckedContinuation { continuation in
@@ -19,7 +20,7 @@ enum HostAddresses {
         return try result.get()
     }
 
-    /// Hands over the first answer.
+    /// Passes on the first answer and ignores the second.
     private final class Waiting: Sendable {
         typealias Answer = Result<[InternetAddress], ImageRefusal>
         private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)

@@ -6,24 +6,26 @@ import MixModel
 import NIOCore
 import NIOPosix
 
-/// Gets one image by HTTP: from allowed places only, within limits of time and size, never trusting what a server says
-/// about either.
+/// Fetches one image over HTTP.
 ///
-/// Every host is looked up here, its addresses are checked, and the connection goes to a checked address: a name that
-/// changes its meaning in between leads nowhere else. The same is done again at each redirect.
+/// Only allowed places are contacted, within limits of time and size that are enforced regardless of what the server
+/// states.
+///
+/// Each host is resolved here, its addresses are checked, and the connection goes to a checked address. A name whose
+/// address changes in between therefore leads nowhere else. The same applies to each redirect.
 struct ImageFetch: Sendable {
     var allowed: AllowList
-    /// Of everything together: looking up, connecting, redirects, the last byte.
+    /// Maximum time for the whole fetch: resolving, connecting, redirects and the body.
     var timeLimit: Duration = .seconds(10)
-    /// Most bytes of an image.
+    /// Maximum size of an image, in bytes.
     var mostBytes = ImageHeader.mostBytes
-    /// Looks up the addresses of a host.
+    /// Resolves a host to its addresses.
     var resolve: @Sendable (_ host: String, _ limit: Duration) async throws(ImageRefusal) -> [InternetAddress] =
         HostAddresses.lookUp
 
     static let mostRedirects = 3
 
-    /// What lets a server say that nothing changed.
+    /// Values with which a server can state that an image has not changed.
     struct Validators: Hashable, Codable, Sendable {
         var eTag: String?
         var lastModified: String?
@@ -34,7 +36,9 @@ struct ImageFetch: Sendable {
         case image([UInt8], ImageHeader, Validators)
     }
 
-    /// - Parameter validators: Of the copy that is there.
+    /// Fetches an image.
+    ///
+    /// - Parameter validators: Validators of the existing copy, if any.
     /// - Throws: `ImageRefusal`, or `CancellationError`.
     func run(_ url: String, validators: Validators?) async throws -> Answer {
         do {
@@ -87,7 +91,7 @@ struct ImageFetch: Sendable {
         return url
     }
 
-    /// Those that may be connected to, at least one.
+    /// Returns the host's addresses that may be connected to, at least one.
     private func addresses(of url: StreamURL) async throws(ImageRefusal) -> [InternetAddress] {
         guard allowed.allows(url) else { throw Self.notAllowed(url.host) }
         let found = try await resolve(url.host, timeLimit)
@@ -108,7 +112,7 @@ struct ImageFetch: Sendable {
         case redirect(String)
     }
 
-    /// Tries one address after another until one answers.
+    /// Tries up to four addresses, one after another, until one answers.
     private func request(
         _ url: StreamURL, at addresses: [InternetAddress], _ validators: Validators?
     ) async throws -> Step {
@@ -172,7 +176,7 @@ struct ImageFetch: Sendable {
         }
     }
 
-    /// Without the URL that some errors repeat.
+    /// Describes an error without the URL that some errors repeat.
     private static func words(for error: any Error) -> String {
         switch error {
         case let error as HTTPClientError: error.shortDescription

@@ -1,14 +1,15 @@
 import Foundation
 import MixModel
 
-/// Images that layouts name by a path relative to their directory. Blocks.
+/// Reads images that layouts name by a path relative to their directory. Calls block.
 struct ImageFiles: Sendable {
-    /// Of the layouts.
+    /// Directory of the layouts.
     let directory: String
 
-    /// The bytes of an image that can be shown, and what it is.
+    /// Returns the bytes and the header of an image.
     ///
-    /// - Throws: Why it cannot be used: it leads out of the directory, is no regular file, too large, no image …
+    /// - Throws: `ImageRefusal` if the file cannot be used: it is outside the directory, not a regular file, too large,
+    ///   not an image and so on.
     func read(_ reference: String) throws(ImageRefusal) -> (bytes: [UInt8], header: ImageHeader) {
         let path = try path(of: reference)
         let bytes: [UInt8]
@@ -20,7 +21,7 @@ struct ImageFiles: Sendable {
         return (bytes, try ImageRefusal.header(of: bytes))
     }
 
-    /// The real path of the file, in the directory whatever links it goes through.
+    /// Returns the real path of the file. It must be inside the directory after all links are resolved.
     private func path(of reference: String) throws(ImageRefusal) -> String {
         let parts = reference.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard !reference.isEmpty, reference.utf8.count <= 1024, !reference.utf8.contains(0),
@@ -40,7 +41,9 @@ struct ImageFiles: Sendable {
     }
 }
 
-/// Why an image is not used: completes a sentence that begins with how the layout names it. Holds no secret.
+/// The reason why an image is not used.
+///
+/// The text completes a sentence that begins with the layout's name for the image. It contains no secret.
 struct ImageRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     var description: String
 

@@ -1,37 +1,38 @@
-/// Which images are wanted, which are there, and which are to be looked at when. Pure: points in time are ns of any clock.
+/// The wanted images, the copies of them, and the times of their next checks. Pure: times are ns of any clock.
 struct ImageLedger: Sendable {
     /// A checked image on disk.
     struct Copy: Hashable, Codable, Sendable {
-        /// In the store's directory; named after the content, so that another content is another file.
+        /// Name of the file in the store's directory, derived from the content, so that new content is a new file.
         var file: String
         var bytes: Int
         var validators: ImageFetch.Validators?
     }
 
-    /// How one image is.
+    /// The state of one image.
     struct Item: Hashable, Sendable {
         var copy: Copy?
-        /// Why the last try came to nothing; `nil` after one that did not.
+        /// Failure of the last check. `nil` if it succeeded.
         var failure: String?
         fileprivate var failuresInARow = 0
         fileprivate var nextCheck: Int64 = 0
         fileprivate var isBeingChecked = false
-        /// Asked for again while it is being checked.
+        /// Whether another check was requested during the current one.
         fileprivate var isOutdated = false
     }
 
-    /// When things are done, in ns.
+    /// Intervals between checks, in ns.
     struct Schedule: Hashable, Sendable {
-        /// Between two looks at an image that is there.
+        /// Interval between two checks of an image that has a copy.
         var recheck: Int64 = 600_000_000_000
-        /// After the first failure; doubles with each one.
+        /// Delay after the first failure. It doubles with each further failure, up to `longestRetry`.
         var firstRetry: Int64 = 2_000_000_000
         var longestRetry: Int64 = 300_000_000_000
     }
 
-    /// Most images that layouts may want at once, and as many that programs may; those beyond, in alphabetical order, are not fetched.
+    /// Maximum number of images of all layouts, and separately of all programs. Excess images, in alphabetical order,
+    /// are not fetched.
     static let most = 256
-    /// Most that are fetched at once.
+    /// Maximum number of images checked at once.
     static let mostAtOnce = 4
 
     private(set) var items: [String: Item] = [:]
@@ -40,27 +41,29 @@ struct ImageLedger: Sendable {
 
     init(schedule: Schedule = Schedule()) { self.schedule = schedule }
 
-    /// What can be shown: the copies' files by reference.
+    /// The images that can be shown: files of the copies by reference.
     var files: [String: String] { items.compactMapValues { $0.copy?.file } }
-    /// Of the wanted ones.
+    /// Number of wanted images whose last check failed.
     var failedCount: Int { wanted.count { items[$0]?.failure != nil } }
-    /// Files that must not be removed.
+    /// Files of wanted images, which must not be removed.
     var filesInUse: Set<String> { Set(wanted.compactMap { items[$0]?.copy?.file }) }
 
-    /// A copy from before a restart: shown at once, looked at soon.
+    /// Adds a copy from before a restart. It can be shown at once and is checked soon.
     mutating func remember(_ reference: String, _ copy: Copy) { items[reference] = Item(copy: copy) }
 
-    /// - Returns: References that are beyond `most`.
+    /// Replaces the wanted images.
+    ///
+    /// - Returns: The references in excess of `most`.
     mutating func want(_ references: Set<String>, ofPrograms others: Set<String> = []) -> [String] {
         let (sorted, beside) = (references.sorted(), others.subtracting(references).sorted())
         wanted = Set(sorted.prefix(Self.most)).union(beside.prefix(Self.most))
         for reference in wanted where items[reference] == nil { items[reference] = Item() }
-        // What nobody wants and is not there is nothing to remember.
+        // An image that is neither wanted nor copied needs no item.
         items = items.filter { $0.value.copy != nil || $0.value.isBeingChecked || wanted.contains($0.key) }
         return Array(sorted.dropFirst(Self.most)) + beside.dropFirst(Self.most)
     }
 
-    /// Something is known to be different: look at it as soon as possible.
+    /// Makes a check of an image due at once, because it is known to have changed.
     mutating func outdate(_ reference: String) {
         guard var item = items[reference] else { return }
         item.nextCheck = 0
@@ -68,13 +71,13 @@ struct ImageLedger: Sendable {
         items[reference] = item
     }
 
-    /// What has to be looked at now; counts as being looked at until `succeeded` or `failed`.
+    /// Returns the images whose check is due. They count as being checked until `succeeded` or `failed`.
     mutating func takeDue(now: Int64) -> [String] {
         let room = max(0, Self.mostAtOnce - items.values.count { $0.isBeingChecked })
         let due = wanted.filter { reference in
             items[reference].map { !$0.isBeingChecked && $0.nextCheck <= now } ?? false
         }
-        // Those without a copy first.
+        // Images without a copy come first.
         let ordered = due.sorted { left, right in
             let (hasLeft, hasRight) = (items[left]?.copy != nil, items[right]?.copy != nil)
             return hasLeft != hasRight ? hasRight : left < right
@@ -84,15 +87,19 @@ struct ImageLedger: Sendable {
         return taken
     }
 
-    /// Takes one that is not being looked at, whenever it is due.
+    /// Starts a check of an image, whether or not it is due.
+    ///
+    /// - Returns: False if the image is unknown or being checked.
     mutating func take(_ reference: String) -> Bool {
         guard let item = items[reference], !item.isBeingChecked else { return false }
         items[reference]?.isBeingChecked = true
         return true
     }
 
-    /// - Parameter copy: `nil` = the one that was there is good.
-    /// - Returns: Whether what can be shown is different.
+    /// Records a successful check.
+    ///
+    /// - Parameter copy: The new copy. `nil` = the existing copy is still valid.
+    /// - Returns: Whether the image that can be shown has changed.
     mutating func succeeded(_ reference: String, _ copy: Copy?, now: Int64) -> Bool {
         guard var item = items[reference] else { return false }
         let before = item.copy?.file
@@ -104,7 +111,9 @@ struct ImageLedger: Sendable {
         return item.copy?.file != before
     }
 
-    /// - Returns: Whether that is news: the same reason again and again is not.
+    /// Records a failed check and schedules the next one.
+    ///
+    /// - Returns: Whether the reason differs from that of the last failure.
     mutating func failed(_ reference: String, _ reason: String, now: Int64) -> Bool {
         guard var item = items[reference] else { return false }
         let isNews = item.failure != reason
@@ -122,14 +131,15 @@ struct ImageLedger: Sendable {
         item.isOutdated = false
     }
 
-    /// The file is not on disk any more.
+    /// Records that a file is no longer on disk.
     mutating func forget(file: String) {
         for (reference, item) in items where item.copy?.file == file { items[reference]?.copy = nil }
     }
 
-    /// What to remove so that the files fit into `limit` bytes: the longest unused first, never one in use.
+    /// Returns the files to remove so that the rest fits into `limit` bytes: least recently used first, never one in
+    /// use.
     ///
-    /// - Parameter files: All on disk, with their last use.
+    /// - Parameter files: All files on disk, with their sizes in bytes and the times of their last use.
     func evictions(_ files: [(name: String, bytes: Int, lastUse: Int64)], limit: Int) -> [String] {
         var total = files.reduce(0) { $0 + $1.bytes }
         let inUse = filesInUse

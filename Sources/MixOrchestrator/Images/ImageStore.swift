@@ -4,29 +4,31 @@ import Foundation
 import Logging
 import MixModel
 
-/// Checked local copies of the images that layouts name: fetched or read, looked at again now and then, kept in
-/// `images/` of the data directory. A mixer opens nothing else.
+/// Checked local copies of the images that layouts and programs name.
+///
+/// Images are fetched or read, checked again periodically, and kept in `images/` of the data directory. A mixer opens
+/// no other images.
 actor ImageStore {
-    /// Something that rooms should know.
+    /// A change of an image that affects rooms.
     struct News: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
-            /// What can be shown under this reference is different.
+            /// The image that can be shown under this reference has changed.
             case changed
             case failed(String)
         }
-        /// As layouts write it; a URL may hold a secret.
+        /// The reference as written in layouts. A URL may contain a secret.
         var reference: String
         var kind: Kind
-        /// In ns of CLOCK_MONOTONIC.
+        /// Time at which the check began, in ns of CLOCK_MONOTONIC.
         var noticedAt: Int64
     }
 
-    /// As the API shows an image.
+    /// The state of an image as the API shows it.
     struct Status: Hashable, Encodable {
         enum State: String, Encodable { case ready, waiting, failed }
-        /// Without a URL's query.
+        /// The reference, without a URL's query.
         var image: String
-        /// `ready` as long as there is a copy, be it an old one.
+        /// `ready` while there is a copy, even an outdated one.
         var state: State
         var error: String?
     }
@@ -41,10 +43,11 @@ actor ImageStore {
     private let metrics: Metrics
     private let logger: Logger
     private var ledger: ImageLedger
-    /// Of the files on disk.
+    /// Sizes in bytes and last uses of the files on disk.
     private var sizes: [String: (bytes: Int, lastUse: Int64)] = [:]
 
-    /// Most bytes on disk; images in use stay, and new ones that would not fit beside them are refused.
+    /// Maximum size of all files on disk, in bytes. Images in use stay, and new ones that would not fit beside them are
+    /// refused.
     static let mostBytes = 512 << 20
     private static let indexName = "index.json"
     private static let tick: Duration = .milliseconds(500)
@@ -66,7 +69,7 @@ actor ImageStore {
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Paths of the copies, by how layouts name the images.
+    /// Paths of the copies, by the layouts' references.
     var paths: [String: String] { ledger.files.mapValues { "\(directory)/\($0)" } }
 
     var failedCount: Int { ledger.failedCount }
@@ -79,7 +82,7 @@ actor ImageStore {
         }
     }
 
-    /// A reference for people and logs.
+    /// Returns a reference for display and logs, without a URL's query and fragment.
     static func shown(_ reference: String) -> String {
         guard isURL(reference) else { return reference }
         return String(decoding: reference.utf8.prefix { !"?#".utf8.contains($0) }, as: UTF8.self)
@@ -87,9 +90,9 @@ actor ImageStore {
 
     private static func isURL(_ reference: String) -> Bool { reference.contains("://") }
 
-    // MARK: Wishes
+    // MARK: Wanted images
 
-    /// Takes up the copies from before a restart. Call once, before anything else.
+    /// Restores the copies from before a restart. Call this once, before anything else.
     func restore() async {
         let directory = directory
         let (index, found) = await offPool { Self.load(directory) }
@@ -98,8 +101,10 @@ actor ImageStore {
         for (reference, copy) in index where found[copy.file] != nil { ledger.remember(reference, copy) }
     }
 
-    /// From now on these images of layouts, and these of programs, are wanted and no others. Those that are files are looked at before this returns, so
-    /// that a layout that was saved together with its images is never shown without them.
+    /// Replaces the wanted images of layouts and programs.
+    ///
+    /// New images of layouts that are files are checked before this returns, so that a layout saved together with its
+    /// images is never shown without them.
     func want(_ references: Set<String>, ofPrograms others: Set<String> = []) async {
         let isNew = references.filter { ledger.items[$0] == nil && !Self.isURL($0) }
         for excess in ledger.want(references, ofPrograms: others) {
@@ -111,7 +116,7 @@ actor ImageStore {
         wakeUp.yield()
     }
 
-    /// These files of the layouts directory were written or removed; `nil` = any of them may be different.
+    /// Marks files of the layouts directory as written or removed. `nil` = any of them may have changed.
     func filesChanged(_ paths: Set<String>?) {
         for reference in ledger.wanted where !Self.isURL(reference) && paths?.contains(reference) ?? true {
             ledger.outdate(reference)
@@ -119,7 +124,7 @@ actor ImageStore {
         wakeUp.yield()
     }
 
-    /// Looks at what is due until cancelled.
+    /// Checks images as they become due, until cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { [wakeUp] in
@@ -135,9 +140,11 @@ actor ImageStore {
         newsman.finish()
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// - Parameter isQuiet: Whoever asked sees by itself that an image is there.
+    /// Checks an image and records the result.
+    ///
+    /// - Parameter isQuiet: Whether to omit the news of a changed image, because the caller sees the change itself.
     private func check(_ reference: String, isQuiet: Bool) async {
         let begin = MonotonicClock.now()
         do {
@@ -156,7 +163,7 @@ actor ImageStore {
             logger.warning("image \(Self.shown(reference)) \(error)")
             newsman.yield(News(reference: reference, kind: .failed("\(error)"), noticedAt: begin))
         } catch {
-            // Cancelled: the service ends.
+            // Cancelled, because the service is stopping.
             _ = ledger.failed(reference, "was not looked at", now: MonotonicClock.now())
         }
         wakeUp.yield()
@@ -190,7 +197,7 @@ actor ImageStore {
         return ImageLedger.Copy(file: name, bytes: bytes.count, validators: validators)
     }
 
-    /// Writes the index and removes what is too much.
+    /// Writes the index and removes files above the limit.
     private func tidy() async {
         let now = MonotonicClock.now()
         for file in ledger.filesInUse { sizes[file]?.lastUse = now }
@@ -220,7 +227,7 @@ actor ImageStore {
         var sizes: [String: Int] = [:]
         for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where file != indexName {
             let path = "\(directory)/\(file)"
-            // What a crash left half-written.
+            // Remove files that a crash left incomplete.
             guard !file.hasPrefix(".") else {
                 unlink(path)
                 continue
@@ -232,7 +239,7 @@ actor ImageStore {
         )
     }
 
-    /// For this user alone: what an operator shows later is nobody else's business.
+    /// Writes a file that only the service's user can read, because the images may not be public yet.
     private static func store(_ bytes: [UInt8], _ name: String, in directory: String) throws(ImageRefusal) {
         let temporary = "\(directory)/.\(name).\(UInt32.random(in: 0 ... .max))"
         do {
