@@ -6,15 +6,15 @@ import MixModel
 import ServiceLifecycle
 import TaskStore
 
-/// Puts the service together: used by `serve` and by the tests.
+/// Builds the service, for `serve` and for the tests.
 ///
 /// - Parameters:
-///   - store: Closed by the caller after the application has run. No other service uses it meanwhile.
+///   - store: The store, which the caller closes after the application has run. No other service uses it meanwhile.
 ///   - starter: Starts relays.
-///   - shutdown: Run by the caller, after the application in the same group.
-///   - metrics: What the store is measured with, too.
-///   - policy: How messages to subscribers are repeated.
-/// - Returns: The application; it serves, supervises and shuts down as one service group.
+///   - shutdown: The shutdown notice, which the caller runs after the application in the same service group.
+///   - metrics: The metrics, which also measure the store.
+///   - policy: Returns the delivery policy for each kind of subscription.
+/// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
@@ -53,7 +53,7 @@ func buildOrchestrator(
     }
     let subscriptions = SubscriptionRegistry(
         book: book, store: store, allowed: configuration.callbacks, quotas: configuration.apps.quotas)
-    // What rooms do from now on is told.
+    // From here on, subscribers are told what rooms do.
     try await subscriptions.restore()
     let deliveries = DeliveryEngine(
         services: DeliveryServices(
@@ -138,7 +138,7 @@ func buildOrchestrator(
             serverName: "mixorchestrator",
             availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
         services: [
-            // Ends after the rooms: what they tell while they end can still be delivered.
+            // The store and the deliveries end after the rooms, whose last messages can therefore still be delivered.
             store, deliveries, registry, readiness, directory,
             LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger), playback,
             HLSRetention(

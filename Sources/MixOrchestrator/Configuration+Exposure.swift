@@ -1,8 +1,9 @@
 import EventSubscription
 
-/// What the settings together close or leave open, in words for the operator.
+/// Warnings about what the settings together close or leave open, for operators.
 extension OrchestratorConfiguration {
-    /// The allow-lists that let nothing through, each with the cure. Empty without tokens: then loopback is allowed.
+    /// Allow-lists that let nothing through, each with the remedy. Empty without tokens, because loopback is then
+    /// allowed.
     var closedLists: [String] {
         let lists: [(key: String, list: AllowList, effect: String)] = [
             ("sources.allow", sources, "no stream or image can be pulled"),
@@ -15,7 +16,7 @@ extension OrchestratorConfiguration {
         }
     }
 
-    /// The settings that expose more than a service with tenants usually wants, each with the cure.
+    /// Settings that expose more than a service with tenants usually wants, each with the remedy.
     var exposures: [String] {
         guard !apps.tokens.isEmpty else { return [] }
         var exposures: [String] = []

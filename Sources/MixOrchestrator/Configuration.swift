@@ -5,16 +5,16 @@ import LayoutEngine
 import Logging
 import MixModel
 
-/// Every setting of the service, checked. `ConfigurationKeys` lists the keys.
+/// All settings of the service, checked. `ConfigurationKeys` lists the keys.
 struct OrchestratorConfiguration: Sendable {
     var listen: ListenAddress
     var http: HTTPSettings
     var playback: PlaybackSettings
     /// Directory of segments and playlists, absolute.
     var hlsDirectory: String
-    /// Hours that kept HLS stays after its end; 0 = for ever.
+    /// Hours for which retained HLS stays after it has ended; 0 = for ever.
     var hlsRetentionHours: Int
-    /// Tenants beside the standard one, and everybody's tokens.
+    /// Tenants beside the standard one, and the tokens of all of them.
     var apps: AppSettings
     /// Directory of the store and the relays' sockets, absolute.
     var data: String
@@ -25,13 +25,13 @@ struct OrchestratorConfiguration: Sendable {
     var sources: AllowList
     var urlTemplate: String?
     var outputs: AllowList
-    /// Where messages to subscribers may be posted to.
+    /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
-    /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
+    /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     var roomOutputs: [PlannedOutput]
     var roomLayout: String
     var roomCanvas: Canvas
-    /// Seconds that a relay goes on without an orchestrator, 1…86400.
+    /// Seconds for which a relay runs without an orchestrator, 1…86400.
     var orphanTimeout: Int
     /// Whether a mixer's process waits beside each bypass that others may join.
     var keepsMixersReady: Bool
@@ -39,12 +39,12 @@ struct OrchestratorConfiguration: Sendable {
     var keepsRelays: Bool
     var logLevel: Logger.Level
     var logFormat: LogFormat
-    /// Where recordings go.
+    /// Directory of recordings, and the disk space to keep free.
     var recordings: RecordingPlace
-    /// What programs may use of the machine.
+    /// Limits on what programs may use of the machine.
     var load: LoadSettings
 
-    /// What is only on the command line, and wins over everything else.
+    /// Settings of the command line, which override all others.
     struct Overrides: Sendable {
         var listen: String?
         var data: String?
@@ -53,13 +53,15 @@ struct OrchestratorConfiguration: Sendable {
         var logFormat: LogFormat?
     }
 
-    /// Schemes that an output can have.
+    /// URL schemes that an output may have.
     static let pushSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps]
 
+    /// Creates the configuration from the values of a reader.
+    ///
     /// - Parameters:
-    ///   - reader: Environment over file, see `ConfigurationKeys.reader`.
-    ///   - file: Where the reader's file is.
-    /// - Throws: `StartupError` that names the key and what was expected.
+    ///   - reader: Values of the environment over those of the file; see `ConfigurationKeys.reader`.
+    ///   - file: Path of the reader's file.
+    /// - Throws: `StartupError` that names the key and the expected value.
     init(_ reader: ConfigReader, file: String? = nil, overrides: Overrides = Overrides()) throws {
         let values = ConfigurationValues(reader)
         apps = try AppSettings(values, file: file)
@@ -76,7 +78,7 @@ struct OrchestratorConfiguration: Sendable {
         if let store = values.text("store.url"), store != "sqlite:" {
             throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
         }
-        // With tokens, loopback is the operator's: a tenant must not reach what else this machine serves.
+        // With tokens, loopback belongs to the operator: a tenant must not reach other services of this machine.
         let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
         urlTemplate = values.text("sources.urlTemplate")
@@ -112,7 +114,7 @@ struct OrchestratorConfiguration: Sendable {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
-    /// Beside this executable.
+    /// Path of `mixworker` beside this executable.
     static var defaultWorker: String {
         let own =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
@@ -120,15 +122,16 @@ struct OrchestratorConfiguration: Sendable {
     }
 }
 
-/// Where HTTP is served.
+/// The address on which HTTP is served.
 struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     var host: String
     var port: Int
 
-    /// Reads `host:port` or `[ipv6]:port`.
+    /// Creates an address from `host:port` or `[ipv6]:port`.
     ///
-    /// - Parameter hasTokens: Without tokens everybody is let in: then it has to be a loopback address.
-    /// - Throws: When it cannot be read, or nothing would protect it.
+    /// - Parameter hasTokens: Whether tokens are configured. Without tokens every client is let in, so the address has
+    ///   to be a loopback address.
+    /// - Throws: `StartupError` when the text cannot be read, or when nothing would protect the address.
     init(_ text: String, key: String, hasTokens: Bool) throws(StartupError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             0...65_535 ~= port
@@ -148,18 +151,18 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// Reads single settings and says exactly what is wrong with one.
+/// Reads single settings and reports exactly what is wrong with one.
 struct ConfigurationValues {
     private let reader: ConfigReader
 
     init(_ reader: ConfigReader) { self.reader = reader }
 
-    /// `nil` when it is not set or empty.
+    /// Returns the text of a setting; `nil` when it is not set or empty.
     func text(_ key: String) -> String? {
         reader.string(forKey: ConfigKey(key)).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// As `text`, never shown.
+    /// Returns a setting as `text` does, marked as a secret that is never shown.
     func secret(_ key: String) -> String? {
         reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -215,7 +218,7 @@ struct ConfigurationValues {
         }
     }
 
-    /// `id=url` or `url`; ids that are left out are `main`, `output-2`, `output-3` …
+    /// Returns the outputs of a list of `id=url` or `url`. Omitted ids become `main`, `output-2`, `output-3` …
     func outputs(_ key: String, allowed: AllowList) throws(StartupError) -> [PlannedOutput] {
         var outputs: [PlannedOutput] = []
         for (index, entry) in list(key).enumerated() {
@@ -228,7 +231,7 @@ struct ConfigurationValues {
             }
             do {
                 id = try EventParser.identifier(id, field: "\(key)[\(index)]")
-                // Checked with a room's name in place: braces cannot be in a URL.
+                // Checked with sample names in place, because a URL cannot contain braces.
                 _ = try allowed.check(
                     EventParser.substitute(url, ["room": "room", "app": "app"]),
                     schemes: OrchestratorConfiguration.pushSchemes,

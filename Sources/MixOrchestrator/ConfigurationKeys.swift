@@ -3,11 +3,11 @@ import EventSubscription
 import Foundation
 import Yams
 
-/// The keys that exist, and how a YAML file and the environment become one reader.
+/// The keys that exist, and the reader that combines a YAML file with the environment.
 enum ConfigurationKeys {
     enum Kind { case scalar, list }
 
-    /// Every key that means something in this version.
+    /// All keys that this version knows.
     static let known: [String: Kind] = [
         "http.listen": .scalar, "http.maxConnections": .scalar, "http.idleTimeout": .scalar,
         "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
@@ -30,9 +30,9 @@ enum ConfigurationKeys {
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
     ]
 
-    /// Environment over file.
+    /// Returns a reader in which the environment overrides the file.
     ///
-    /// - Throws: `StartupError` with file, line and cure.
+    /// - Throws: `StartupError` with file, line and remedy.
     static func reader(
         file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> ConfigReader {
@@ -98,7 +98,7 @@ enum ConfigurationKeys {
         }
     }
 
-    /// Words, or objects with `id` and `url` as in the API.
+    /// Returns the items of a list: words, or objects with `id` and `url` as in the API.
     private static func list(_ node: Node, _ key: String, _ place: String) throws -> [String] {
         guard case .sequence(let items) = node else {
             if let text = node.scalar?.string { return [text] }
@@ -130,7 +130,7 @@ enum ConfigurationKeys {
         return StartupError("\(place): \(key) is not a setting.\(suggestion) The settings are: \(all)")
     }
 
-    /// Misspelt variables are as bad as misspelt keys.
+    /// Rejects unknown environment variables, as unknown keys are rejected.
     private static func check(_ environment: [String: String]) throws {
         let prefix = "MIXORCHESTRATOR_"
         var names = Set(known.keys.map { prefix + variable($0) })
@@ -144,7 +144,7 @@ enum ConfigurationKeys {
         }
     }
 
-    /// `relay.orphanTimeout` → `RELAY_ORPHAN_TIMEOUT`.
+    /// Returns the variable's name of a key without its prefix: `RELAY_ORPHAN_TIMEOUT` for `relay.orphanTimeout`.
     static func variable(_ key: String) -> String {
         var name = ""
         for character in key {

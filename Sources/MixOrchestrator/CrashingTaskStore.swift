@@ -3,17 +3,17 @@
     import Synchronization
     import TaskStore
 
-    /// Ends the process without warning at one of its writes, to show that nothing depends on which one. Only in debug
-    /// builds, and only when `MIXORCHESTRATOR_CRASH_AT` asks for it.
+    /// Kills the process at one of its writes, to show that no outcome depends on which one. Available only in debug
+    /// builds, and only when `MIXORCHESTRATOR_CRASH_AT` is set.
     final class CrashingTaskStore: ForwardingTaskStore {
-        /// When: `3:before` is right before the third change becomes durable, `3:after` right after it, before anybody
-        /// learns of it.
+        /// The point of the crash. `3:before` is right before the third change becomes durable, `3:after` right after
+        /// it, before any caller learns of it.
         struct Point: Equatable {
             enum Side: String { case before, after }
             var write: Int
             var side: Side
 
-            /// - Throws: `StartupError` that says what was expected.
+            /// - Throws: `StartupError` that states the expected form.
             init(_ text: String) throws(StartupError) {
                 let words = text.split(separator: ":", omittingEmptySubsequences: false)
                 guard words.count == 2, let write = Int(words[0]), write > 0,
@@ -33,7 +33,7 @@
         private let crash: @Sendable () -> Void
         private let writes = Mutex(0)
 
-        /// - Parameter crash: Must not return in earnest.
+        /// - Parameter crash: Ends the process. Returns only in tests.
         init(
             _ base: any TaskStore, at point: Point, crash: @escaping @Sendable () -> Void = { kill(getpid(), SIGKILL) }
         ) {
@@ -42,7 +42,7 @@
             self.crash = crash
         }
 
-        /// The store itself when nothing is asked for.
+        /// Wraps the store if the environment asks for a crash, and returns the store itself otherwise.
         static func wrapping(_ store: any TaskStore) throws(StartupError) -> any TaskStore {
             guard let text = ProcessInfo.processInfo.environment[variable] else { return store }
             return CrashingTaskStore(store, at: try Point(text))

@@ -4,10 +4,10 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// What an API call answers when it cannot be done: RFC 9457 problem details.
+/// The error answer of an API call, as RFC 9457 problem details.
 struct OrchestratorError: Error, Hashable, Sendable {
     var status: HTTPResponse.Status
-    /// Stable; the problem's `type` is `urn:mixorchestrator:problem:{code}`.
+    /// Stable identifier of the problem, whose `type` is `urn:mixorchestrator:problem:{code}`.
     var code: String
     var title: String
     var detail: String
@@ -16,16 +16,16 @@ struct OrchestratorError: Error, Hashable, Sendable {
     var expected: String?
     /// All errors of a layout.
     var issues: [LayoutIssue]?
-    /// What `/readyz` looked at.
+    /// Checks made for `/readyz`.
     var checks: [Readiness.Check]?
-    /// Go with the answer.
+    /// Header fields of the answer.
     var headers: HTTPFields
-    /// What the machine lacks.
+    /// Refusal that states what the machine lacks.
     var refusal: AdmissionRefusal?
-    /// What the app has too much of.
+    /// Quota that the app has used up.
     var quota: Quota?
 
-    /// In bytes of UTF-8. All errors of a layout are longer, and told as `issues`.
+    /// Longest detail, in bytes of UTF-8. All errors of a layout together may be longer; `issues` holds them.
     static let longestDetail = 4096
     static let longestField = 256
 
@@ -37,7 +37,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
         self.status = status
         self.code = code
         self.title = title
-        // Paths and names are part of it: what quotes them need not think of their length.
+        // Shortened here, so that code which quotes paths and names need not limit their length.
         self.detail = detail.shortened(toBytes: Self.longestDetail)
         self.field = field?.shortened(toBytes: Self.longestField)
         self.expected = expected
@@ -102,13 +102,14 @@ struct OrchestratorError: Error, Hashable, Sendable {
             detail: "at most \(limit) bytes are accepted here")
     }
 
-    /// HTTP's framing is broken behind the head: nobody can say where the next request begins.
+    /// Answer to a body with broken HTTP framing. The start of the next request is unknown, so the connection is
+    /// closed.
     static let malformedBody = OrchestratorError(
         .badRequest, "malformed-body", "The body is not sent as HTTP has it",
         detail: "a chunk's size is no hexadecimal number, or the body ended too early",
         expected: "RFC 9112, chapter 7", headers: [.connection: "close"])
 
-    /// - Parameter app: The caller's: of others nothing is told but that they are there.
+    /// - Parameter app: App of the caller. About tasks of other apps the answer says only that they exist.
     static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {
         let isOwn = conflict.holder.app == app
         let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"

@@ -5,22 +5,23 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// Whether the service can take events and changes and bring programs on air, and if not, why. Thread-safe.
+/// The service's readiness to take events and changes and to bring programs on air, with the reasons when it is not
+/// ready. Thread-safe.
 ///
-/// As a service it looks for what relays need: once, and again every minute while something is missing.
+/// As a service it checks what relays need: once, and then every minute while something is missing.
 final class Readiness: Service {
-    /// One thing that has to be so.
+    /// One condition for readiness.
     struct Check: Hashable, Encodable, Sendable {
         var name: String
         var ok: Bool
-        /// What is wrong and what helps, in words.
+        /// The problem and its remedy, in words; `nil` when the condition is met.
         var detail: String?
     }
 
     private struct State {
         var areRoomsRestored = false
         var areRelaysTaken = false
-        /// `nil` until it has been looked at.
+        /// Problems of the worker; `nil` until it has been checked.
         var workerProblems: [String]?
     }
     private let state = Mutex(State())
@@ -29,10 +30,10 @@ final class Readiness: Service {
     private let shutdown: ShutdownNotice
     private let logger: Logger
 
-    /// How long what was missing is believed to be missing.
+    /// Time between two checks of the worker while something is missing.
     static let workerInterval: Duration = .seconds(60)
 
-    /// - Parameter lookAtWorker: What relays would miss, in words; empty when they have everything.
+    /// - Parameter lookAtWorker: Returns what relays would miss, in words; empty when they have everything.
     init(
         store: any TaskStore, shutdown: ShutdownNotice, logger: Logger,
         lookAtWorker: @escaping @Sendable () async -> [String]
@@ -44,9 +45,10 @@ final class Readiness: Service {
     }
 
     func roomsAreRestored() { state.withLock { $0.areRoomsRestored = true } }
-    /// Owners run: the relays that are there are being connected. Services start in order, and this one after them.
+    /// Marks the relays as being taken over. Services start in order, and this one starts after the owners, which
+    /// connect to existing relays.
     private func relaysAreTaken() { state.withLock { $0.areRelaysTaken = true } }
-    /// In a fixed order.
+    /// Returns all checks, in a fixed order.
     func checks() async -> [Check] {
         let storeProblem = await store.problem()
         let state = state.withLock { $0 }
@@ -81,21 +83,21 @@ final class Readiness: Service {
 }
 
 extension Readiness.Check {
-    /// - Parameter problem: `nil` when all is well.
+    /// - Parameter problem: The problem; `nil` when the condition is met.
     init(_ name: String, _ problem: String?) {
         self.init(name: name, ok: problem == nil, detail: problem)
     }
 }
 
-/// Asks the store whether it takes changes durably, about once a second however many ask.
+/// Asks the store whether it takes changes durably, about once a second regardless of the number of callers.
 private actor StoreProbe {
     private let store: any TaskStore
     private var answer: (problem: String?, at: Int64)?
-    /// Since when it is being asked.
+    /// Time of the pending question, in ns of CLOCK_MONOTONIC.
     private var askedAt: Int64?
-    /// In ns of CLOCK_MONOTONIC.
+    /// Time for which an answer is reused, in ns.
     static let lifetime: Int64 = 1_000_000_000
-    /// A store that takes longer for one change hangs.
+    /// Time without an answer after which the store counts as hanging, in ns.
     static let patience: Int64 = 5_000_000_000
 
     init(store: any TaskStore) { self.store = store }
@@ -106,7 +108,7 @@ private actor StoreProbe {
         if let askedAt, now - askedAt > Self.patience {
             return "it has not answered for \((now - askedAt) / 1_000_000_000) s"
         }
-        // One question at a time; meanwhile what was so before is said.
+        // Only one question is asked at a time; meanwhile callers get the previous answer.
         if askedAt != nil, let answer { return answer.problem }
         askedAt = askedAt ?? now
         defer { askedAt = nil }

@@ -2,7 +2,8 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Knows from the first moment that a shutdown has begun. Last in its group: a group is shut down from its end.
+/// Tells from the first moment that a shutdown has begun. Last in its service group, because a group shuts down from
+/// its end.
 final class ShutdownNotice: Service {
     private let began = Mutex(false)
     private let logger: Logger

@@ -1,12 +1,13 @@
 import Foundation
 
-/// Reads and writes whole files of other people: regular ones only, with a limit, and to the disk.
+/// Reads and writes whole files that others may have made: regular files only, up to a size limit, and synced to the
+/// disk.
 enum BoundedFile {
     enum Failure: Error, CustomStringConvertible {
         case notThere
         case notRegular
         case tooLong(limit: Int)
-        /// With `errno`.
+        /// A system call failed with this `errno`.
         case system(Int32)
 
         var description: String {
@@ -32,7 +33,7 @@ enum BoundedFile {
         guard fstat(descriptor, &info) == 0 else { throw .system(errno) }
         guard info.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
         guard info.st_size <= limit else { throw .tooLong(limit: limit) }
-        // One byte more than allowed: the file may have grown.
+        // One byte more than allowed, because the file may have grown.
         var bytes = [UInt8](repeating: 0, count: limit + 1)
         var count = 0
         while count < bytes.count {
@@ -48,7 +49,7 @@ enum BoundedFile {
         return Array(bytes[..<count])
     }
 
-    /// Makes the file, which must not be there, and waits until it is on the disk.
+    /// Creates a file, which must not exist yet, and waits until it is on the disk.
     static func write(_ bytes: [UInt8], to path: String, mode: mode_t) throws(Failure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw .system(errno) }

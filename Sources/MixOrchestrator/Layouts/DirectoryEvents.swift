@@ -1,22 +1,22 @@
 import Foundation
 
-/// The kernel's queue of what happens in directories (inotify(7)). Belongs to one thread.
+/// The kernel's queue of events in directories (inotify(7)). Belongs to one thread.
 final class DirectoryEvents {
-    /// Readable when events wait.
+    /// Descriptor that is readable while events wait.
     let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
     struct Event {
-        /// As `watch` returned it; -1 when the queue overflowed.
+        /// Number that `watch` returned; -1 when the queue overflowed.
         var watch: Int32
         var mask: UInt32
-        /// Of the entry of the directory; empty for the directory itself.
+        /// Name of the entry in the directory; empty for the directory itself.
         var name: String
 
         func has(_ bits: UInt32) -> Bool { mask & bits != 0 }
     }
 
-    /// - Throws: `errno` where the kernel gives none, or no more.
+    /// - Throws: `errno` when the kernel provides no queue, or no further one.
     init() throws(SystemError) {
         #if os(Linux)
             descriptor = inotify_init1(Int32(O_NONBLOCK | O_CLOEXEC))
@@ -29,6 +29,8 @@ final class DirectoryEvents {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    /// Watches a directory for the events in `mask`.
+    ///
     /// - Throws: `errno`: ENOENT, ENOTDIR, EACCES, ENOSPC when the user has too many watches …
     func watch(_ directory: String, for mask: UInt32) throws(SystemError) -> Int32 {
         #if os(Linux)
@@ -46,7 +48,7 @@ final class DirectoryEvents {
         #endif
     }
 
-    /// Everything that waits.
+    /// Takes all waiting events.
     func take() -> [Event] {
         var events: [Event] = []
         while true {
@@ -56,7 +58,7 @@ final class DirectoryEvents {
                 return events
             }
             var start = 0
-            // struct inotify_event: wd, mask, cookie, len, then len bytes of a name that ends with zeros.
+            // struct inotify_event: wd, mask, cookie, len, then len bytes of a name padded with zeros.
             while start + 16 <= count {
                 let (watch, mask, length) = buffer.withUnsafeBytes {
                     (

@@ -1,15 +1,17 @@
-/// Finds where a member of a JSON document stands, so that its errors can be told with the lines of the whole.
+/// Finds the position of a member in a JSON document, so that its errors can be reported with the lines of the
+/// document.
 enum JSONMemberRange {
-    /// The bytes of the value of a key of the outermost object.
+    /// Returns the range of the value of a key of the outermost object.
     ///
     /// - Parameter bytes: A document that is known to be JSON.
-    /// - Returns: `nil` when there is no such key; the last one when it is there twice, as decoders take it.
+    /// - Returns: Byte range; `nil` when there is no such key, and the last value when the key occurs twice, as
+    ///   decoders take it.
     static func value(of key: String, in bytes: [UInt8]) -> Range<Int>? {
         let wanted = Array("\"\(key)\"".utf8)
         var found: Range<Int>?
         var depth = 0
         var index = 0
-        /// Of the member being read: its value begins here.
+        /// Start of the value of the member being read.
         var valueStart: Int?
         func end(at position: Int) {
             guard let start = valueStart else { return }
@@ -42,7 +44,8 @@ enum JSONMemberRange {
         return found
     }
 
-    /// The document with everything but the range blank: what is left is at the same lines and columns.
+    /// Returns the document up to the end of the range, blank before the range, so that lines and columns stay the
+    /// same.
     static func isolate(_ range: Range<Int>, in bytes: [UInt8]) -> [UInt8] {
         let blank = bytes[..<range.lowerBound].map { byte in
             byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") ? byte : UInt8(ascii: " ")
@@ -50,7 +53,7 @@ enum JSONMemberRange {
         return blank + bytes[range]
     }
 
-    /// The index behind the closing quote.
+    /// Returns the index behind the closing quote.
     private static func endOfString(in bytes: [UInt8], from quote: Int) -> Int {
         var index = quote + 1
         while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {

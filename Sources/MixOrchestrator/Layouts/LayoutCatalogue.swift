@@ -1,77 +1,79 @@
 import LayoutEngine
 import TaskStore
 
-/// What is known of every layout, and what a change of a file means. Pure.
+/// The state of every layout, and the effect of a change of a file. Pure.
 struct LayoutCatalogue: Sendable {
     struct Entry: Hashable, Sendable {
-        /// What rooms use; `nil` when no version ever was good.
+        /// Version that rooms use; `nil` when no version was ever good.
         var good: Good?
-        /// Why the file cannot be used now.
+        /// Reason why the file cannot be used now.
         var problem: LayoutProblem?
-        /// The file is gone. Rooms that use the layout keep it.
+        /// Whether the file is gone. Rooms that use the layout keep it.
         var isDeleted = false
     }
 
-    /// A version that can be used.
+    /// A usable version.
     struct Good: Hashable, Sendable {
         var template: LayoutTemplate
         var content: [UInt8]
         var version: LayoutVersion
     }
 
-    /// What a look at a file changed.
+    /// Effect of a reading of a file.
     enum Outcome: Hashable, Sendable {
         case nothing
-        /// Another content is in use.
+        /// New content is in use.
         case changed(Good)
-        /// The content that was in use all the time is in the file again.
+        /// The file holds the content in use again.
         case restored(Good)
-        /// The file cannot be used; what is in use stays so.
+        /// The file cannot be used; the version in use stays.
         case rejected(LayoutProblem, kept: Good?)
-        /// The file is gone; what is in use stays so.
+        /// The file is gone; the version in use stays.
         case deleted(kept: Good?)
     }
 
     private var entries: [String: Entry] = [:]
-    /// The last version of each layout that ever was, also of those that are gone.
+    /// Newest version number of each layout, including layouts that are gone.
     private var lastNumbers: [String: Int] = [:]
 
-    /// In alphabetical order, without those that are gone for good.
+    /// All layouts in alphabetical order, without those that are gone for good.
     var all: [(name: String, entry: Entry)] { entries.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 
     subscript(name: String) -> Entry? { entries[name] }
 
-    /// The layouts that a room can take, in alphabetical order.
+    /// Names of the layouts that a room can use, in alphabetical order.
     var names: [String] { (entries.filter { $0.value.isUsable }.map(\.key) + [LayoutLibrary.automaticName]).sorted() }
 
     func contains(_ name: String) -> Bool {
         name == LayoutLibrary.automaticName || entries[name]?.isUsable ?? false
     }
 
-    /// The newest good version; `auto` where there is none.
+    /// Returns the newest good version, or `auto` when there is none.
     func template(_ name: String) -> LayoutTemplate { entries[name]?.good?.template ?? LayoutLibrary.automatic }
 
     var templates: [LayoutTemplate] { entries.values.compactMap(\.good?.template) }
 
     var brokenCount: Int { entries.values.count { $0.problem != nil } }
 
-    /// The number that a new version gets.
+    /// Returns the number of the next version.
     func nextNumber(of name: String) -> Int { (lastNumbers[name] ?? 0) + 1 }
 
-    /// A version from the store, before files are looked at. Counts as deleted until its file is seen.
+    /// Adds a version from the store, before files are read. It counts as deleted until its file is seen.
     mutating func remember(_ good: Good) {
         entries[good.version.layout] = Entry(good: good, isDeleted: true)
         remember(good.version)
     }
 
-    /// A version that exists although its content is not at hand.
+    /// Adds a version that exists but whose content is not available.
     mutating func remember(_ version: LayoutVersion) {
         lastNumbers[version.layout] = max(version.number, lastNumbers[version.layout] ?? 0)
     }
 
+    /// Applies a reading of a layout's file.
+    ///
     /// - Parameters:
-    ///   - at: Seconds since 1970, of a new version.
-    ///   - origin: Of a new version.
+    ///   - at: Time of a new version, in seconds since 1970.
+    ///   - origin: Origin of a new version.
     mutating func take(
         _ reading: LayoutReading, of name: String, at: Double, origin: LayoutVersion.Origin
     ) -> Outcome {
@@ -103,7 +105,7 @@ struct LayoutCatalogue: Sendable {
         }
     }
 
-    /// Lets go of layouts whose file is gone, except those that are used.
+    /// Forgets layouts whose file is gone, except those in use.
     mutating func forgetDeleted(except used: Set<String>) {
         entries = entries.filter { !$0.value.isDeleted || used.contains($0.key) }
     }

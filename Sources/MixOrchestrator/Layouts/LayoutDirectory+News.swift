@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// What is told to rooms, operators and the store.
+/// Notifications to rooms, operators and the store.
 extension LayoutDirectory {
     func tell(_ outcome: LayoutCatalogue.Outcome, of name: String, noticedAt: Int64) async {
         guard let result = outcome.metric else { return }
@@ -50,7 +50,7 @@ extension LayoutDirectory {
         }
     }
 
-    /// Lets the images be found that layouts and programs name now.
+    /// Requests the images that layouts and programs name now.
     func wantImages() async {
         await images.want(
             layouts.catalogue.templates.reduce(into: []) { $0.formUnion($1.images) },

@@ -3,9 +3,9 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// What comes by API: stored first, then in use, then answered.
+/// Changes requested by API: stored first, then in use, then answered.
 extension LayoutDirectory {
-    /// Rooms that use a layout are counted no further.
+    /// Most rooms that are counted as users of a layout.
     private static let mostRoomsCounted = 1000
 
     func perform(_ new: NewLayout) async throws(OrchestratorError) -> Change {
@@ -24,7 +24,7 @@ extension LayoutDirectory {
         let prepared = try await offPool { [files] () throws(OrchestratorError) in
             try files.prepare(new.content, name: new.name)
         }
-        // What the change is going to be, to store it before it is one.
+        // The expected outcome, so that it can be stored before it takes effect.
         let expected = layouts.catalogue.expecting(reading, of: new.name, at: wallClock(), origin: new.origin)
         do {
             try await commit(expected, of: new.name)
@@ -35,7 +35,7 @@ extension LayoutDirectory {
         do {
             try await offPool { () throws(OrchestratorError) in try prepared.replace() }
         } catch {
-            // The version is in the store and never was in use: its number is taken.
+            // The version is in the store but was never in use; its number is taken.
             if let version = expected.good?.version { layouts.update { $0.remember(version) } }
             throw error
         }
@@ -79,7 +79,7 @@ extension LayoutDirectory {
                 receivedAt: receivedAt))
     }
 
-    /// - Parameter app: Who asks: rooms of other apps are counted and not named.
+    /// - Parameter app: App of the caller. Rooms of other apps are counted but not named.
     func performDelete(
         _ name: String, _ precondition: LayoutPrecondition, for app: AppID
     ) async throws(OrchestratorError) {

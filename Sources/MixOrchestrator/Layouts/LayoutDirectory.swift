@@ -6,11 +6,11 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// Owns the layouts: takes up what is saved in the directory or comes by API, one change after another, keeps every
-/// accepted version, and tells the rooms.
+/// Owns the layouts: takes changes of files and changes by API one after another, keeps every accepted version, and
+/// notifies the rooms.
 ///
-/// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers.
-/// What comes by API is stored first and answered afterwards.
+/// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers. A
+/// change by API is stored first and answered afterwards.
 actor LayoutDirectory: Service {
     nonisolated let layouts: Layouts
     nonisolated let files: LayoutFiles
@@ -19,7 +19,7 @@ actor LayoutDirectory: Service {
     let images: ImageStore
     let metrics: Metrics
     let logger: Logger
-    /// For rooms that name none: it cannot be deleted.
+    /// Layout of rooms that name none. It cannot be deleted.
     let defaultLayout: String
     private let watch: LayoutWatch
     private nonisolated let mailbox: AsyncStream<Message>
@@ -27,31 +27,31 @@ actor LayoutDirectory: Service {
     private nonisolated let waiting = Mutex(0)
 
     private enum Message: Sendable {
-        /// The watch found something.
+        /// The watch has findings.
         case files
         case image(ImageStore.News)
-        /// Programs show other images than before.
+        /// The set of images that programs show has changed.
         case imagesWanted
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
         case delete(String, LayoutPrecondition, AppID, Reply<Void>)
     }
 
-    /// A layout that came by API.
+    /// A layout received by API.
     struct NewLayout: Sendable {
         var name: String
         var template: LayoutTemplate
         var content: [UInt8]
         var origin: LayoutVersion.Origin
         var precondition: LayoutPrecondition
-        /// In ns of CLOCK_MONOTONIC.
+        /// Time of arrival, in ns of CLOCK_MONOTONIC.
         var receivedAt: Int64
     }
 
-    /// What a request did.
+    /// Result of a request.
     struct Change: Hashable, Sendable {
         var good: LayoutCatalogue.Good
-        /// There was no such layout before.
+        /// Whether there was no such layout before.
         var isNew: Bool
     }
 
@@ -75,8 +75,8 @@ actor LayoutDirectory: Service {
         (mailbox, inbox) = AsyncStream.makeStream()
     }
 
-    /// Reads what there is, so that rooms can be planned. Call once, before `run`. What rooms use and has no good file
-    /// is taken from the store.
+    /// Reads the layouts, so that rooms can be planned. Call once, before `run`. A layout that rooms use and that has
+    /// no good file is taken from the store.
     func restore() async throws(StoreError) {
         await images.restore()
         for version in try await store.newestLayoutVersions() {
@@ -149,9 +149,9 @@ actor LayoutDirectory: Service {
         try await ask { .delete(name, precondition, app, $0) }
     }
 
-    /// Requests that may wait at once.
+    /// Most requests that may wait at once.
     static let mailboxSize = 64
-    /// Layouts that can be made by API; files are the operator's business.
+    /// Number of layouts at which the API creates no further one. Operators may add any number of files.
     static let mostLayouts = 1000
 
     private nonisolated func ask<Answer: Sendable>(
@@ -206,7 +206,7 @@ actor LayoutDirectory: Service {
             await images.filesChanged(findings.others)
         }
         for (name, found) in findings.layouts.sorted(by: { $0.key < $1.key }) {
-            // A request may have written or deleted the file since it was read; what is older than that is no news.
+            // A request may have written or deleted the file since it was read; its present existence counts.
             let isThere = await offPool { [files] in files.stamp(of: name) != nil }
             if isThere, case .gone = found { continue }
             await take(isThere ? found : .gone, of: name, noticedAt: findings.noticedAt, isStart: false)
@@ -215,12 +215,12 @@ actor LayoutDirectory: Service {
 
     private func take(_ reading: LayoutReading, of name: String, noticedAt: Int64, isStart: Bool) async {
         let outcome = layouts.update { $0.take(reading, of: name, at: wallClock(), origin: .file) }
-        // A file that is as it was stored is no news after a start.
+        // After a start, a file that matches the stored version is no news.
         if isStart, case .restored = outcome { return }
         await tell(outcome, of: name, noticedAt: noticedAt)
         await commitOrLog(outcome, of: name)
         if case .deleted = outcome {
-            // Without the store nobody knows who still uses it.
+            // Without the store it is unknown which layouts are still in use.
             let deleted = layouts.catalogue.all.filter { $0.1.isDeleted }.map(\.0)
             guard let used = try? await registry.layoutUse(of: deleted, limit: 1).keys else { return }
             layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }

@@ -1,17 +1,17 @@
 import Foundation
 import LayoutEngine
 
-/// The files `{name}.json` of one directory. Blocks: not for the cooperative pool, see `offPool`.
+/// The files `{name}.json` of one directory. Calls block, so they must not run in the cooperative pool; see `offPool`.
 struct LayoutFiles: Sendable {
-    /// Absolute.
+    /// Absolute path of the directory.
     let directory: String
 
     /// Largest file read, in bytes.
     static let longestFile = 256 << 10
-    /// Beside the layouts and not one of them.
+    /// Name of the schema, a file beside the layouts that is not a layout.
     static let schema = "layout.schema"
 
-    /// Which content a file had; a file that is written gets another one.
+    /// Identity of a file's content. A file that is written gets another stamp.
     struct Stamp: Hashable, Sendable {
         var seconds: Int
         var nanoseconds: Int
@@ -28,7 +28,7 @@ struct LayoutFiles: Sendable {
         }
     }
 
-    /// Whether a layout can be called so: 1 to 64 of a-z, A-Z, 0-9, `-` and `_`, so that it stays in the directory.
+    /// Whether a layout can have this name: 1 to 64 of a-z, A-Z, 0-9, `-` and `_`, so that it stays in the directory.
     static func isName(_ name: String) -> Bool {
         1...64 ~= name.utf8.count
             && name.utf8.allSatisfy { byte in
@@ -43,7 +43,7 @@ struct LayoutFiles: Sendable {
 
     static let nameRule = "1 to 64 of a-z, A-Z, 0-9, - and _, other than \"\(LayoutLibrary.automaticName)\""
 
-    /// The layout that a file of this name is; `nil` for all other files.
+    /// Returns the name of the layout in a file of this name; `nil` for all other files.
     static func layout(ofFile file: some StringProtocol) -> String? {
         guard file.hasSuffix(".json"), !file.hasPrefix(".") else { return nil }
         let name = String(file.dropLast(5))
@@ -52,7 +52,7 @@ struct LayoutFiles: Sendable {
 
     func path(of name: String) -> String { "\(directory)/\(name).json" }
 
-    /// The layouts that have a file, and the files that look like layouts and cannot be any.
+    /// Returns the layouts that have a file, and the files that look like layouts but have unusable names.
     func list() -> (layouts: Set<String>, misnamed: Set<String>) {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         let json = files.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") && $0 != Self.schema + ".json" }
@@ -61,7 +61,7 @@ struct LayoutFiles: Sendable {
         )
     }
 
-    /// `nil` when the file is not there.
+    /// Returns the stamp of a layout's file; `nil` when there is no file.
     func stamp(of name: String) -> Stamp? {
         var info = stat()
         return stat(path(of: name), &info) == 0 ? Stamp(info) : nil
@@ -86,7 +86,7 @@ struct LayoutFiles: Sendable {
 
     /// Writes a file that takes the layout's place with `replace`, so that a reader never sees half of it.
     ///
-    /// - Throws: When the directory cannot be written.
+    /// - Throws: `OrchestratorError` when the directory cannot be written.
     func prepare(_ content: [UInt8], name: String) throws(OrchestratorError) -> PreparedFile {
         let target = path(of: name)
         let temporary = "\(directory)/.\(name).\(UInt32.random(in: 0 ... .max))"
@@ -102,7 +102,7 @@ struct LayoutFiles: Sendable {
         return PreparedFile(temporary: temporary, target: target)
     }
 
-    /// - Returns: False when there was no file.
+    /// - Returns: Whether there was a file.
     func delete(_ name: String) throws(OrchestratorError) -> Bool {
         if unlink(path(of: name)) == 0 { return true }
         guard errno == ENOENT else { throw Self.notWritable(path(of: name)) }
@@ -115,7 +115,7 @@ struct LayoutFiles: Sendable {
             detail: "\(file) cannot be written: give the directory to the user that runs this service")
     }
 
-    /// A file on disk beside the one that it is going to replace. Use it once.
+    /// A file on disk beside the one that it will replace. Use it once.
     struct PreparedFile: Sendable {
         fileprivate let temporary: String
         fileprivate let target: String
@@ -131,7 +131,7 @@ struct LayoutFiles: Sendable {
     }
 }
 
-/// Does what blocks where it may.
+/// Runs a blocking body outside the cooperative pool.
 func offPool<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {

@@ -4,10 +4,10 @@ import LayoutEngine
 /// Pictures of every layout of a directory, and the part of its README that shows them.
 struct LayoutGallery {
     let directory: String
-    /// Ordered by name.
+    /// The layouts, ordered by name.
     let layouts: [LayoutArgument]
 
-    /// Everything from this line on is made anew.
+    /// Line of the README from which on everything is rewritten.
     static let marker = "<!-- From here on: written by `mixorchestrator layout gallery`. -->"
     static let counts = [1, 2, 3, 4, 5, 9, 16]
     static let canvases = [
@@ -26,7 +26,7 @@ struct LayoutGallery {
         self.layouts = layouts
     }
 
-    /// What the gallery consists of, by path relative to the directory.
+    /// Returns the files of the gallery, by path relative to the directory.
     func files() throws -> [String: String] {
         var files: [String: String] = [:]
         for layout in layouts {

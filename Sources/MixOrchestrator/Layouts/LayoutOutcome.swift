@@ -1,6 +1,6 @@
 import TaskStore
 
-/// How outcomes are told.
+/// Descriptions of outcomes for events, metrics and operators.
 extension LayoutCatalogue.Outcome {
     var good: LayoutCatalogue.Good? {
         switch self {
@@ -9,7 +9,7 @@ extension LayoutCatalogue.Outcome {
         }
     }
 
-    /// Operators of the rooms should read of it.
+    /// Whether operators of the rooms should be told.
     var isTrouble: Bool {
         switch self {
         case .rejected, .deleted: true
@@ -44,7 +44,7 @@ extension LayoutCatalogue.Outcome {
         }
     }
 
-    /// On one line, for people.
+    /// Returns a message for operators, on one line.
     func message(of name: String) -> String {
         switch self {
         case .nothing:
@@ -70,7 +70,7 @@ extension LayoutCatalogue.Outcome {
 }
 
 extension LayoutCatalogue {
-    /// What `take` would make of this reading.
+    /// Returns the outcome that `take` would have for this reading.
     func expecting(
         _ reading: LayoutReading, of name: String, at: Double, origin: LayoutVersion.Origin
     ) -> Outcome {

@@ -1,19 +1,22 @@
 import HTTPTypes
 
-/// What a request expects of the layout that it changes: `If-Match`, `If-None-Match` (RFC 9110 §13.1).
+/// A request's condition on the layout that it changes: `If-Match`, `If-None-Match` (RFC 9110 §13.1).
 enum LayoutPrecondition: Hashable, Sendable {
     case none
-    /// The layout has to be there, at one of these versions if any are named.
+    /// The layout must exist, at one of these versions if any are named.
     case isAt(Set<Int>)
-    /// The layout must not be there yet.
+    /// The layout must not exist yet.
     case isNew
 
-    /// - Throws: When `If-None-Match` is anything but `*`, or `If-Match` is neither `*` nor tags in quotes.
+    /// Creates a precondition from the headers of a request.
+    ///
+    /// - Throws: `OrchestratorError` when `If-None-Match` is anything but `*`, or `If-Match` is neither `*` nor tags in
+    ///   quotes.
     init(_ headers: HTTPFields) throws(OrchestratorError) {
         var isAt: Set<Int>?
         if let text = headers[.ifMatch] {
             let tags = try EntityTags.parse(text)
-            // A tag that is none of ours matches no version.
+            // A tag that this service did not make matches no version.
             isAt = tags == ["*"] ? [] : Set(tags.map { Int($0.trimming { $0 == "\"" }) ?? -1 })
         }
         if let text = headers[.ifNoneMatch] {
@@ -46,7 +49,7 @@ enum LayoutPrecondition: Hashable, Sendable {
 }
 
 extension StringProtocol {
-    /// Without the characters at both ends that `isOdd` holds for.
+    /// Returns the text without the characters at both ends for which `isOdd` is true.
     fileprivate func trimming(_ isOdd: (Character) -> Bool) -> String {
         let front = drop(while: isOdd)
         return String(front.reversed().drop(while: isOdd).reversed())

@@ -1,17 +1,17 @@
 import LayoutEngine
 
-/// What a look at a layout's file found.
+/// Result of reading a layout's file.
 enum LayoutReading: Hashable, Sendable {
     case good(LayoutTemplate, content: [UInt8])
     case bad(LayoutProblem)
     case gone
 }
 
-/// Why a layout's file cannot be used.
+/// The reason why a layout's file cannot be used.
 struct LayoutProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// Path of the file.
     var file: String
-    /// Where the file could not even be read.
+    /// Reason why the file could not be read; `nil` when it was read and its template has errors.
     var reason: String?
     /// All errors of the template, in the order of the file.
     var issues: [LayoutIssue]
@@ -27,12 +27,12 @@ struct LayoutProblem: Error, Hashable, Sendable, CustomStringConvertible {
         issues = error.issues
     }
 
-    /// One line an error, as compilers write it: `layouts/grid.json:4:12: …`.
+    /// One error per line, as compilers write it: `layouts/grid.json:4:12: …`.
     var description: String {
         reason.map { "\(file): \($0)" } ?? issues.map { "\(file):\($0)" }.joined(separator: "\n")
     }
 
-    /// `2 errors: 4:12: … · 5:1: …`: the first of them on one line, for timelines.
+    /// The first errors on one line, for timelines: `2 errors: 4:12: … · 5:1: …`.
     var summary: String {
         if let reason { return reason }
         let shown = issues.prefix(3).map(\.description).joined(separator: " · ")

@@ -1,24 +1,24 @@
 import Foundation
 import Synchronization
 
-/// Notices what happens to the files of a layouts directory, reads them, and hands over what it found. Has a thread of
-/// its own: waiting and reading block.
+/// Watches the files of a layouts directory, reads changed ones, and hands over its findings. Has a thread of its own,
+/// because waiting and reading block.
 final class LayoutWatch: Sendable {
-    /// What was found since the last `take`, the newest of each file.
+    /// Findings since the last `take`, with the newest reading of each file.
     struct Findings: Sendable {
         var layouts: [String: LayoutReading] = [:]
         /// Other files that were written or removed, relative to the directory.
         var others: Set<String> = []
-        /// Something may have been missed: every other file may be different.
+        /// Whether changes may have been missed, so that every other file may be different.
         var mayHaveMissedOthers = false
-        /// When the first of it was noticed, in ns of CLOCK_MONOTONIC.
+        /// Time of the first finding, in ns of CLOCK_MONOTONIC.
         var noticedAt: Int64 = 0
-        /// For operators.
+        /// Notes for operators.
         var notes: [String] = []
 
         var isEmpty: Bool { layouts.isEmpty && others.isEmpty && !mayHaveMissedOthers && notes.isEmpty }
 
-        /// Takes over what was found later.
+        /// Adds later findings.
         mutating func merge(_ newer: Findings) {
             if isEmpty { noticedAt = newer.noticedAt }
             layouts.merge(newer.layouts) { $1 }
@@ -28,16 +28,16 @@ final class LayoutWatch: Sendable {
         }
     }
 
-    /// One element at least after something was found; ends after `stop`.
+    /// Yields at least one element after a finding; ends after `stop`.
     let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let found = Mutex(Findings())
     private let files: LayoutFiles
     private let pollsOnly: Bool
-    /// Closed by `deinit`: the thread keeps this object until it has ended.
+    /// Pipe that ends the thread. `deinit` closes it: the thread keeps this object until it has ended.
     private let wakeUp: (read: Int32, write: Int32)
 
-    /// - Parameter pollsOnly: As where the kernel tells nothing about changes.
+    /// - Parameter pollsOnly: Whether to poll, as on a machine whose kernel reports no changes.
     init(files: LayoutFiles, pollsOnly: Bool = false) throws(SystemError) {
         self.files = files
         self.pollsOnly = pollsOnly
@@ -56,7 +56,7 @@ final class LayoutWatch: Sendable {
         close(wakeUp.write)
     }
 
-    /// Call once. Everything that is there is reported first.
+    /// Starts the thread. Call once. All existing files are reported first.
     func start() {
         let thread = Thread { [self] in
             var loop = LayoutWatchLoop(files: files, pollsOnly: pollsOnly)

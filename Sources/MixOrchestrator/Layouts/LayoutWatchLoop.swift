@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the watching thread does: waits for events, decides when a file can be read, reads it.
+/// The work of the watching thread: waits for events, decides when a file can be read, and reads it.
 ///
-/// A file is read when its writer has closed it or it was moved into place. Where nobody tells that (a directory that is
-/// scanned, a link, a machine without inotify) it is read when it has stopped changing; one that makes no sense then may
-/// be half-written and gets a second. A file that is gone may be on its way back and gets a moment too.
+/// A file is read when its writer has closed it or it was moved into place. Where no event tells that (a scanned
+/// directory, a link, a machine without inotify), the file is read when it has stopped changing. If it is invalid then,
+/// it may be half-written and gets 1 s. A missing file may be on its way back and gets 300 ms.
 struct LayoutWatchLoop {
     private enum Look {
         /// Closed by its writer, or moved into place.
@@ -15,33 +15,33 @@ struct LayoutWatchLoop {
 
     private let files: LayoutFiles
     private var events: DirectoryEvents?
-    /// `nil` while the directory is not watched.
+    /// The watched directory; `nil` while it is not watched.
     private var directory: (watch: Int32, identity: LayoutFiles.Stamp)?
     private var parent: Int32?
     private var images: Int32?
     private var looks: [String: Look] = [:]
-    /// What was reported last.
+    /// Stamps of the files as they were last reported.
     private var known: [String: LayoutFiles.Stamp] = [:]
-    /// Those of them that could not even be read.
+    /// Reported layouts whose files could not even be read.
     private var unreadable: Set<String> = []
     private var misnamed: Set<String> = []
     private var findings = LayoutWatch.Findings()
     private var nextScan: Int64 = 0
-    /// Of files that may be images, by path; only where no events tell of them.
+    /// Stamps of files that may be images, by path. Used only where no events report them.
     private var others: [String: LayoutFiles.Stamp] = [:]
 
-    /// All in ns. Events that come together, as those of one save, are taken together.
+    /// Pause after which a burst of events, such as those of one save, is complete. All constants here are in ns.
     private static let quiet: Int64 = 4_000_000
     private static let longestGathering: Int64 = 20_000_000
     private static let settling: Int64 = 50_000_000
     private static let secondChance: Int64 = 1_000_000_000
     private static let grace: Int64 = 300_000_000
-    /// Without inotify, and while the directory is not there.
+    /// Time between scans without inotify, and while the directory does not exist.
     private static let pollInterval: Int64 = 100_000_000
-    /// With it: some network file systems tell nothing about other machines.
+    /// Time between scans with inotify, because some network file systems do not report changes by other machines.
     private static let safetyInterval: Int64 = 10_000_000_000
 
-    /// The subdirectory where changes of images are noticed, beside those of the directory itself.
+    /// Subdirectory in which changes of images are noticed, in addition to the directory itself.
     static let imagesFolder = "images"
 
     init(files: LayoutFiles, pollsOnly: Bool) {
@@ -58,7 +58,7 @@ struct LayoutWatchLoop {
             + (error.code == ENOSPC ? "; raise fs.inotify.max_user_watches" : "")
     }
 
-    /// Runs until `stop` can be read.
+    /// Runs until `stop` becomes readable.
     mutating func run(until stop: Int32, report: (LayoutWatch.Findings) -> Void) {
         attach()
         while true {
@@ -83,6 +83,8 @@ struct LayoutWatchLoop {
         }.reduce(nextScan, min)
     }
 
+    /// Waits until an event or `stop` can be read, or until `limit` (ns of CLOCK_MONOTONIC).
+    ///
     /// - Returns: False when it is time to stop.
     private func wait(for stop: Int32, limit: Int64) -> Bool {
         var descriptors = [pollfd(fd: stop, events: Int16(POLLIN), revents: 0)]
@@ -92,7 +94,7 @@ struct LayoutWatchLoop {
         return descriptors[0].revents == 0
     }
 
-    /// Takes events until none comes for a moment.
+    /// Takes events until none has come for `quiet`, or `longestGathering` has passed.
     private mutating func gather(_ stop: Int32) {
         let begin = MonotonicClock.now()
         while true {
@@ -116,7 +118,7 @@ struct LayoutWatchLoop {
             if event.has(UInt32(IN_IGNORED | IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) { return reattach() }
             takeEntry(event)
         case parent:
-            // The directory itself, or the link that leads to it, was made, moved or removed.
+            // The directory, or the link that leads to it, was created, moved or removed.
             if event.name == URL(fileURLWithPath: files.directory).lastPathComponent, identity() != directory?.identity
             {
                 reattach()
@@ -146,7 +148,7 @@ struct LayoutWatchLoop {
             } else if event.has(UInt32(IN_DELETE | IN_MOVED_FROM)) {
                 looks[layout] = .gone(since: MonotonicClock.now())
             } else if event.has(UInt32(IN_CREATE)) {
-                // A new file is closed by its writer, a link never was open.
+                // The writer of a new file closes it later; a link is never open.
                 guard isLink(name) else { return }
                 looks[layout] = .now
             } else if event.has(UInt32(IN_ATTRIB)) {
@@ -221,7 +223,7 @@ struct LayoutWatchLoop {
 
     // MARK: Reading
 
-    /// Looks at every file that is not as it was reported.
+    /// Schedules a look at every file that differs from its last report.
     private mutating func scan() {
         let now = MonotonicClock.now()
         nextScan = now + (directory == nil ? Self.pollInterval : Self.safetyInterval)
@@ -287,7 +289,7 @@ struct LayoutWatchLoop {
         findings = LayoutWatch.Findings()
     }
 
-    /// Whether nothing was written for so long that nobody is about to.
+    /// Whether the last write is more than 1 s ago, so that its writer must be done.
     private func isOld(_ stamp: LayoutFiles.Stamp?) -> Bool {
         guard let stamp else { return false }
         let age = wallClock() - Double(stamp.seconds) - Double(stamp.nanoseconds) / 1e9

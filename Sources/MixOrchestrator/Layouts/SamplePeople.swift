@@ -1,15 +1,15 @@
 import LayoutEngine
 
-/// People to try a layout with: a host, then guests in the order in which they joined.
+/// Sample participants for a layout: a host, then guests in the order in which they joined.
 struct SamplePeople: Hashable, Sendable {
-    /// 0…`most`.
+    /// Number of people, 0…`most`.
     var count: Int
-    /// The host shows a screen too.
+    /// Whether the host shows a screen, too.
     var sharesScreen = false
-    /// False = everybody is heard only.
+    /// Whether people have cameras. If not, all are heard only.
     var haveCameras = true
 
-    /// As many as a layout is tried with.
+    /// Most people that a layout is tried with.
     static let most = LayoutEngine.mostPanes
 
     private static let names = [
@@ -34,15 +34,15 @@ struct SamplePeople: Hashable, Sendable {
         return people
     }
 
-    /// `4 people`, `1 person and a screen`.
+    /// Title such as `4 people` or `1 person and a screen`.
     var title: String {
         "\(count) \(count == 1 ? "person" : "people")" + (sharesScreen && count > 0 ? " and a screen" : "")
     }
 }
 
 extension SamplePeople {
-    /// What shows the point of a layout: a screen where it has a place of its own for one, no cameras where only some
-    /// voices are heard.
+    /// Creates people that show the point of a layout: with a screen if an arrangement has a place for one, without
+    /// cameras if only the loudest voices are heard.
     init(_ count: Int, for template: LayoutTemplate) {
         self.count = count
         sharesScreen = template.arrangements.contains { $0.when.screen == true }
@@ -51,9 +51,9 @@ extension SamplePeople {
 }
 
 extension Canvas {
-    /// Reads `WIDTHxHEIGHT` or `WIDTHxHEIGHT@FPS`.
+    /// Creates a canvas from `WIDTHxHEIGHT` or `WIDTHxHEIGHT@FPS`.
     ///
-    /// - Returns: `nil` when it is something else, or outside the limits of a canvas.
+    /// - Returns: `nil` when the text is anything else, or outside the limits of a canvas.
     init?(_ text: String, fps defaultFPS: Int) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
@@ -68,6 +68,6 @@ extension Canvas {
         self.init(width: width, height: height, fps: fps)
     }
 
-    /// What `init(_:fps:)` reads, for error messages.
+    /// Form that `init(_:fps:)` reads, for error messages.
     static let textRule = "WIDTHxHEIGHT or WIDTHxHEIGHT@FPS, sides even and 16…7680, fps 1…60, as in 720x1280@20"
 }

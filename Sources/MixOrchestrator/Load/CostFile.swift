@@ -2,16 +2,16 @@ import Foundation
 import Logging
 import MixModel
 
-/// Keeps what was learnt of costs across restarts: `cost-model.json` in the data directory.
+/// Keeps learnt costs across restarts, in `cost-model.json` in the data directory.
 ///
-/// A file and not the store: it is about this machine, whatever other machines share the store, and losing it costs some
-/// minutes of learning.
+/// Costs are in a file and not in the store, because they are those of this machine, whatever other machines share the
+/// store. Losing the file costs some minutes of learning.
 struct CostFile: Sendable {
     let path: String
 
     init(data: String) { path = data + "/cost-model.json" }
 
-    /// What was learnt; the priors when there is nothing, or nothing usable.
+    /// Returns the learnt costs, or the priors when there is no usable file.
     func read(logger: Logger) -> CostModel {
         guard let bytes = FileManager.default.contents(atPath: path) else { return CostModel() }
         guard let model = try? JSONDecoder().decode(CostModel.self, from: bytes), model.isUsable else {
@@ -21,7 +21,7 @@ struct CostFile: Sendable {
         return model
     }
 
-    /// - Throws: What keeps it from being written, in words.
+    /// - Throws: An error that describes why the file cannot be written.
     func write(_ model: CostModel) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

@@ -1,24 +1,25 @@
 import MixModel
 
-/// The book that `LoadLedger` keeps: what each task costs, who waits for room, and what the machine has. Pure.
+/// The book that `LoadLedger` keeps: the cost of each task, the tasks that wait for capacity, and the machine's
+/// capacity. Pure.
 struct LoadBook: Sendable {
     /// A task whose relay is wanted.
     struct Entry: Sendable {
         var room: RoomID
         var priority: Int
-        /// Of the plan in force, every frame made.
+        /// Workload of the plan in force, with every frame rendered.
         var workload: Workload
         var isMixing: Bool
         @Boxed var plan: ProgramPlan?
         var pictures: [SourceID: Workload.Pictures] = [:]
         var meter = CostMeter()
-        /// What its relay and mixer used lately, in cores.
+        /// Cores that its relay and mixer used lately.
         var used = 0.0
         var last: (load: RelayLoad, at: MediaTime)?
-        /// Frames since the sample before.
+        /// Frames since the last sample.
         var frames = 0
         var lateFrames = 0
-        /// What the program would cost undiminished, in cores.
+        /// Cores that the program would use at full quality.
         var booked = 0.0
     }
 
@@ -38,16 +39,16 @@ struct LoadBook: Sendable {
     var controller: OverloadController
     private(set) var entries: [TaskID: Entry] = [:]
     private(set) var waiting: [TaskID: Waiting] = [:]
-    /// The same tasks in order. Kept and not sorted, for the path of events.
+    /// The waiting tasks in order. Kept up to date rather than sorted, because it is on the path of events.
     private var line = WaitingLine()
     private var arrivals = 0
-    /// `nil` until the machine was read.
+    /// Cores of the machine; `nil` until they have been read.
     private(set) var cores: Double?
-    /// Used by other processes lately, in cores.
+    /// Cores that other processes used lately.
     private(set) var others = 0.0
     private(set) var utilisation = 0.0
     private(set) var held: Int?
-    /// Newest reason of each task's level.
+    /// Newest reason for each task's level.
     private var reasons: [TaskID: String] = [:]
     private(set) var refusals = 0
     private var lastReading: (reading: MachineReading, at: Int64)?
@@ -61,7 +62,8 @@ struct LoadBook: Sendable {
 
     // MARK: Questions
 
-    /// Cores that programs have booked: what each would use undiminished. Kept and not summed, for the path of events.
+    /// Cores that programs have booked, each at full quality. Kept up to date rather than summed, because it is on the
+    /// path of events.
     private(set) var committed = 0.0
 
     /// Cores that programs may book together; `nil` = no limit.
@@ -70,17 +72,18 @@ struct LoadBook: Sendable {
         return (settings.cores ?? cores).map { $0 * settings.utilisation }
     }
 
-    /// Others count only against what the machine has: an operator who says how many cores there are knows of them.
+    /// Cores that are free; `nil` = no limit. Other processes count only against the machine's own cores: an operator
+    /// who sets the number of cores has allowed for them.
     var free: Double? { capacity.map { $0 - (settings.cores == nil ? others : 0) - committed } }
 
-    /// What a task of this priority can have; `nil` = whatever it needs. Those that waited longer, and those of higher
-    /// priority, are served first, also if something smaller would fit.
+    /// Returns the capacity for a task of this priority; `nil` = whatever it needs. Tasks that have waited longer, and
+    /// tasks of higher priority, are served first, even if a smaller task would fit.
     func admission(for task: TaskID, priority: Int) -> Admission? {
-        // A machine that carries nothing tries whatever comes: no estimate is worth refusing the only program.
+        // An idle machine accepts any task: no estimate is worth refusing the only program.
         guard !entries.isEmpty, var free else { return nil }
         let own = WaitingLine.Place(priority: priority, number: waiting[task]?.number ?? .max)
         for (place, other) in line.tasks where other != task {
-            // With less than nothing everybody is refused, however many more are ahead.
+            // Below zero every task is refused, however many are ahead.
             guard free >= 0, place < own, let ahead = waiting[other] else { break }
             let fits = ahead.refusal.neededCores <= free
             free -= fits ? ahead.refusal.bookedCores : ahead.refusal.neededCores
@@ -97,14 +100,15 @@ struct LoadBook: Sendable {
         return order
     }
 
-    /// Tasks by level, those that are whole left out.
+    /// Number of degraded tasks by level. Tasks at full quality are left out.
     var degraded: [Int: Int] {
         controller.levels.values.reduce(into: [:]) { if $1 > 0 { $0[$1, default: 0] += 1 } }
     }
 
     private func demand(_ entry: Entry) -> Double { costs.cores(entry.workload) * correction(entry) }
 
-    /// What is in the pictures makes a program dearer or cheaper than others of its size.
+    /// Returns the factor by which a program is dearer or cheaper than others of its size, 0.5…2. It depends on the
+    /// content of the pictures.
     private func correction(_ entry: Entry) -> Double {
         guard let measured = entry.meter.newest else { return 1 }
         return min(2, max(0.5, measured.cores / max(costs.cores(measured.workload), 0.001)))
@@ -114,7 +118,7 @@ struct LoadBook: Sendable {
 
     mutating func noteRefusal() { refusals += 1 }
 
-    /// Books what a task has come to.
+    /// Books the result of a decision about a task.
     mutating func settle(_ machine: TaskMachine, priority: Int) {
         let task = machine.id
         if let refusal = machine.refusal, machine.awaitsCapacity {
@@ -173,12 +177,12 @@ struct LoadBook: Sendable {
         entry.isMixing = entry.workload.mix != nil
     }
 
-    /// Takes what a relay tells of itself, about once a second.
+    /// Takes a relay's status, which comes about once a second.
     mutating func take(_ status: RelayStatus, of task: TaskID) {
         guard var entry = entries[task] else { return }
         let pictures = status.sources.reduce(into: [SourceID: Workload.Pictures]()) { known, source in
             guard let size = source.pictureSize else { return }
-            // Rates that are learnt anew with every frame are not another program.
+            // Rounded, because an estimate that changes with every frame is not another program.
             known[source.id] = Workload.Pictures(
                 width: size.width, height: size.height, rate: (source.frameRate ?? 25).rounded())
         }
@@ -188,7 +192,7 @@ struct LoadBook: Sendable {
         }
         if let load = status.load {
             note(load, at: status.programTime, in: &entry)
-            // The plan in force and the one that runs must be the same.
+            // The plan in force and the running plan must be the same.
             if status.revision == entry.plan?.revision,
                 let measurement = entry.meter.take(load, workload: entry.workload, at: status.programTime)
             {
@@ -211,7 +215,7 @@ struct LoadBook: Sendable {
             entry.frames += max(0, mixer.pace.made - pace.made + lost)
             entry.lateFrames += max(0, mixer.pace.late - pace.late + lost)
         }
-        // Reports also come one right after another.
+        // Weighted by time, because reports can follow one another at once.
         let share = min(1, seconds)
         entry.used += (max(0, used) / seconds - entry.used) * share
     }
@@ -220,19 +224,21 @@ struct LoadBook: Sendable {
 
     struct Outcome: Sendable {
         var step: OverloadController.Step?
-        /// Rooms whose tasks have to be planned anew, and why.
+        /// Rooms whose tasks have to be planned again, with the reason.
         var changed: [(room: RoomID, reason: String)] = []
         /// Rooms whose tasks may start now.
         var admitted: [RoomID] = []
     }
 
-    /// Most tasks that are let in at once: each is planned and started.
+    /// Most tasks that are admitted at once, because each is planned and started.
     static let mostAdmitted = 8
 
-    /// - Parameter now: CLOCK_MONOTONIC in ns.
+    /// Takes a reading of the machine, changes levels, and admits waiting tasks.
+    ///
+    /// - Parameter now: Time in ns of CLOCK_MONOTONIC.
     mutating func tick(_ reading: MachineReading?, now: Int64) -> Outcome {
         var outcome = Outcome()
-        // What was learnt of others counts for everybody, and rounding does not add up.
+        // Costs learnt from one task apply to all. Summing again keeps rounding errors from adding up.
         let booked = entries.mapValues { demand($0) }
         for (task, cores) in booked { entries[task]?.booked = cores }
         committed = entries.values.reduce(0) { $0 + $1.booked }
@@ -252,7 +258,7 @@ struct LoadBook: Sendable {
         return outcome
     }
 
-    /// Bypasses that are held no longer: a mix may be due. Those held from now on stay as they are.
+    /// Returns the rooms whose bypass is no longer held, because a mix may be due. Newly held rooms stay as they are.
     private func heldRooms(_ before: Int?) -> [(room: RoomID, reason: String)] {
         guard let before else { return [] }
         return entries.values.filter { !$0.isMixing && $0.priority <= before && $0.priority > held ?? -1 }
@@ -263,7 +269,7 @@ struct LoadBook: Sendable {
         guard !waiting.isEmpty else { return [] }
         let first = line.tasks.prefix(Self.mostAdmitted).compactMap { waiting[$0.task] }
         guard var free else { return first.map(\.room) }
-        // Nothing is on air: the first one is tried.
+        // With nothing on air, the first task is tried.
         if entries.isEmpty { return first.prefix(1).map(\.room) }
         var rooms: [RoomID] = []
         for task in first {
@@ -283,7 +289,7 @@ struct LoadBook: Sendable {
         let busy = max(0, reading.busySeconds - last.reading.busySeconds) / seconds
         utilisation = min(1, busy / max(reading.cores, 0.01))
         let ours = entries.values.reduce(0) { $0 + $1.used }
-        // What others do is foretold from the last ten seconds.
+        // The load of others is averaged over the last ten seconds.
         others += (max(0, busy - ours) - others) * min(1, seconds / 10)
         var pressure: Double?
         if let waited = reading.waitedSeconds, let before = last.reading.waitedSeconds {

@@ -1,8 +1,8 @@
 import MixModel
 import Synchronization
 
-/// The load of this machine as every room sees it: asked and told on the path of events, so it answers from memory and
-/// never waits. Thread-safe.
+/// The load of this machine as every room sees it. Rooms query and update it on the path of events, so it answers from
+/// memory and never waits. Thread-safe.
 final class LoadLedger: Sendable {
     private let book: Mutex<LoadBook>
 
@@ -14,16 +14,16 @@ final class LoadLedger: Sendable {
 
     /// Figures for metrics.
     struct Figures: Sendable {
-        /// Cores that may still be booked; `nil` = without limit.
+        /// Cores that may still be booked; `nil` = no limit.
         var availableCores: Double?
-        /// Sum of what the tasks on air would cost undiminished.
+        /// Sum of the cores that the tasks on air would use at full quality.
         var committedCores: Double
-        /// What they use now.
+        /// Cores that the tasks on air use now.
         var usedCores: Double
         var utilisation: Double
         var degradedTasks: [Int: Int]
         var waitingTasks: Int
-        /// Tasks that were not started, ever.
+        /// Tasks that were refused since the start.
         var refusals: Int
     }
 
@@ -38,13 +38,13 @@ final class LoadLedger: Sendable {
 
     var costs: CostModel { book.withLock { $0.costs } }
 
-    /// Says in `context` what the machine's load means for a decision about this task.
+    /// Adds to `context` what the machine's load means for a decision about this task.
     func advise(_ context: inout PlanningContext, on machine: TaskMachine, priority: Int) {
         context.load = order(for: machine.id, priority: priority)
         context.admission = machine.isActive ? nil : admission(for: machine.id, priority: priority)
     }
 
-    /// `nil` = whatever the task needs.
+    /// Returns the capacity for a task; `nil` = whatever it needs.
     func admission(for task: TaskID, priority: Int) -> Admission? {
         book.withLock { $0.admission(for: task, priority: priority) }
     }
@@ -53,19 +53,20 @@ final class LoadLedger: Sendable {
         book.withLock { $0.order(for: task, priority: priority) }
     }
 
-    /// After each decision, before it is stored: two rooms must not be given the same cores.
+    /// Books a decision. Call after each decision and before it is stored, because two rooms must not get the same
+    /// cores.
     func settle(_ machine: TaskMachine, priority: Int) {
         book.withLock { $0.settle(machine, priority: priority) }
     }
 
-    /// A task was refused and is not kept.
+    /// Counts a refused task that is not kept.
     func noteRefusal() { book.withLock { $0.noteRefusal() } }
 
     func take(_ status: RelayStatus, of task: TaskID) {
         book.withLock { $0.take(status, of: task) }
     }
 
-    /// - Parameter now: CLOCK_MONOTONIC in ns.
+    /// - Parameter now: Time in ns of CLOCK_MONOTONIC.
     func tick(_ reading: MachineReading?, now: Int64) -> LoadBook.Outcome {
         book.withLock { $0.tick(reading, now: now) }
     }

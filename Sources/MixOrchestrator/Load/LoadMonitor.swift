@@ -3,24 +3,24 @@ import MixModel
 import NIOPosix
 import ServiceLifecycle
 
-/// Looks at the machine once a second and has rooms act on what follows: programs made cheaper or whole again, waiting
-/// tasks that fit now.
+/// Reads the machine's load once a second and lets rooms act on the result: programs degraded or restored, waiting
+/// tasks that now fit.
 struct LoadMonitor: Service {
     let ledger: LoadLedger
     let registry: RoomRegistry
     let file: CostFile
     let logger: Logger
-    /// Tests put a machine of their own here.
+    /// Reads the machine; tests replace it.
     var read: @Sendable () -> MachineReading? = { MachineReading.now() }
     var interval: Duration = .seconds(1)
 
-    /// What was learnt is written so often, in intervals.
+    /// Time between two saves of learnt costs, as a number of `interval`s.
     static let savingInterval = 60
 
     func run() async throws {
         var saved = ledger.costs
         var round = 0
-        // Ends with the service, graceful or not; then what was learnt is kept.
+        // Ends with the service, gracefully or not; then the learnt costs are saved.
         while (try? await cancelWhenGracefulShutdown({ try await Task.sleep(for: interval) })) != nil {
             round += 1
             await perform(ledger.tick(read(), now: MonotonicClock.now()))
@@ -43,7 +43,7 @@ struct LoadMonitor: Service {
         do {
             try await registry.existingOwner(room)?.loadChanged(reason)
         } catch {
-            // Whoever waits is looked at again in a second; a level comes with the room's next plan.
+            // A waiting task is considered again in a second; a level takes effect with the room's next plan.
             logger.warning("a room cannot be told of the load: \(error)", metadata: ["room": "\(room)"])
         }
     }

@@ -1,11 +1,11 @@
 import MixModel
 
-/// What the machine may be used for; `admission.*` and `overload.*` of the configuration.
+/// Limits on the use of the machine: `admission.*` and `overload.*` of the configuration.
 struct LoadSettings: Hashable, Sendable {
-    /// Cores that programs may use together; `nil` = what the machine has, 0 = no task is ever refused.
+    /// Cores that programs may use together; `nil` = all of the machine's, 0 = no task is ever refused.
     var cores: Double?
-    /// Share of the cores that is booked at most, 0.1…1; the rest is for what cannot be foretold.
+    /// Largest share of the cores that is booked, 0.1…1. The rest is a reserve for unforeseen load.
     var utilisation = 0.8
-    /// 0…4; 0 = nothing is ever made cheaper.
+    /// Highest level of degradation, 0…4; 0 = no program is ever degraded.
     var highestLevel = Degradation.highest
 }

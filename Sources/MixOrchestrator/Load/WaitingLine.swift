@@ -1,9 +1,9 @@
 import MixModel
 
-/// The tasks that wait for capacity in the order in which they are served: the highest priority first, then the longest
-/// wait. Entering and leaving take a binary search; looking at the first ones takes nothing.
+/// The tasks that wait for capacity, in the order in which they are served: highest priority first, then longest wait.
+/// Entering and leaving take a binary search; reading the first tasks takes none.
 struct WaitingLine: Sendable {
-    /// Where a task stands. No two tasks have the same number.
+    /// A task's place in the line. No two tasks have the same number.
     struct Place: Comparable, Sendable {
         var priority: Int
         /// Order of arrival.
@@ -14,7 +14,7 @@ struct WaitingLine: Sendable {
         }
     }
 
-    /// In order.
+    /// The tasks in order.
     private(set) var tasks: [(place: Place, task: TaskID)] = []
 
     mutating func enter(_ task: TaskID, at place: Place) { tasks.insert((place, task), at: index(of: place)) }
@@ -24,7 +24,7 @@ struct WaitingLine: Sendable {
         if index < tasks.count, tasks[index].place == place { tasks.remove(at: index) }
     }
 
-    /// The first index whose place is not before `place`.
+    /// Returns the first index whose place is not before `place`.
     private func index(of place: Place) -> Int {
         var range = 0..<tasks.count
         while !range.isEmpty {

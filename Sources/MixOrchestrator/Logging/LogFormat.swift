@@ -2,11 +2,11 @@ import Foundation
 import Logging
 import MixModel
 
-/// How lines of the log are written.
+/// The format of log lines.
 enum LogFormat: String, CaseIterable, Sendable {
-    /// For people: time, level, what it is about, message.
+    /// For people: time, level, metadata, message.
     case text
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
 }
 
@@ -14,14 +14,14 @@ enum LogFormat: String, CaseIterable, Sendable {
 struct LogLine {
     var time: Date
     var level: Logger.Level
-    /// In no order that means anything.
+    /// Metadata, in the order in which it is written.
     var metadata: [(key: String, value: Logger.Metadata.Value)]
     var message: String
 
-    /// Longest message or value, in bytes of UTF-8; what is behind is cut off.
+    /// Longest message or value, in bytes of UTF-8. Longer ones are cut off.
     static let longestText = 8192
 
-    /// One line without its end.
+    /// Returns the line without its line end.
     func text(as format: LogFormat) -> String {
         switch format {
         case .text: plain
@@ -61,15 +61,15 @@ struct LogLine {
         }
     }
 
-    /// The last net under everything that is logged: no URL with its secrets, no book.
+    /// Redacts secrets and cuts off long text: the last safeguard for everything that is logged.
     private static func clean(_ text: String) -> String {
         let clean = LogRedaction.text(text)
         guard clean.utf8.count > longestText else { return clean }
-        // Half a scalar at the end becomes U+FFFD.
+        // A scalar that is cut in half becomes U+FFFD.
         return String(decoding: clean.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
-    /// RFC 8259 §7.
+    /// Returns the text as a JSON string (RFC 8259 §7).
     static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {

@@ -1,9 +1,9 @@
 import EventSubscription
 import Foundation
 
-/// What must not be in a log, whoever wrote it.
+/// Redaction of secrets in log text, whatever its origin.
 enum LogRedaction {
-    /// URLs become their redacted form, and so does what stands behind `Bearer`.
+    /// Redacts URLs, and the words behind `Bearer`.
     static func text(_ text: String) -> String {
         let clean = Redaction.text(text)
         guard clean.range(of: "bearer ", options: .caseInsensitive) != nil else { return clean }

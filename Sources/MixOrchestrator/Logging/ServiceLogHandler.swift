@@ -23,7 +23,7 @@ struct ServiceLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Lines of every logger of the process, ours and those of libraries.
+    /// Installs the handler for every logger of the process, including those of libraries.
     static func bootstrap(format: LogFormat, level: Logger.Level) {
         LoggingSystem.bootstrap { _ in ServiceLogHandler(format: format, level: level) }
     }
@@ -37,7 +37,7 @@ struct ServiceLogHandler: LogHandler {
         write(line.text(as: format))
     }
 
-    /// One call for each line, so that lines of several threads do not mix.
+    /// Writes a line with one call, so that lines of several threads do not mix.
     @Sendable static func writeToStandardError(_ line: String) {
         var bytes = Array((line + "\n").utf8)
         bytes.withUnsafeMutableBytes { buffer in

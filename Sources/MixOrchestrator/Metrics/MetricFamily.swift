@@ -1,10 +1,10 @@
 import Synchronization
 
-/// All samples of one name. Thread-safe.
+/// All samples of one metric. Thread-safe.
 final class MetricFamily: Sendable {
     enum Kind: Hashable, Sendable {
         case counter, gauge
-        /// Upper bounds of its buckets, ascending, without the last one, which has none.
+        /// Histogram with the upper bounds of its buckets, ascending. The last bucket has no bound and is left out.
         case histogram([Double])
 
         var word: String {
@@ -18,11 +18,11 @@ final class MetricFamily: Sendable {
         func isLike(_ other: Kind) -> Bool { word == other.word }
     }
 
-    /// From a millisecond to ten seconds.
+    /// Bucket bounds of durations, 1 ms to 10 s.
     static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
     static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
-    /// More label sets than this are counted as one, with `other` for every label: a label that turns out to be
-    /// unbounded must not fill the memory of this process, nor Prometheus'.
+    /// Most label sets of a metric. Further ones are counted as one, with `other` for every label: an unbounded label
+    /// must not fill the memory of this process or of Prometheus.
     static let mostSamples = 500
 
     let name: String

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// One number that is counted up, or set. Thread-safe.
+/// A number that is incremented or set. Thread-safe.
 final class NumberSample: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     private let number = Mutex(0.0)
 
@@ -17,10 +17,10 @@ final class NumberSample: CounterHandler, FloatingPointCounterHandler, MeterHand
     func reset() { set(0.0) }
 }
 
-/// How often a value fell into each bucket. Thread-safe.
+/// The number of values in each bucket, and their sum. Thread-safe.
 final class HistogramSample: TimerHandler, RecorderHandler {
     struct State {
-        /// One for each bucket, not summed up; the last has no bound.
+        /// Count of each bucket, not cumulative. The last bucket has no bound.
         var counts: [UInt64]
         var sum = 0.0
     }

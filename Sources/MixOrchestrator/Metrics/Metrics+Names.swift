@@ -1,6 +1,6 @@
-/// Every metric with its help text and labels. docs/metrics.md tells operators what to do with them.
+/// All metrics with their help texts and labels. docs/metrics.md tells operators how to use them.
 extension Metrics {
-    /// What only grows.
+    /// Counters, which only grow.
     enum Counter: String, CaseIterable, Sendable {
         case events = "events_total"
         case httpRequests = "http_requests_total"
@@ -93,7 +93,7 @@ extension Metrics {
         }
     }
 
-    /// Numbers of things, as histograms.
+    /// Numbers of items, as histograms.
     enum Size: String, CaseIterable, Sendable {
         case storeGroup = "store_group_size"
 
@@ -104,7 +104,7 @@ extension Metrics {
         }
     }
 
-    /// What is so when somebody asks.
+    /// Values at the time of a scrape.
     enum Gauge: String, CaseIterable, Sendable {
         case admissionRefusals = "admission_refusals_total"
         case buildInfo = "build_info"
@@ -174,7 +174,7 @@ extension Metrics {
             }
         }
 
-        /// Some are counted elsewhere, and asked for.
+        /// Kind of the metric. Some counters are kept elsewhere and read for each scrape.
         var kind: MetricFamily.Kind {
             switch self {
             case .admissionRefusals, .processCPU: .counter

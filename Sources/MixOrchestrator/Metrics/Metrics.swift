@@ -2,16 +2,16 @@ import CoreMetrics
 import MixModel
 import Synchronization
 
-/// What the service counts and measures, over swift-metrics. Thread-safe.
+/// The service's counters and measurements, over swift-metrics. Thread-safe.
 ///
 /// Labels are names of layouts and words of this program, never URLs, users, rooms, tokens or other text from outside.
 final class Metrics: Sendable {
-    /// Where everything ends up; also the backend for libraries that use swift-metrics.
+    /// Registry of all metrics; also the backend of libraries that use swift-metrics.
     let registry = PrometheusRegistry()
-    /// ns of CLOCK_MONOTONIC; what was caused earlier is not measured.
+    /// Start of the service, in ns of CLOCK_MONOTONIC. Latencies with an earlier cause are not measured.
     let startedAt = MonotonicClock.now()
 
-    /// Of those without labels: found without asking anybody.
+    /// Handles of the metrics without labels, found without a lock.
     private let plainCounters: [Counter: CoreMetrics.Counter]
     private let plainTimers: [Timer: CoreMetrics.Timer]
 
@@ -37,7 +37,7 @@ final class Metrics: Sendable {
         for gauge in Gauge.allCases {
             registry.describe(gauge.rawValue, help: gauge.help, kind: gauge.kind, labels: gauge.labels)
         }
-        // A counter that is there from the start shows its first step.
+        // A counter that exists from the start shows its first step.
         var counters: [Counter: CoreMetrics.Counter] = [:]
         for counter in Counter.allCases where counter.labels.isEmpty {
             counters[counter] = CoreMetrics.Counter(label: counter.rawValue, dimensions: [], factory: registry)
@@ -51,7 +51,7 @@ final class Metrics: Sendable {
         set(.buildInfo, [([ServiceVersion.text], 1)])
     }
 
-    /// Of a fixed set: paths that nobody serves would be labels without end.
+    /// Returns the route's label, from a fixed set: unknown paths would be labels without end.
     static func route(_ endpoint: String?) -> String {
         endpoint.map { $0 == "NotFound" ? "none" : "/" + $0.drop { $0 == "/" } } ?? "none"
     }
@@ -60,12 +60,12 @@ final class Metrics: Sendable {
 
     func count(_ counter: Counter, by amount: Int64 = 1) { plainCounters[counter]?.increment(by: max(amount, 0)) }
 
-    /// - Parameter nanoseconds: Less than nothing counts as nothing.
+    /// - Parameter nanoseconds: Duration in ns. Negative values count as 0.
     func observe(_ timer: Timer, nanoseconds: Int64) { plainTimers[timer]?.recordNanoseconds(max(nanoseconds, 0)) }
 
     // MARK: With labels
 
-    /// What is told apart of requests.
+    /// The properties by which requests are told apart.
     private struct RequestKind: Hashable {
         var method: String
         var endpoint: String?
@@ -74,9 +74,9 @@ final class Metrics: Sendable {
     private typealias RequestHandles = (count: CoreMetrics.Counter, duration: CoreMetrics.Timer)
 
     /// - Parameters:
-    ///   - method: One of a fixed set.
-    ///   - endpoint: The route's path, `nil` where nobody serves the request's.
-    ///   - duration: In ns.
+    ///   - method: A method of a fixed set.
+    ///   - endpoint: Path of the route; `nil` when no route serves the request.
+    ///   - duration: Duration in ns.
     func request(_ method: String, _ endpoint: String?, status: Int, duration: Int64) {
         let kind = RequestKind(method: method, endpoint: endpoint, statusClass: status / 100)
         let handle = handles.withLock { handles in
@@ -112,7 +112,7 @@ final class Metrics: Sendable {
     }
 
     /// - Parameters:
-    ///   - nanoseconds: Less than nothing counts as nothing.
+    ///   - nanoseconds: Duration in ns. Negative values count as 0.
     ///   - labels: A value for each of the timer's labels.
     func observe(_ timer: Timer, nanoseconds: Int64, _ labels: String...) {
         let handle = handles.withLock { handles in
@@ -135,7 +135,7 @@ final class Metrics: Sendable {
         handle.record(value)
     }
 
-    /// The gauge's samples become these, and no others.
+    /// Replaces all samples of a gauge.
     func set(_ gauge: Gauge, _ samples: [(labels: [String], value: Double)]) {
         registry.replace(gauge.rawValue, samples)
     }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What the system knows of this process (proc(5)).
+/// The system's figures of this process (proc(5)).
 struct ProcessFigures: Sendable {
-    /// User and system.
+    /// User and system time.
     var cpuSeconds = 0.0
     var residentBytes = 0.0
     var threads = 0.0
     var openDescriptors = 0.0
-    /// `nil` when there is no limit.
+    /// Limit of open descriptors; `nil` when there is none.
     var mostDescriptors: Double?
-    /// Seconds since 1970.
+    /// Start of the process, in seconds since 1970.
     var startedAt = 0.0
 
-    /// Reads /proc/self; what cannot be read stays 0.
+    /// Creates the figures from /proc/self. Values that cannot be read stay 0.
     init() {
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
-        // The name in parentheses may hold anything; fields are counted behind it, from 3 on.
+        // The name in parentheses may contain anything; fields are counted behind it, from 3 on.
         let stat = Self.text("/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
         if stat.count > 21 {
             cpuSeconds = ((Double(stat[11]) ?? 0) + (Double(stat[12]) ?? 0)) / ticks

@@ -1,17 +1,19 @@
 import CoreMetrics
 import Synchronization
 
-/// A backend of swift-metrics that keeps everything in memory and writes it as Prometheus reads it. Thread-safe.
+/// A backend of swift-metrics that keeps all metrics in memory and writes them as Prometheus text. Thread-safe.
 ///
-/// A metric is described once, with its help text and kind; one that was not (of a library) gets its kind from what it is
-/// made as. A name that is there as another kind, or a label set beyond `MetricFamily.mostSamples`, is never an error for
-/// whoever counts: the first is kept apart and not shown, the second is counted under `other`.
+/// `describe` gives a metric its help text and kind, once. A library's metric that is not described gets its kind from
+/// the call that makes it. A name that exists as another kind, or a label set beyond `MetricFamily.mostSamples`, is
+/// never an error for the caller: the first is kept apart and not shown, the second is counted under `other`.
 final class PrometheusRegistry: MetricsFactory {
     private let families = Mutex<[String: MetricFamily]>([:])
 
+    /// Describes a metric. Later descriptions of the same name are ignored.
+    ///
     /// - Parameters:
-    ///   - name: Without what Prometheus does not allow in one.
-    ///   - labels: Names of the labels, in the order in which values are given.
+    ///   - name: Name, with no characters but those that Prometheus allows.
+    ///   - labels: Names of the labels, in the order of their values.
     func describe(_ name: String, help: String, kind: MetricFamily.Kind, labels: [String]) {
         families.withLock { families in
             guard families[name] == nil else { return }
@@ -19,13 +21,13 @@ final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// Everything, families and samples in order of their names. Exposition format 0.0.4.
+    /// Returns all metrics in exposition format 0.0.4, with families and samples ordered by name.
     func text() -> String {
         let families = families.withLock { $0.values.sorted { $0.name < $1.name } }
         return families.map(\.text).joined()
     }
 
-    /// The samples of a gauge become these, and no others.
+    /// Replaces all samples of a gauge.
     func replace(_ name: String, _ samples: [(labels: [String], value: Double)]) {
         families.withLock { $0[name] }?.replace(samples)
     }
@@ -72,7 +74,7 @@ final class PrometheusRegistry: MetricsFactory {
         family(label, .histogram(MetricFamily.seconds), dimensions).histogram(dimensions.map(\.1))
     }
 
-    // What was counted stays: Prometheus takes a counter that is gone for a restart.
+    // Counts are kept, because Prometheus takes a counter that disappears for a restart.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     func destroyMeter(_ handler: any MeterHandler) {}

@@ -1,7 +1,7 @@
-/// The words of Prometheus' text format, exposition format 0.0.4
+/// The elements of Prometheus' text format, exposition format 0.0.4
 /// (prometheus.io/docs/instrumenting/exposition_formats/#text-based-format).
 enum PrometheusText {
-    /// What the format does not allow in the name of a metric or label becomes `_`.
+    /// Returns a name in which `_` replaces what the format does not allow in names of metrics and labels.
     static func name(_ text: String) -> String {
         var name = ""
         for character in text.unicodeScalars {
@@ -23,7 +23,7 @@ enum PrometheusText {
         return "\(name){\(pairs.joined(separator: ","))} \(number(value))\n"
     }
 
-    /// Whole numbers without a fraction.
+    /// Returns a number, without a fraction if it is whole.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
@@ -35,7 +35,7 @@ enum PrometheusText {
         escaped(value, ["\\": #"\\"#, "\"": #"\""#, "\n": #"\n"#])
     }
 
-    /// Scalar by scalar: a quotation mark with a mark on it is another character.
+    /// Escapes scalar by scalar, because a quotation mark with a combining mark is another character.
     private static func escaped(_ text: String, _ escapes: KeyValuePairs<Unicode.Scalar, String>) -> String {
         guard text.unicodeScalars.contains(where: { scalar in escapes.contains { $0.key == scalar } }) else {
             return text

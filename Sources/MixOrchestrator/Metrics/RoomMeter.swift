@@ -1,17 +1,17 @@
 import MixModel
 import Synchronization
 
-/// What the owner of a room tells of its work. Thread-safe; holds no name of the room.
+/// Measures the work of a room's owner. Thread-safe; holds no name of the room.
 final class RoomMeter: Sendable {
     private let metrics: Metrics
-    /// A plan that is told again, to a relay that was started anew or adopted, is no news.
+    /// Newest revision told for each task. A plan that is told again, to a restarted or adopted relay, is not measured.
     private let lastTold = Mutex<[TaskID: Int]>([:])
 
     init(_ metrics: Metrics) { self.metrics = metrics }
 
     /// - Parameters:
-    ///   - start: When the change was given to the store, ns of CLOCK_MONOTONIC.
-    ///   - succeeded: Also when it was a duplicate.
+    ///   - start: Time at which the change was given to the store, in ns of CLOCK_MONOTONIC.
+    ///   - succeeded: Whether the change is stored; also true for a duplicate.
     func stored(since start: Int64, succeeded: Bool) {
         metrics.observe(.storeCommit, nanoseconds: MonotonicClock.now() - start)
         if !succeeded { metrics.count(.storeFailures) }
@@ -37,8 +37,8 @@ final class RoomMeter: Sendable {
 
     func relayLost() { metrics.count(.relayLosses) }
 
-    /// - Parameter old: What the same relay told before; `nil` when this is the first that it tells. What an adopted
-    ///   relay sent before is not counted again.
+    /// - Parameter old: Previous status of the same relay; `nil` if this is its first. What an adopted relay sent
+    ///   before is not counted again.
     func status(_ new: RelayStatus, after old: RelayStatus?) {
         guard let old, old.processID == new.processID else { return }
         let before = Dictionary(old.outputs.map { ($0.id, $0) }) { $1 }
@@ -55,7 +55,7 @@ final class RoomMeter: Sendable {
     }
 }
 
-/// What relays told last, counted.
+/// Counts over the newest status of each relay.
 struct RelayFigures {
     var relays = 0
     var failingMixers = 0

@@ -1,13 +1,13 @@
 import Foundation
 
-/// How many files and connections this process may have open: each viewer is one.
+/// The number of files and connections that this process may have open. Each viewer needs one.
 enum DescriptorLimit {
-    /// Kept for everything but connections of HTTP: relays, the store, layouts, logs.
+    /// Descriptors kept for everything but HTTP connections: relays, the store, layouts, logs.
     static let kept = 1024
 
-    /// Raises the limit to the most that the system lets this process have.
+    /// Raises the limit to the most that the system allows this process.
     ///
-    /// - Returns: The limit now; `nil` when the system does not tell.
+    /// - Returns: The limit now; `nil` when the system does not report it.
     static func raise() -> Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
@@ -21,12 +21,12 @@ enum DescriptorLimit {
 }
 
 extension PlaybackSettings {
-    /// Lowers the number of viewers to what the process can carry, so that they never take what everything else needs.
+    /// Lowers the number of viewers to what the process can carry, so that they leave enough for everything else.
     ///
     /// - Parameters:
     ///   - connections: `http.maxConnections`.
-    ///   - descriptors: `nil`: not known.
-    /// - Returns: What was lowered and why, in words with the cure.
+    ///   - descriptors: Limit of open files; `nil` = unknown.
+    /// - Returns: Warnings that name what was lowered, the reason and the remedy.
     mutating func fit(connections: Int, descriptors: Int?) -> [String] {
         var warnings: [String] = []
         let most = connections - min(connections / 4, 256)

@@ -2,28 +2,28 @@ import NIOCore
 
 /// Tags that viewers get in one write.
 struct FLVBatch: Sendable {
-    /// Where a player can begin.
+    /// A point at which a player can begin.
     struct Entry: Sendable {
-        /// File header and the headers in force, for whoever has got nothing yet.
+        /// File header and the headers in force, for a viewer who has received nothing yet.
         var opening: ByteBuffer
-        /// The headers alone, for whoever has others; `nil` when there are none.
+        /// The headers alone, for a viewer who has other headers; `nil` when there are none.
         var headers: ByteBuffer?
-        /// Of the headers.
+        /// Revision of the headers.
         var revision: Int
     }
 
     /// Framed as one chunk of HTTP/1.1 (RFC 9112, §7.1). All viewers share the memory.
     var bytes: ByteBuffer
-    /// Of the first tag and of the newest one, in ms.
+    /// Timestamps of the first tag and of the newest one, in ms.
     var timestamp: UInt32
     var lastTimestamp: UInt32
-    /// `nil` when it does not begin with a keyframe.
+    /// Entry point; `nil` when a player cannot begin with this batch.
     var entry: Entry?
-    /// Of the headers in force after it.
+    /// Revision of the headers in force after the batch.
     var revision: Int
 }
 
-/// The bytes of one chunk of HTTP/1.1: its size in eight digits, what is written to it, and the line end.
+/// The bytes of one chunk of HTTP/1.1: its size in eight digits, its content, and the line end.
 struct HTTPChunk: Sendable {
     private var buffer: ByteBuffer
     private static let sizeLength = 10
@@ -34,10 +34,10 @@ struct HTTPChunk: Sendable {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Bytes of content.
+    /// Length of the content, in bytes.
     var count: Int { buffer.readableBytes - Self.sizeLength }
 
-    /// - Parameter timestamp: Takes the place of the tag's own.
+    /// - Parameter timestamp: Timestamp in ms, which replaces the tag's own.
     mutating func write(_ tag: ViewedTag, timestamp: UInt32) {
         let start = buffer.writerIndex
         buffer.writeImmutableBuffer(tag.bytes)
@@ -47,9 +47,9 @@ struct HTTPChunk: Sendable {
 
     mutating func write(_ bytes: [UInt8]) { buffer.writeBytes(bytes) }
 
-    /// Nothing may be written afterwards.
+    /// Completes the chunk. Nothing may be written afterwards.
     ///
-    /// - Returns: `nil` when nothing was written: an empty chunk is the end of a body.
+    /// - Returns: The bytes of the chunk; `nil` when it has no content, because an empty chunk ends a body.
     mutating func finish() -> ByteBuffer? {
         guard count > 0 else { return nil }
         var size = UInt32(truncatingIfNeeded: count)

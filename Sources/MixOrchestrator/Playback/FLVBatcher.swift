@@ -1,18 +1,18 @@
 import NIOCore
 
-/// Gathers a program's tags into what viewers get in one write. Pure.
+/// Gathers a program's tags into batches that viewers get in one write. Pure.
 ///
-/// A viewer costs a system call for each write, whatever is in it; frames of sound alone come 47 times a second. What
-/// comes within 40 ms therefore goes together, later than it came by that much at most. The first tag after a pause
-/// goes at once, and a keyframe always begins a batch.
+/// Each write costs a viewer's connection one system call, whatever its size, and audio frames alone come 47 times a
+/// second. Tags that come within 40 ms therefore go together, at most 40 ms late. The first tag after a pause goes at
+/// once, and a keyframe always begins a batch.
 struct FLVBatcher: Sendable {
-    /// ns between two batches, unless one is full or a keyframe comes.
+    /// Time between two batches in ns, unless one is full or a keyframe comes.
     static let interval: Int64 = 40_000_000
-    /// Bytes that go together at most, if there is more than one tag. What a relay sends first is a whole group of pictures.
+    /// Most bytes of a batch with more than one tag. The first data of a relay is a whole group of pictures.
     static let mostBytes = 64 << 10
-    /// A program of sound alone can be begun at so many ms.
+    /// Time between two entry points in a program of sound alone, in ms.
     static let soundEntry = 500
-    /// Sound without pictures for longer, in ms: there are none any more.
+    /// Time without a picture after which a program counts as sound alone, in ms.
     static let pictureAge = 10_000
 
     private struct Pending {
@@ -23,7 +23,7 @@ struct FLVBatcher: Sendable {
     }
     private var pending: Pending?
     private var headers = StreamHeaders()
-    /// As the relay announced them.
+    /// Track flags as the relay announced them: 1 = video, 4 = audio.
     private var tracks: UInt8 = 0b101
     private var takenAt: Int64?
     private var lastPicture: UInt32?
@@ -32,14 +32,16 @@ struct FLVBatcher: Sendable {
     private static let video: UInt8 = 0b001
     private static let audio: UInt8 = 0b100
 
-    /// - Parameter tracks: Of the relay's file header.
+    /// - Parameter tracks: Track flags of the relay's file header.
     mutating func begin(tracks: UInt8) { self.tracks = tracks }
 
-    /// When what waits is due, in ns; `nil` when nothing waits.
+    /// Time at which the pending batch is due, in ns; `nil` when there is none.
     var dueAt: Int64? { pending == nil ? nil : takenAt.map { $0 + Self.interval } ?? 0 }
 
-    /// - Parameter now: In ns, never less than before.
-    /// - Returns: What is complete now. Headers that are in force already are left out.
+    /// Adds a tag.
+    ///
+    /// - Parameter now: Time in ns, never less than before.
+    /// - Returns: The batches that are complete now. Headers that are already in force are left out.
     mutating func add(_ tag: ViewedTag, now: Int64) -> [FLVBatch] {
         guard headers.take(tag) else { return [] }
         var complete: [FLVBatch] = []
@@ -57,16 +59,16 @@ struct FLVBatcher: Sendable {
         current.chunk.write(tag, timestamp: tag.timestamp)
         if tag.timestamp.milliseconds(since: current.lastTimestamp) > 0 { current.lastTimestamp = tag.timestamp }
         pending = current
-        // A keyframe that interrupts the interval is not held back either.
+        // A keyframe that comes before the interval has passed is not held back either.
         if let dueAt, now >= dueAt || !complete.isEmpty && isEntry, let batch = take(now: now) {
             complete.append(batch)
         }
         return complete
     }
 
-    /// What waits.
+    /// Takes the pending batch.
     mutating func take(now: Int64) -> FLVBatch? {
-        // In place: a second owner of the bytes would have them copied.
+        // In place, because a second owner of the bytes would have them copied.
         guard let bytes = pending?.chunk.finish(), let batch = pending else { return nil }
         pending = nil
         takenAt = now
@@ -75,6 +77,8 @@ struct FLVBatcher: Sendable {
             revision: headers.revision)
     }
 
+    /// Notes which tracks the program has.
+    ///
     /// - Returns: Whether a player can begin with this tag.
     private mutating func noteTracks(_ tag: ViewedTag) -> Bool {
         switch tag.role {

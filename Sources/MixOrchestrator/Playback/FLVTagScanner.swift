@@ -18,39 +18,39 @@ struct ViewedTag: Hashable, Sendable {
     }
 
     var role: Role
-    /// Decoding time in ms; what `bytes` say may be another one.
+    /// Decoding time in ms. The timestamp inside `bytes` may differ.
     var timestamp: UInt32
-    /// Header, body and back pointer.
+    /// Tag header, body and back pointer.
     var bytes: ByteBuffer
 
     static let headerLength = 11
 
-    /// What follows the tag header, and the back pointer.
+    /// The body and the back pointer.
     var body: ByteBufferView { bytes.readableBytesView.dropFirst(Self.headerLength) }
 }
 
 extension UInt32 {
-    /// Milliseconds from another timestamp to this one. Timestamps wrap at 2³².
+    /// Returns the milliseconds from another timestamp to this one. Timestamps wrap at 2³².
     func milliseconds(since other: UInt32) -> Int { Int(Int32(bitPattern: self &- other)) }
 }
 
-/// Cuts the bytes of an FLV stream, in pieces of any size, into tags. Looks into them only as far as one has to for
-/// knowing where a player can begin.
+/// Cuts an FLV stream, in pieces of any size, into tags. Inspects them only as far as is needed to know where a player
+/// can begin.
 struct FLVTagScanner: Sendable {
-    /// Why nothing more can be read.
+    /// Reason why the stream cannot be read any further.
     enum Failure: Error, Hashable, Sendable {
         case notFLV
         /// A tag of a kind FLV does not have: the stream is out of step.
         case brokenTag(UInt8)
     }
 
-    /// The file header's: 4 = audio, 1 = video. `nil` until it has come.
+    /// Track flags of the file header: 4 = audio, 1 = video. `nil` until the header has come.
     private(set) var tracks: UInt8?
     private var buffer = ByteBuffer()
 
-    /// Bytes of the file header and the first back pointer (§E.2, §E.3).
+    /// Length of the file header and the first back pointer, in bytes (§E.2, §E.3).
     static let fileHeaderLength = 13
-    /// Bytes that are read and can stay in memory before they are moved out of it.
+    /// Bytes already read that may stay in the buffer before they are discarded.
     private static let slack = 64 << 10
 
     mutating func push(_ bytes: ByteBuffer) {
@@ -62,7 +62,7 @@ struct FLVTagScanner: Sendable {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next tag that is complete. Its bytes are a part of what was read: nobody shall keep them.
+    /// Returns the next complete tag. Its bytes are a part of a larger buffer and must not be kept.
     ///
     /// After a `Failure` the scanner must not be used again.
     mutating func next() throws(Failure) -> ViewedTag? {

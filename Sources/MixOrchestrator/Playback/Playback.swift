@@ -3,19 +3,19 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// What feeds need; immutable, shared.
+/// The services that feeds need; immutable and shared.
 struct PlaybackServices: Sendable {
     var sockets: RelaySockets
     var viewers: ViewerLedger
     var metrics: Metrics
     var logger: Logger
-    /// In ms of media.
+    /// Latency cap, in ms of media.
     var latencyCap: Int
     /// Whether a task is on air or on its way there.
     var isWanted: @Sendable (TaskID) async -> Bool
 }
 
-/// The programs that are watched. Owns the tasks that read them.
+/// The programs that are being watched. Owns the tasks that read them.
 final class Playback: Service {
     private let services: PlaybackServices
     private let feeds = Mutex<[TaskID: ProgramFeed]>([:])
@@ -39,7 +39,7 @@ final class Playback: Service {
         }
     }
 
-    /// The feed of a task's program, opened when there is none.
+    /// Returns the feed of a task's program, and opens one when there is none.
     func feed(of task: TaskID) -> ProgramFeed {
         feeds.withLock { feeds in
             if let feed = feeds[task], !feed.isOver { return feed }
@@ -50,9 +50,9 @@ final class Playback: Service {
         }
     }
 
-    /// A place for a viewer.
+    /// Reserves a place for a viewer.
     ///
-    /// - Throws: `OrchestratorError` of status 503 when there is none.
+    /// - Throws: `OrchestratorError` with status 503 when there is none.
     func enter(_ task: TaskID) throws(OrchestratorError) -> ViewerLedger.Place {
         do {
             return try services.viewers.enter(task)

@@ -2,19 +2,19 @@ import Crypto
 import Foundation
 import HTTPTypes
 
-/// Who may take programs: everybody, or whoever has a URL that was signed with one of the keys.
+/// Access to programs: open to all, or only with a URL that is signed with one of the keys.
 ///
-/// A URL is signed as ApsaraVideo Live's type A does: `auth_key={unix}-{rand}-{uid}-{md5hex(path-unix-rand-uid-key)}`. The
-/// path is the URL's, app and all, without the query.
+/// A URL is signed like ApsaraVideo Live's type A: `auth_key={unix}-{rand}-{uid}-{md5hex(path-unix-rand-uid-key)}`. The
+/// path is the whole path of the URL, including the app, without the query.
 struct PlaybackAccess: Sendable {
-    /// None: everybody may. Each is as good as the others, so that one can follow another.
+    /// Signing keys; none = open to all. All are equally good, so that one can replace another.
     private let keys: [String]
-    /// Seconds for which a URL is good beyond its time stamp.
+    /// Seconds for which a URL is valid beyond its time stamp.
     private let validity: Int
 
-    /// Name of the parameter.
+    /// Name of the query parameter.
     static let parameter = "auth_key"
-    /// The most that `rand` and `uid` may have, in characters.
+    /// Most bytes of UTF-8 in `rand` and in `uid`.
     static let longestWord = 128
 
     init(keys: [String] = [], validity: Int = 0) {
@@ -24,29 +24,31 @@ struct PlaybackAccess: Sendable {
 
     var isOpen: Bool { keys.isEmpty }
 
-    /// Why a URL opens nothing.
+    /// Reason why a URL gives no access.
     enum Refusal: Error, Hashable, Sendable {
         case missing
         case malformed
-        /// Also that it is made out for another path: what was signed is not known.
+        /// The signature is wrong, or was made for another path: the two cannot be told apart.
         case wrong
-        /// - Parameter seconds: For how long.
+        /// - Parameter seconds: Time since the URL expired, in seconds.
         case expired(seconds: Int)
     }
 
-    /// Lets those in whose URL is signed and still good.
+    /// Checks that a URL is signed and still valid.
     ///
     /// - Parameters:
-    ///   - path: As it was sent. Signing its percent-decoded form is as good: both mean the same.
+    ///   - path: Path as it was sent. A signature of its percent-decoded form is accepted, too, because both mean the
+    ///     same.
     ///   - authKey: The parameter's value, percent-decoded.
-    ///   - now: In seconds since 1970.
+    ///   - now: Time in seconds since 1970.
+    /// - Throws: `Refusal`, unless access is open.
     func check(path: String, authKey: String?, now: Int) throws(Refusal) {
         guard !isOpen else { return }
         guard let authKey, !authKey.isEmpty else { throw .missing }
         guard let parts = Parts(authKey) else { throw .malformed }
         var paths = [path]
         if let decoded = path.removingPercentEncoding, decoded != path { paths.append(decoded) }
-        // Every signature is compared, and to the last byte: time tells nothing of what is right.
+        // Every signature is compared, to the last byte, so that timing reveals nothing about the right one.
         var isRight = false
         for key in keys {
             for path in paths {
@@ -58,21 +60,21 @@ struct PlaybackAccess: Sendable {
         }
         guard isRight else { throw .wrong }
         let end = parts.time + validity
-        // What the time stamp says is only believed, and only told, when it was signed.
+        // The time stamp is believed, and reported, only if it was signed.
         guard now <= end else { throw .expired(seconds: now - end) }
     }
 
-    /// The parameter's value for a path; `nil` when nothing has to be signed.
+    /// Returns the parameter's value for a path; `nil` when access is open.
     ///
     /// - Parameters:
-    ///   - path: Percent-encoded, as it will be sent.
-    ///   - time: The time stamp, in seconds since 1970: the URL is good until then, and for `validity` longer.
-    ///   - random: Without `-`, as `uid`.
+    ///   - path: Path as it will be sent, percent-encoded.
+    ///   - time: Time stamp in seconds since 1970. The URL is valid until then, and for `validity` longer.
+    ///   - random: Random part, without `-`, like `uid`.
     func authKey(path: String, time: Int, random: String = "0", uid: String = "0") -> String? {
         keys.first.map { Self.authKey(path: path, time: time, random: random, uid: uid, key: $0) }
     }
 
-    /// The same with any key.
+    /// Returns the parameter's value for a path, signed with a given key.
     static func authKey(path: String, time: Int, random: String = "0", uid: String = "0", key: String) -> String {
         let digest = digest(path: path, unix: "\(time)", random: random, uid: uid, key: key)
         return "\(time)-\(random)-\(uid)-" + hex(digest)
@@ -88,7 +90,7 @@ struct PlaybackAccess: Sendable {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
     }
 
-    /// What a value is made of.
+    /// The parts of a parameter's value.
     private struct Parts {
         var unix: Substring
         var time: Int

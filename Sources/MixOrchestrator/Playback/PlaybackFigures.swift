@@ -1,4 +1,4 @@
-/// What viewers were sent, added up and told once in a while. Lives where its viewers do.
+/// The bytes and skips of viewers, summed up and reported from time to time. Lives on the event loop of its viewers.
 final class PlaybackFigures {
     private let metrics: Metrics
     private var bytes = 0

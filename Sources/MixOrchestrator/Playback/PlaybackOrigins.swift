@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// The web pages that may read what viewers get (Fetch, §3.2).
+/// The origins of web pages that may read what viewers get (Fetch, §3.2).
 enum PlaybackOrigins: Hashable, Sendable {
     case any
     case only(Set<String>)
 
-    /// No page of another origin than the service's own: the default.
+    /// No origin but the service's own; the default.
     static let none = PlaybackOrigins.only([])
 
-    /// - Throws: When one is no origin.
+    /// - Throws: `StartupError` when an entry is not an origin.
     init(_ origins: [String]) throws(StartupError) {
         if origins == ["*"] {
             self = .any
@@ -28,19 +28,19 @@ enum PlaybackOrigins: Hashable, Sendable {
         self = .only(Set(origins.map { $0.lowercased() }))
     }
 
-    /// What an answer to a request of that `Origin` says.
+    /// Returns the headers of an answer to a request with this `Origin`.
     func headers(origin: String?) -> HTTPFields {
         switch self {
         case .any: return [.accessControlAllowOrigin: "*"]
         case .only(let origins):
-            // A cache must not give one page the answer to another.
+            // A cache must not give one page's answer to another page.
             var headers: HTTPFields = [.vary: "Origin"]
             if let origin, origins.contains(origin.lowercased()) { headers[.accessControlAllowOrigin] = origin }
             return headers
         }
     }
 
-    /// What the answer to a preflight says.
+    /// Returns the headers of an answer to a preflight.
     func preflight(origin: String?) -> HTTPFields {
         var headers = headers(origin: origin)
         headers[.accessControlAllowMethods] = "GET, HEAD, OPTIONS"

@@ -1,25 +1,25 @@
 import Foundation
 
-/// How viewers get programs, as configured.
+/// The settings for viewers of programs.
 struct PlaybackSettings: Sendable {
     var access = PlaybackAccess()
-    /// Whether `playback.access: open` says that programs are for everyone.
+    /// Whether `playback.access: open` declares programs open to everyone.
     private(set) var isOpenOnPurpose = false
     var origins = PlaybackOrigins.none
-    /// A viewer who is further behind goes on with the newest keyframe, in ms of media.
+    /// Delay at which a viewer skips to the newest keyframe, in ms of media, 500…60000.
     var latencyCap = 4000
-    /// Of all programs together; more are answered 503.
+    /// Most viewers of all programs together. Further ones are answered with status 503.
     var maxViewers = 10_000
     var maxViewersPerProgram = 10_000
-    /// What does not keep the service from starting, and should be put right.
+    /// Problems that do not keep the service from starting but should be fixed.
     private(set) var warnings: [String] = []
 
-    /// Characters of a key.
+    /// Allowed lengths of a key, in characters.
     static let keyLengths = 16...128
 
     init() {}
 
-    /// - Parameter file: The configuration file, whose permissions are looked at when it holds a key.
+    /// - Parameter file: The configuration file, whose permissions are checked when it holds a key.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
         var keys: [String] = []
         for name in ["playback.key", "playback.secondaryKey"] {
@@ -40,7 +40,7 @@ struct PlaybackSettings: Sendable {
             try values.integer("playback.maxViewersPerProgram", in: 0...1_000_000) ?? maxViewersPerProgram
     }
 
-    /// The values of `playback.access`. Left out, a key decides.
+    /// The values of `playback.access`. Without one, the presence of a key decides.
     private enum Mode: String, CaseIterable { case open, signed }
 
     private mutating func checkMode(_ mode: Mode?, hasKey: Bool) throws(StartupError) {
@@ -57,7 +57,7 @@ struct PlaybackSettings: Sendable {
         }
     }
 
-    /// What stands under this name, or in the file that `…File` names.
+    /// Returns the key under this name, or in the file that `…File` names.
     mutating func key(
         _ name: String, _ values: ConfigurationValues, file configuration: String?
     ) throws(StartupError) -> String? {

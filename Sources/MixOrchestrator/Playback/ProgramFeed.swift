@@ -7,9 +7,9 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// One program for all of its viewers: one connection to the relay, read once. Thread-safe.
+/// One program for all of its viewers, read once over one connection to the relay. Thread-safe.
 ///
-/// `run` owns the connection. It is made again when it is gone and the task still wants a program; viewers stay
+/// `run` owns the connection and opens it again when it is lost and the task still wants a program. Viewers stay
 /// meanwhile.
 final class ProgramFeed: Sendable {
     let task: TaskID
@@ -22,17 +22,17 @@ final class ProgramFeed: Sendable {
         var groups: [ObjectIdentifier: NIOLoopBoundBox<ViewerGroup?>] = [:]
         var isOver = false
         var waiters: [EventLoopPromise<Bool>] = []
-        /// ns, since nobody watches.
+        /// Time since which there is no viewer, in ns.
         var idleSince: Int64?
         var hasToldOfLongGOP = false
     }
     private let state: Mutex<State>
 
-    /// Seconds without a viewer after which the connection is given up.
+    /// Seconds without a viewer after which the connection is closed.
     static let idleLimit = 10
-    /// Bytes that the kernel may hold for a viewer beyond what is on its way to him.
+    /// Bytes that the kernel may hold for a viewer beyond those in flight.
     static let mostUnsent = 128 << 10
-    /// Seconds without a relay after which viewers are let go.
+    /// Seconds without a relay after which viewers are disconnected.
     static let lossLimit = 30
 
     init(_ task: TaskID, services: PlaybackServices) {
@@ -46,7 +46,7 @@ final class ProgramFeed: Sendable {
 
     // MARK: The relay's side
 
-    /// Reads the program until it ends, or nobody has watched for a while.
+    /// Reads the program until it ends, or until there has been no viewer for `idleLimit`.
     func run() async {
         await withTaskGroup { group in
             group.addTask { await self.read() }
@@ -66,7 +66,7 @@ final class ProgramFeed: Sendable {
                     try await onHome { $0.connected(to: process) }
                     try await connection.viewFLV { bytes in
                         alive = MonotonicClock.now()
-                        // Not read faster than it is worked on: a relay that waits lets the connection go.
+                        // Not read faster than it is processed. A relay that has to wait closes the connection.
                         try await self.onHome { try $0.received(bytes) }
                     }
                 } catch is FLVTagScanner.Failure {
@@ -99,7 +99,7 @@ final class ProgramFeed: Sendable {
                 guard let since = state.idleSince, now - since > Int64(Self.idleLimit) * 1_000_000_000,
                     services.viewers.viewers(of: task) == 0
                 else { return false }
-                // From now on nobody comes to this one any more.
+                // From here on this feed takes no viewers.
                 state.isOver = true
                 return true
             }
@@ -118,7 +118,7 @@ final class ProgramFeed: Sendable {
                 waiters = state.waiters
                 state.waiters = []
             }
-            // With the lock: a group that is made has what came before, and is told of what comes after.
+            // Under the lock, so that a new group has all earlier batches and gets all later ones.
             for group in state.groups.values {
                 group.eventLoop.execute { group.value?.deliver(batches) }
             }
@@ -149,7 +149,7 @@ final class ProgramFeed: Sendable {
 
     /// Waits until a player can begin. A shutdown of the service ends the wait.
     ///
-    /// - Returns: False when none could in time.
+    /// - Returns: False when no player can begin in time.
     func begins(within time: TimeAmount) async -> Bool {
         let promise = home.makePromise(of: Bool.self)
         let answer = state.withLock { state -> Bool? in
@@ -168,17 +168,17 @@ final class ProgramFeed: Sendable {
         }
     }
 
-    /// Writes the program to a connection whose answer has begun, until it ends. The chunks go past the encoder of HTTP,
-    /// which ends the body afterwards.
+    /// Writes the program to a connection whose answer has begun, until the program ends. The chunks bypass the HTTP
+    /// encoder, which ends the body afterwards.
     ///
-    /// - Throws: When the viewer is gone.
+    /// - Throws: An error when the viewer is gone.
     func play(to channel: any Channel) async throws {
         defer { state.withLock { $0.idleSince = MonotonicClock.now() } }
         let group = group(on: channel.eventLoop)
         try await channel.eventLoop.flatSubmit {
             do {
                 guard let group = group.value else { throw ChannelError.ioOnClosedChannel }
-                // What the kernel holds back is behind, too, and cannot be skipped.
+                // Data that the kernel holds back adds to the delay and cannot be skipped.
                 try? channel.syncOptions?.setOption(
                     .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
                 let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// From a relay's bytes to batches. Lives on its feed's event loop.
+/// Turns a relay's bytes into batches. Lives on its feed's event loop.
 final class ProgramIntake {
     private let eventLoop: any EventLoop
     private var scanner = FLVTagScanner()
     private var stitcher = ProgramStitcher()
     private var batcher = FLVBatcher()
     private var timer: Scheduled<Void>?
-    /// Gets what is complete.
+    /// Receives complete batches.
     private let onBatches: ([FLVBatch]) -> Void
 
     init(on eventLoop: any EventLoop, onBatches: @escaping ([FLVBatch]) -> Void) {
@@ -15,13 +15,13 @@ final class ProgramIntake {
         self.onBatches = onBatches
     }
 
-    /// - Parameter process: The relay's; 0 = not known.
+    /// - Parameter process: Process of the relay; 0 = unknown.
     func connected(to process: Int32) {
         scanner = FLVTagScanner()
         stitcher.connected(to: process)
     }
 
-    /// - Throws: When it is no FLV.
+    /// - Throws: `Failure` when the bytes are not FLV.
     func received(_ bytes: ByteBuffer) throws(FLVTagScanner.Failure) {
         let now = MonotonicClock.now()
         let isNew = scanner.tracks == nil
@@ -38,7 +38,7 @@ final class ProgramIntake {
         }
     }
 
-    /// Gives out what waits.
+    /// Gives out the pending batch.
     func flush() {
         timer?.cancel()
         timer = nil

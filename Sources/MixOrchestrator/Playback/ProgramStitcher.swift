@@ -1,27 +1,27 @@
 import NIOCore
 
-/// Puts what comes of several connections, one after another, onto one timeline. Pure.
+/// Puts the tags of several connections, one after another, onto one timeline. Pure.
 ///
-/// Timestamps stay those of the program for as long as its relay lives. A connection to the same relay repeats its newest
-/// group of pictures: what viewers have is left out. Another relay's program begins at 0: it is moved to where the
-/// timeline is now, so that players see a pause and not a step back.
+/// Timestamps stay those of the program for as long as its relay lives. A new connection to the same relay repeats the
+/// newest group of pictures; tags that viewers have are left out. The program of another relay begins at 0. It is moved
+/// to the present of the timeline, so that players see a pause and not a step back.
 struct ProgramStitcher: Sendable {
-    /// Process of the relay; 0 = not known.
+    /// Process of the relay; 0 = unknown.
     private var process: Int32?
     private var lastPicture: UInt32?
     private var lastSound: UInt32?
-    /// Of the newest frame, with its arrival in ns.
+    /// Timestamp of the newest frame in ms, with its arrival in ns.
     private var newest: (timestamp: UInt32, at: Int64)?
-    /// Is added to what the relay says.
+    /// Offset in ms, which is added to the relay's timestamps.
     private var offset: UInt32 = 0
-    /// The next tag decides about the offset.
+    /// Whether the next tag sets the offset.
     private var isNewProgram = false
-    /// Pictures without their keyframe cannot be shown.
+    /// Whether pictures are dropped until an IDR, because they cannot be decoded without it.
     private var awaitsIDR = true
     private var skipsPictures = false
     private var skipsSounds = false
 
-    /// A connection begins.
+    /// Takes note of a new connection.
     mutating func connected(to process: Int32) {
         awaitsIDR = true
         guard newest != nil else {
@@ -34,8 +34,10 @@ struct ProgramStitcher: Sendable {
         self.process = process
     }
 
-    /// - Parameter now: In ns.
-    /// - Returns: The tag as viewers get it; `nil` when they do not.
+    /// Moves a tag onto the timeline.
+    ///
+    /// - Parameter now: Arrival of the tag, in ns.
+    /// - Returns: The tag as viewers get it; `nil` when it is left out.
     mutating func accept(_ tag: ViewedTag, now: Int64) -> ViewedTag? {
         if isNewProgram, let newest {
             let elapsed = max((now - newest.at) / 1_000_000, 1)

@@ -1,21 +1,21 @@
 import NIOCore
 
-/// The newest part of a program, for viewers who begin and for those who are a little behind. Pure.
+/// The newest part of a program, for new viewers and for viewers who are a little behind. Pure.
 ///
-/// It holds everything from the last keyframe on, so that a player can begin at once, and what came before it for as
-/// long as somebody may still be behind. A group of pictures beyond the byte limit loses its beginning: who is in it goes
-/// on, who comes then waits for the next keyframe.
+/// The window holds everything from the last keyframe on, so that a player can begin at once, and earlier batches while
+/// a viewer may still be behind. A group of pictures beyond the byte limit loses its beginning: viewers within it go
+/// on, and new viewers wait for the next keyframe.
 struct ProgramWindow: Sendable {
     private var batches = CircularBuffer<FLVBatch>()
-    /// Batches are numbered for ever.
+    /// Number of the first batch. Numbers are never used again.
     private(set) var first = 0
     private(set) var newestEntry: Int?
     private(set) var bytes = 0
-    /// In ms of media.
+    /// Latency cap, in ms of media.
     let latencyCap: Int
     private let byteLimit: Int
 
-    /// As much as a relay keeps.
+    /// Default limit in bytes, as much as a relay keeps.
     static let byteLimit = 32 << 20
 
     init(latencyCap: Int, byteLimit: Int = ProgramWindow.byteLimit) {
@@ -23,12 +23,12 @@ struct ProgramWindow: Sendable {
         self.byteLimit = byteLimit
     }
 
-    /// The number that the next batch will get.
+    /// Number of the next batch.
     var end: Int { first + batches.count }
 
     subscript(number: Int) -> FLVBatch { batches[batches.index(batches.startIndex, offsetBy: number - first)] }
 
-    /// - Returns: False when the beginning of the current group of pictures had to be let go.
+    /// - Returns: False when the beginning of the current group of pictures had to be dropped.
     @discardableResult mutating func append(_ batch: FLVBatch) -> Bool {
         if batch.entry != nil { newestEntry = end }
         batches.append(batch)
@@ -52,7 +52,7 @@ struct ProgramWindow: Sendable {
         return isWhole
     }
 
-    /// How far a viewer is behind whose next batch is this one, in ms.
+    /// Returns the delay of a viewer whose next batch is this one, in ms.
     func lag(at number: Int) -> Int {
         guard let newest = batches.last, number < end else { return 0 }
         return newest.lastTimestamp.milliseconds(since: self[number].timestamp)

@@ -1,14 +1,16 @@
 import NIOCore
 
-/// What a player has to be told before the first frame: metadata and sequence headers in force.
+/// The metadata and sequence headers in force, which a player needs before the first frame.
 struct StreamHeaders: Sendable {
     private var metadata: ViewedTag?
     private(set) var video: ViewedTag?
     private(set) var audio: ViewedTag?
-    /// Grows with every change.
+    /// Revision of the headers, which grows with every change.
     private(set) var revision = 0
 
-    /// - Returns: False when that is in force already. A frame changes nothing.
+    /// Takes a tag. A frame changes nothing.
+    ///
+    /// - Returns: False when the same header is in force already.
     mutating func take(_ tag: ViewedTag) -> Bool {
         let old: ViewedTag?
         switch tag.role {
@@ -18,7 +20,7 @@ struct StreamHeaders: Sendable {
         case .picture, .sound: return true
         }
         if let old, old.body.elementsEqual(tag.body) { return false }
-        // The tag's bytes are a part of a larger buffer.
+        // Copied, because the tag's bytes are a part of a larger buffer.
         var own = tag
         own.bytes = ByteBuffer(bytes: tag.bytes.readableBytesView)
         switch tag.role {
@@ -30,16 +32,18 @@ struct StreamHeaders: Sendable {
         return true
     }
 
-    /// The program has no pictures any more.
+    /// Forgets the video header of a program that has become sound alone.
     mutating func forgetVideo() {
         guard video != nil else { return }
         video = nil
         revision += 1
     }
 
+    /// Returns an entry point with the headers in force.
+    ///
     /// - Parameters:
-    ///   - timestamp: The headers are stamped with it.
-    ///   - tracks: As the relay announced them, see `FLVTagScanner.tracks`.
+    ///   - timestamp: Timestamp of the headers, in ms.
+    ///   - tracks: Track flags as the relay announced them; see `FLVTagScanner.tracks`.
     func entry(at timestamp: UInt32, tracks: UInt8) -> FLVBatch.Entry {
         let tags = [metadata, video, audio].compactMap(\.self)
         let size = tags.reduce(FLVTagScanner.fileHeaderLength) { $0 + $1.bytes.readableBytes }

@@ -1,18 +1,18 @@
 import NIOCore
 
-/// What one viewer gets next. Pure.
+/// The position of one viewer in a program. Pure.
 ///
-/// A viewer has nothing of his own but this place in the program. One who is further behind than the latency cap goes on
-/// with the newest keyframe, if that is ahead of him; within a group of pictures there is no way but through.
+/// Nothing else is kept for a viewer. A viewer who is further behind than the latency cap skips to the newest keyframe
+/// if that is ahead. Within a group of pictures nothing can be skipped.
 struct ViewerCursor: Sendable {
-    /// `nil`: waits for a keyframe.
+    /// Number of the next batch; `nil` while waiting for a keyframe.
     private var position: Int?
-    /// Of the headers that he has.
+    /// Revision of the headers that the viewer has.
     private var revision: Int?
-    /// How often he was too far behind.
+    /// Number of times that the viewer was too far behind.
     private(set) var skips = 0
 
-    /// - Returns: What is to be written; `nil` when he has everything.
+    /// Returns the bytes to write next; `nil` when the viewer has everything.
     mutating func next(in window: ProgramWindow) -> ByteBuffer? {
         if let place = position, place < window.end {
             if place < window.first {

@@ -2,7 +2,7 @@ import NIOCore
 
 /// The viewers of one program whose connections are on one event loop. Lives on that loop.
 ///
-/// What comes is written to one after another without anybody being woken: a thousand viewers cost one hop.
+/// Batches are written to one viewer after another on the loop itself: a thousand viewers cost one hop.
 final class ViewerGroup {
     private(set) var window: ProgramWindow
     private var viewers: [ViewerHandler] = []
@@ -16,13 +16,18 @@ final class ViewerGroup {
 
     func deliver(_ batches: [FLVBatch]) {
         for batch in batches { window.append(batch) }
-        // A copy: whoever has gone is noticed while he is written to.
+        // A copy, because a write may show that a viewer is gone.
         for viewer in viewers { viewer.pump() }
         figures.flush()
     }
 
-    /// - Parameter eventLoop: The group's, which is the channel's.
-    /// - Returns: Succeeds when the program has ended and the viewer has all of it; fails when he is gone.
+    /// Adds a viewer.
+    ///
+    /// - Parameters:
+    ///   - channel: The viewer's connection, on the group's event loop.
+    ///   - neighbour: Handler before which the viewer's handler is inserted.
+    /// - Returns: A future that succeeds when the program has ended and the viewer has all of it, and fails when the
+    ///   viewer is gone.
     func add(_ channel: any Channel, before neighbour: any ChannelHandler) throws -> EventLoopFuture<Void> {
         let done = channel.eventLoop.makePromise(of: Void.self)
         let viewer = ViewerHandler(self, done: done)
@@ -46,7 +51,7 @@ final class ViewerGroup {
         viewers.removeLast()
     }
 
-    /// The program has ended.
+    /// Ends the program; viewers get the rest.
     func end() {
         isOver = true
         for viewer in viewers { viewer.end() }
@@ -55,6 +60,6 @@ final class ViewerGroup {
 
     func count(bytes: Int, skips: Int) { figures.add(bytes: bytes, skips: skips) }
 
-    /// Tells what was counted.
+    /// Reports what was counted.
     func tell() { figures.flush() }
 }

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// One viewer's connection while it plays. Lives on the connection's event loop.
+/// One viewer's connection during playback. Lives on the connection's event loop.
 ///
-/// It stands between the socket and the encoder of HTTP and writes chunks that are framed already: all viewers share
-/// one memory, and a batch costs each of them one write. Nothing is written ahead of what the socket takes, so a slow
-/// viewer has nothing waiting here but his place in the program.
+/// The handler stands between the socket and the HTTP encoder and writes chunks that are already framed: all viewers
+/// share their memory, and a batch costs each of them one write. Nothing is written ahead of what the socket takes, so
+/// a slow viewer holds nothing here but a position in the program.
 final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -15,10 +15,10 @@ final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let done: EventLoopPromise<Void>
     private var isPumping = false
     private var isEnding = false
-    /// Its place in the group.
+    /// Index in the group.
     var index = 0
 
-    /// - Parameter done: Succeeds when the viewer has the program to its end, fails when he is gone.
+    /// - Parameter done: Succeeds when the viewer has the program to its end; fails when the viewer is gone.
     init(_ group: ViewerGroup, done: EventLoopPromise<Void>) {
         self.group = group
         self.done = done
@@ -43,13 +43,13 @@ final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         context.fireUserInboundEventTriggered(event)
-        // The service shuts down: the body ends properly, with what the viewer has got.
+        // The service shuts down: the body ends properly, with what the viewer has received.
         if event is ChannelShouldQuiesceEvent { complete() }
     }
 
-    /// Writes what there is for as long as the socket takes it.
+    /// Writes batches for as long as the socket takes them.
     func pump() {
-        // Flushing may tell that there is room again.
+        // A flush may report that the channel is writable again.
         guard !isPumping, let context, let group else { return }
         isPumping = true
         let skips = cursor.skips
@@ -69,7 +69,7 @@ final class ViewerHandler: ChannelInboundHandler, RemovableChannelHandler {
         if isEnding, context.channel.isWritable { complete() }
     }
 
-    /// The program has ended: he gets the rest.
+    /// Ends playback after the viewer has received the rest of the program.
     func end() {
         isEnding = true
         pump()

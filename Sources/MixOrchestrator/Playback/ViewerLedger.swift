@@ -1,7 +1,7 @@
 import MixModel
 import Synchronization
 
-/// Who watches what, and how many may. Thread-safe.
+/// The number of viewers of each program, and its limits. Thread-safe.
 final class ViewerLedger: Sendable {
     struct Limits: Hashable, Sendable {
         var all = Int.max
@@ -17,7 +17,7 @@ final class ViewerLedger: Sendable {
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// A viewer's place; given back when nobody holds it.
+    /// A viewer's place, given back when the last reference to it is gone.
     final class Place: Sendable {
         private let ledger: ViewerLedger
         private let task: TaskID
@@ -30,7 +30,7 @@ final class ViewerLedger: Sendable {
         deinit { ledger.leave(task) }
     }
 
-    /// - Throws: `OrchestratorError` of status 503 when there is no place.
+    /// - Throws: `OrchestratorError` with status 503 when there is no place.
     func enter(_ task: TaskID) throws(OrchestratorError) -> Place {
         let refusal = state.withLock { state -> OrchestratorError? in
             let count = state.counts[task, default: 0]
@@ -57,7 +57,7 @@ final class ViewerLedger: Sendable {
         }
     }
 
-    /// Those of a task's program.
+    /// Returns the number of viewers of a task's program.
     func viewers(of task: TaskID) -> Int { state.withLock { $0.counts[task] ?? 0 } }
     var total: Int { state.withLock { $0.total } }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 
-/// `/v1/rooms/{room}/recording` and `/v1/rooms/{room}/recordings`: recording on air, and what came of it.
+/// `/v1/rooms/{room}/recording` and `/v1/rooms/{room}/recordings`: recording on air, and the recorded files.
 struct RecordingController: Sendable {
     let registry: RoomRegistry
     let shelf: RecordingShelf
@@ -24,8 +24,8 @@ struct RecordingController: Sendable {
         return jsonResponse(await owner.recordingView())
     }
 
-    /// An empty body is an empty object: everything has its default. A recording that is running goes on; one that has
-    /// failed or ended by itself is started anew.
+    /// Starts or changes a recording. An empty body is an empty object: every setting has its default. A running
+    /// recording goes on; one that has failed or ended by itself is started again.
     @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let bytes = try await request.bytes()
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)
@@ -143,7 +143,7 @@ extension RoomOwner {
         RecordingView(room.document.settings.recording, recordingStatuses)
     }
 
-    /// The program's recording has ended by itself, or failed for good.
+    /// Whether the program's recording has ended by itself or failed for good.
     var isRecordingOver: Bool {
         guard let id = room.document.settings.recording?.id else { return false }
         return recordingStatuses.contains { status in

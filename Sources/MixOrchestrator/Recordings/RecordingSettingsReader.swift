@@ -2,13 +2,13 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// Reads what a room wants recorded.
+/// Reads a room's recording settings.
 enum RecordingSettingsReader {
-    /// A week.
+    /// Longest duration, one week in seconds.
     private static let longest = 604_800
     private static let mostBytes = 1 << 50
 
-    /// `true` or an object; `nil`, `false` or null = nothing.
+    /// Returns the settings for `true` or an object; `nil` for `nil`, `false` and null, which record nothing.
     static func settings(_ value: JSONValue?, path: String) throws(InputError) -> RecordingSettings? {
         switch value {
         case nil, .null, .boolean(false): return nil
@@ -37,7 +37,8 @@ enum RecordingSettingsReader {
 }
 
 extension RecordingSettings {
-    /// As the next settings of a room that has `current` now: what goes on keeps its name.
+    /// Returns these settings as the next ones of a room that has `current` now. A recording that goes on keeps its id
+    /// and its start.
     func following(_ current: RecordingSettings?, at time: Double = Date().timeIntervalSince1970) -> Self {
         var settings = self
         settings.id = current?.id ?? String(UInt32.random(in: 0 ... .max), radix: 36)

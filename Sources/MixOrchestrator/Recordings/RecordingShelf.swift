@@ -3,24 +3,25 @@ import Hummingbird
 import MixModel
 import NIOPosix
 
-/// The files that recordings have left, by room. Names come from clients: only such that a recorder gives lead to a file.
+/// The files that recordings have left, by room. Names come from clients; only a name that a recorder gives leads to a
+/// file.
 struct RecordingShelf: Sendable {
     let place: RecordingPlace
-    /// Reading a directory waits for the disk.
+    /// Pool for disk access, because reading a directory waits for the disk.
     var pool = NIOThreadPool.singleton
 
-    /// Most files that are shown.
+    /// Most files that are listed.
     static let mostShown = 1_000
-    /// A manifest with as many switches as it can have is smaller.
+    /// Limit of a manifest in bytes. A manifest with as many switches as it can have is smaller.
     private static let longestManifest = 64 << 20
 
-    /// Why a file stays.
+    /// Outcome of removing a file.
     enum Removal: Sendable {
         case removed, notThere, isBeingWritten
         case failed(String)
     }
 
-    /// Newest first.
+    /// Returns the recordings of a room, newest first.
     func files(of room: RoomID) async throws -> [RecordingFileView] {
         try await pool.runIfActive {
             let directory = place.directory(of: room)
@@ -31,18 +32,18 @@ struct RecordingShelf: Sendable {
         }
     }
 
-    /// The path of a file that is there.
+    /// Returns the path of a recording; `nil` when no recorder gives this name.
     func path(of name: String, room: RoomID) -> String? {
         guard FileName.isRecording(name) else { return nil }
         return place.directory(of: room) + "/" + name
     }
 
-    /// Its size in bytes; `nil` when it is not there.
+    /// Returns the size of a file in bytes; `nil` when the file is not there.
     func size(of path: String) async throws -> Int64? {
         try await pool.runIfActive { Self.size(path) }
     }
 
-    /// Removes a file and its manifest, unless it is being written.
+    /// Removes a file and its manifest, unless the file is being written.
     func remove(_ name: String, of room: RoomID) async throws -> Removal {
         guard let path = path(of: name, room: room) else { return .notThere }
         return try await pool.runIfActive {
@@ -74,7 +75,7 @@ struct RecordingShelf: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Its recorder holds a lock.
+    /// Whether the file's recorder holds its lock.
     private static func isBeingWritten(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }

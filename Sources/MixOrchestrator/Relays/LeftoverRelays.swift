@@ -2,16 +2,16 @@ import Foundation
 import Logging
 import MixModel
 
-/// Relays that an earlier life of the service left behind and that no task wants any more.
+/// The relays that an earlier run of the service left behind and that no task wants.
 struct LeftoverRelays: Sendable {
     private let directory: String
     private let starter: any RelayStarting
     private let starts: Turnstile
     private let logger: Logger
 
-    /// How long a relay may take to say whose it is.
+    /// Time within which a relay has to report its task.
     static let answerLimit: Duration = .seconds(2)
-    /// How long the log of a relay is kept after it was written to last, in seconds.
+    /// Time for which a relay's log is kept after its last change, in seconds.
     static let logAge: Double = 7 * 86_400
 
     init(_ services: RoomServices) {
@@ -21,10 +21,11 @@ struct LeftoverRelays: Sendable {
         logger = services.logger
     }
 
-    /// Removes what nobody listens behind. Blocks only as long as the kernel needs to refuse a connection.
+    /// Removes unwanted sockets without a listener, kills what is left of their relays, and removes old logs. Blocks
+    /// only as long as the kernel needs to refuse a connection.
     ///
     /// - Parameter wanted: Paths of sockets that belong to tasks.
-    /// - Returns: The sockets behind which somebody listens and nobody should.
+    /// - Returns: Unwanted sockets behind which a process listens.
     func clear(except wanted: Set<String>) async -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         var listening: [String] = []
@@ -40,7 +41,7 @@ struct LeftoverRelays: Sendable {
                     unlink(path)
                 }
             } else if name.hasSuffix(".pid") {
-                // A relay that was killed after it had removed its socket, or before it had made it.
+                // A relay that was killed after it had removed its socket, or before it had created it.
                 let socket = path.dropLast(4) + ".sock"
                 if !wanted.contains(String(socket)), !names.contains(name.dropLast(4) + ".sock") {
                     starter.killLeftover(socket: String(socket))
@@ -57,19 +58,19 @@ struct LeftoverRelays: Sendable {
         unlink(path)
     }
 
-    /// Lets tasks keep their relays that listen where an earlier version had them do. Such a relay has to say whose it is;
-    /// another one is nobody's.
+    /// Lets tasks keep relays that listen at the path of an earlier version. Such a relay has to report the task as its
+    /// own; any other relay is not kept.
     func keepFormer(_ tasks: [TaskID], in sockets: RelaySockets) async {
         for task in tasks {
             guard let path = sockets.formerPath(of: task) else { continue }
             var owner: TaskID?
-            // A machine that just starts is slow, and a program on air is worth waiting for.
+            // A machine that is just starting is slow, and a program on air is worth the wait.
             for _ in 0..<3 where owner == nil { owner = await self.task(behind: path) }
             if owner == task { sockets.keep(path, of: task) }
         }
     }
 
-    /// Ends their programs in good order, and kills what does not end.
+    /// Drains these relays, and kills those that do not end.
     func drain(_ sockets: [String]) async {
         await withDiscardingTaskGroup { group in
             for socket in sockets { group.addTask { await drain(socket) } }
@@ -99,7 +100,7 @@ struct LeftoverRelays: Sendable {
         }
     }
 
-    /// Whose relay it says it is; `nil` when it does not say so in time.
+    /// Returns the task that the relay reports; `nil` when it does not report one in time.
     private func task(behind socket: String) async -> TaskID? {
         await withTaskGroup(of: TaskID?.self) { group in
             group.addTask {

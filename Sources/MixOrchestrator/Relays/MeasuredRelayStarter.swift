@@ -1,6 +1,6 @@
 import MixModel
 
-/// Counts the relays that are started.
+/// Starts relays and counts them.
 struct MeasuredRelayStarter: RelayStarting {
     let starter: any RelayStarting
     let metrics: Metrics

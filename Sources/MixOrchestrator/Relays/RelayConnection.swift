@@ -9,31 +9,31 @@ struct RelayConnection: Sendable {
     typealias AsyncChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     private let socket: Socket
 
-    /// Closes the connection when nobody uses it: a viewer may be gone before the first byte.
+    /// Closes the connection when the last reference to it is gone: a viewer may leave before the first byte.
     private final class Socket: Sendable {
         let channel: any Channel
         init(_ channel: any Channel) { self.channel = channel }
         deinit { channel.close(promise: nil) }
     }
 
-    /// A relay sends a status at least once a second; one that is silent for this many hangs. That is looked at every
-    /// `silenceStep` seconds: each turn wakes a thread, for each relay.
+    /// Seconds without a report after which a relay counts as hung. A relay sends a status at least once a second. The
+    /// check runs every `silenceStep` seconds, because each check wakes a thread for each relay.
     static let silenceLimit = 15
     static let silenceStep = 3
     /// Longest line accepted, in bytes.
     static let longestLine = 1 << 20
 
-    /// - Throws: `NIOConnectionError` or `IOError` when nobody listens there.
+    /// - Throws: `NIOConnectionError` or `IOError` when no process listens there.
     static func open(path: String) async throws -> RelayConnection {
         let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(.seconds(2))
-            // Nothing is read before somebody reads.
+            // Nothing is read until there is a reader.
             .channelOption(.autoRead, value: false)
             .connect(unixDomainSocketPath: path).get()
         return RelayConnection(socket: Socket(channel))
     }
 
-    /// An asynchronous channel has to be used once it is made, so it is made by its user.
+    /// Creates the asynchronous channel for its user, because a channel has to be used once it exists.
     private func asyncChannel() async throws -> AsyncChannel {
         let channel = socket.channel
         return try await channel.eventLoop.submit {
@@ -47,7 +47,7 @@ struct RelayConnection: Sendable {
         }.get()
     }
 
-    /// The process at the other end; 0 when the system does not tell.
+    /// The process at the other end; 0 when the system does not report it.
     var peerProcess: Int32 {
         get async {
             guard let provider = socket.channel as? any SocketOptionProvider else { return 0 }
@@ -64,13 +64,16 @@ struct RelayConnection: Sendable {
         var group: UInt32
     }
 
-    /// Nothing was asked.
+    /// Closes a connection on which nothing was requested.
     func close() async { try? await socket.channel.close() }
 
-    /// Says hello, sends `commands` as they come and hands over the relay's reports, until the relay closes the
-    /// connection (returns), stays silent too long, `onReport` throws or the task is cancelled (throws). The first command
-    /// is sent when the relay has said who it is and `onReport` had nothing against it. `onSent` is told of each command that was
-    /// written.
+    /// Says hello, sends `commands` as they come, and passes the relay's reports to `onReport`. Returns when the relay
+    /// closes the connection.
+    ///
+    /// The first command is sent when the relay has reported its status and `onReport` has accepted it. `onSent` is
+    /// called with each command that was written.
+    ///
+    /// - Throws: An error when the relay is silent for too long, `onReport` throws, or the task is cancelled.
     func control(
         commands: AsyncStream<RelayCommand>, onSent: @escaping @Sendable (RelayCommand) -> Void = { _ in },
         onReport: @escaping @Sendable (RelayReport) throws -> Void
@@ -102,22 +105,22 @@ struct RelayConnection: Sendable {
                     }
                 }
                 group.addTask {
-                    // Turns are counted, times not subtracted: after this process was stopped for a while, what the
-                    // relay said meanwhile is read before it is given up.
+                    // Counts checks instead of subtracting times: after this process was stopped for a while, it reads
+                    // what the relay has sent before it gives the relay up.
                     while silence.add() * Self.silenceStep < Self.silenceLimit {
                         try await Task.sleep(for: .seconds(Self.silenceStep))
                     }
                     throw RelayError.silent
                 }
                 defer { group.cancelAll() }
-                // The reader is the one that ends by itself.
+                // Only the reader ends by itself.
                 try await group.next()
             }
         }
     }
 
-    /// Asks for the program and hands over its FLV bytes until the program ends. The relay is not read faster than
-    /// `onBytes` returns. Ends when the service shuts down.
+    /// Requests the program and passes its FLV bytes to `onBytes` until the program ends or the service shuts down.
+    /// Does not read faster than `onBytes` returns.
     func viewFLV(_ onBytes: (ByteBuffer) async throws -> Void) async throws {
         try await asyncChannel().executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.viewFLV))
@@ -140,7 +143,7 @@ struct RelayConnection: Sendable {
     }
 }
 
-/// Why a relay could not be reached or used.
+/// The reason why a relay could not be reached or used.
 enum RelayError: Error, CustomStringConvertible {
     case silent
     case refused(String)
@@ -166,7 +169,7 @@ struct LineSplitter {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Throws: When a line grows beyond the limit.
+    /// - Throws: `RelayError` when a line grows beyond the limit.
     mutating func append(_ bytes: some Collection<UInt8>) throws -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var remaining = bytes[...]

@@ -2,13 +2,13 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// Starts relay processes. Tests put a scripted relay behind it.
+/// Starts relay processes. Tests implement it with a scripted relay.
 protocol RelayStarting: Sendable {
-    /// Starts the relay of `task`; it will listen at `socket`.
+    /// Starts the relay of `task`, which will listen at `socket`.
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle
-    /// Kills what was started for this socket, in this life of the service or an earlier one, and still runs.
+    /// Kills the running process that was started for this socket, in this run of the service or in an earlier one.
     func killLeftover(socket: String)
-    /// What relays would miss, in words with the cure; empty when they have everything.
+    /// Returns what relays would miss, in words with the remedy; empty when they have everything.
     func missing() async -> [String]
 }
 
@@ -16,25 +16,25 @@ extension RelayStarting {
     func missing() async -> [String] { [] }
 }
 
-/// A process that this one started. Thread-safe.
+/// A process that this process has started. Thread-safe.
 protocol RelayProcessHandle: Sendable {
     var processID: Int32 { get }
-    /// `nil` while it runs; afterwards how it ended, in words. Never blocks.
+    /// Returns in words how the process ended; `nil` while it runs. Never blocks.
     func exitDescription() -> String?
     func signal(_ number: Int32)
 }
 
-/// Starts `mixworker relay` with posix_spawn, so that it outlives this process and inherits nothing of it: no
+/// Starts `mixworker relay` with posix_spawn, so that it outlives this process and inherits nothing from it: no
 /// descriptor (a listening socket would keep the port), no ignored signal, no configuration secret.
 struct RelayStarter: RelayStarting {
     /// Path of `mixworker`.
     var worker: String
-    /// Seconds that a relay goes on without an orchestrator.
+    /// Seconds for which a relay runs without an orchestrator.
     var orphanTimeout: Int
     /// Whether a mixer's process waits beside a bypass that others may join.
     var keepsMixersReady = true
     var logLevel: String
-    /// A log longer than this is begun anew, in bytes.
+    /// Longest log in bytes. A longer one is truncated at the next start.
     static let longestLog = 10 << 20
 
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
@@ -95,7 +95,7 @@ struct RelayStarter: RelayStarting {
         RelayProcessFile.remove(socket: socket)
     }
 
-    /// What is open and could be inherited; most descriptors are close-on-exec already, this is the second net.
+    /// Returns the open descriptors. Most are close-on-exec already; closing them in the child is a second safeguard.
     private static func openDescriptors() -> [Int32] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).compactMap { Int32($0) }
     }
@@ -112,7 +112,8 @@ struct RelayStarter: RelayStarting {
 private final class SpawnedRelay: RelayProcessHandle {
     let processID: Int32
     private let log: String
-    /// Set when the process has been waited for: from then on its id may belong to somebody else.
+    /// Description of the exit, set when the process has been waited for. From then on its id may belong to another
+    /// process.
     private let exit = Mutex<String?>(nil)
 
     init(processID: Int32, log: String) {

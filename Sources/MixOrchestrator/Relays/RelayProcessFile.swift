@@ -1,23 +1,23 @@
 import Foundation
 import MixModel
 
-/// Remembers beside a relay's socket which process it belongs to, across restarts of this service: a relay that can no
+/// Records beside a relay's socket which process it belongs to, across restarts of this service: a relay that can no
 /// longer be reached must not go on pushing beside its successor.
 enum RelayProcessFile {
-    /// What lies beside a socket: its path with another ending.
+    /// Returns the path of a file beside a socket: the socket's path with another ending.
     static func path(_ socket: String, _ ending: String = ".pid") -> String {
         String(socket.endsInUTF8(with: ".sock") ? socket.dropLast(5) : socket[...]) + ending
     }
 
     static func write(_ processID: Int32, socket: String) {
-        // Not being able to write it costs only the protection; the start itself goes on.
+        // A failed write costs only the protection; the start itself goes on.
         try? "\(processID)\n".write(toFile: path(socket), atomically: true, encoding: .utf8)
     }
 
     static func remove(socket: String) { unlink(path(socket)) }
 
-    /// The process that was started for this socket, if it still runs. Its command line is compared, because ids are
-    /// used again.
+    /// Returns the process that was started for this socket, if it still runs. Compares its command line, because
+    /// process ids are reused.
     static func runningProcess(socket: String) -> Int32? {
         guard let text = try? String(contentsOfFile: path(socket), encoding: .utf8),
             let processID = Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)), processID > 1,

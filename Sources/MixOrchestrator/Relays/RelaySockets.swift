@@ -3,18 +3,18 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// Where relays listen: `relays/` in the data directory. Thread-safe.
+/// The sockets at which relays listen: `relays/` in the data directory. Thread-safe.
 final class RelaySockets: Sendable {
     let directory: String
-    /// Relays that listen where an earlier version of this program had them do.
+    /// Paths of relays that listen where an earlier version of this program put them.
     private let former = Mutex<[TaskID: String]>([:])
 
-    /// The most that fits in `sockaddr_un`, in bytes.
+    /// Longest path that fits in `sockaddr_un`, in bytes.
     static let longestPath = 107
-    /// Of a path with the task's id in it.
+    /// Longest path that contains the task's id, in bytes.
     private static let longestPlainPath = 100
 
-    /// - Throws: When the directory's path leaves no room for a name.
+    /// - Throws: `StartupError` when the directory's path leaves no room for a name.
     init(directory: String) throws(StartupError) {
         // A slash, `_`, 22 letters and `.sock`.
         let longest = Self.longestPath - 29
@@ -26,13 +26,15 @@ final class RelaySockets: Sendable {
         self.directory = directory
     }
 
-    /// The task's own path, at most `longestPath` bytes: its id when that is a plain short word, otherwise a hash of it.
+    /// Returns the task's own path, at most `longestPath` bytes. It contains the id if that is a plain short word, and
+    /// a hash of the id otherwise.
     func path(of task: TaskID) -> String {
         if let path = plainPath(of: task) ?? former.withLock({ $0[task] }) { return path }
         return "\(directory)/_\(Self.digest(task)).sock"
     }
 
-    /// 128 bits of SHA-256: nobody finds a name that leads to somebody else's socket. `_` keeps them apart from plain ids.
+    /// Returns 128 bits of SHA-256, so that no id can be found that leads to another task's socket. `_` keeps such
+    /// names apart from plain ids.
     private static func digest(_ task: TaskID) -> String {
         Data(SHA256.hash(data: Array(task.rawValue.utf8)).prefix(16)).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
@@ -53,8 +55,8 @@ final class RelaySockets: Sendable {
 
     // MARK: Earlier versions
 
-    /// Where an earlier version had the task's relay listen, if something is there and nothing at the new place: a name
-    /// of 64 bits of FNV-1a, with which anybody could meet another task's.
+    /// Returns the path that an earlier version gave the task's relay, if there is a file and none at the new path. The
+    /// name has 64 bits of FNV-1a, for which another task's id could be made to collide.
     func formerPath(of task: TaskID) -> String? {
         guard plainPath(of: task) == nil else { return nil }
         let hash = task.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -62,14 +64,15 @@ final class RelaySockets: Sendable {
         return access(path, F_OK) == 0 && access(self.path(of: task), F_OK) != 0 ? path : nil
     }
 
-    /// Lets the task keep the place of its running relay, until the service is started anew without it.
+    /// Lets the task keep the path of its running relay, until the service starts without that relay.
     func keep(_ path: String, of task: TaskID) { former.withLock { $0[task] = path } }
 }
 
-/// Something that keeps the service from starting, with the cure.
+/// An error that keeps the service from starting, with the remedy.
 struct StartupError: Error, CustomStringConvertible {
     let description: String
 
-    /// - Parameter description: Cut to 4096 bytes: a value of the configuration may be in it.
+    /// - Parameter description: Text for the operator. It is cut to 4096 bytes, because it may contain a value of the
+    ///   configuration.
     init(_ description: String) { self.description = description.shortened(toBytes: 4096) }
 }

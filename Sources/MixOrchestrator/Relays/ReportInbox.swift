@@ -1,12 +1,12 @@
 import MixModel
 import Synchronization
 
-/// Sorts the reports of one connection: the first status makes the connection good.
+/// Sorts the reports of one connection. The first status confirms the connection.
 final class ReportInbox: Sendable {
     private let task: TaskID
     private let backlog: ReportBacklog
     private let forward: @Sendable (TaskOwner.Report) -> Void
-    /// 0 until the first status.
+    /// Process of the relay; 0 until the first status.
     private let relayProcessID = Mutex<Int32>(0)
 
     init(task: TaskID, backlog: ReportBacklog, forward: @escaping @Sendable (TaskOwner.Report) -> Void) {
@@ -17,7 +17,8 @@ final class ReportInbox: Sendable {
 
     var processID: Int32 { relayProcessID.withLock { $0 } }
 
-    /// - Throws: When the relay does not want this orchestrator, or is another task's, or reports faster than can be taken.
+    /// - Throws: `RelayError` when the relay refuses this orchestrator, belongs to another task, or reports faster than
+    ///   its reports are handled.
     func receive(_ report: RelayReport) throws(RelayError) {
         switch report {
         case .refused(let reason): throw .refused(reason)
@@ -43,14 +44,14 @@ final class ReportInbox: Sendable {
     }
 }
 
-/// Counts the reports of a task's relay that its room has not handled. Thread-safe.
+/// Counts the reports of a task's relay that its room has not handled yet. Thread-safe.
 final class ReportBacklog: Sendable {
-    /// A relay sends some a second.
+    /// Most unhandled reports. A relay sends a few per second.
     static let limit = 1024
 
     private let count = Mutex(0)
 
-    /// One has come. False when too many wait.
+    /// Adds a report. Returns false when too many wait.
     func add() -> Bool {
         count.withLock { count in
             guard count < Self.limit else { return false }
@@ -59,6 +60,6 @@ final class ReportBacklog: Sendable {
         }
     }
 
-    /// One has been handled.
+    /// Removes a report that has been handled.
     func remove() { count.withLock { $0 -= 1 } }
 }

@@ -2,22 +2,22 @@ import Foundation
 import Logging
 import MixModel
 
-/// Performs the actions of one task's machine: starts and connects its relay, hands it plans, keeps its deadlines.
-/// Decides nothing: what happens is reported and answered with new actions.
+/// Performs the actions of one task's machine: starts and connects its relay, sends it plans, keeps its deadlines.
+/// Decides nothing: it reports what happens and gets new actions in return.
 actor TaskOwner {
-    /// What the owner tells about its task.
+    /// A report about the task.
     enum Report: Sendable {
         case deadline(DeadlineToken)
         case connected(RelayStatus)
         case status(RelayStatus)
         case switched(SwitchRecord)
         case note(code: String, message: String)
-        /// The relay is gone although it was wanted.
+        /// The relay is gone although it is wanted.
         case lost(String)
         /// The relay ended after `drainRelay`.
         case drained
 
-        /// Whether the relay itself has told it.
+        /// Whether the relay itself sent the report.
         var isTold: Bool {
             switch self {
             case .connected, .status, .switched, .note: true
@@ -26,7 +26,7 @@ actor TaskOwner {
         }
     }
 
-    /// Of what the relay has told; whoever handles a report that came from it takes it off.
+    /// Reports that the relay has sent. Code that handles such a report removes it.
     nonisolated let backlog = ReportBacklog()
 
     private let task: TaskID
@@ -39,9 +39,9 @@ actor TaskOwner {
     private nonisolated let actions: AsyncStream<TaskAction>
     private nonisolated let queue: AsyncStream<TaskAction>.Continuation
 
-    /// The relay connected, or being connected, now.
+    /// Session of the relay that is connected, or being connected.
     private var session: Session?
-    /// The process started last; kept until it has been waited for.
+    /// Process that was started last; kept until it has been waited for.
     private var process: (any RelayProcessHandle)?
 
     private struct Session {
@@ -52,15 +52,15 @@ actor TaskOwner {
     }
     private var sessions = 0
 
-    /// How long a relay may take to listen after its start.
+    /// Time within which a relay has to listen after its start.
     static let startLimit: Duration = .seconds(10)
-    /// Teardown: drain request, then this long, SIGTERM, then `terminateLimit`, SIGKILL.
+    /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
     static let drainLimit: Duration = .seconds(5)
     static let terminateLimit: Duration = .milliseconds(1500)
 
     /// - Parameters:
-    ///   - starts: Bounds how many relays are connected or started at once.
-    ///   - onTold: Called when a plan was handed to the relay.
+    ///   - starts: Limits the number of relays that are connected or started at once.
+    ///   - onTold: Called when a plan has been sent to the relay.
     init(
         task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile, logger: Logger,
         onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
@@ -76,15 +76,15 @@ actor TaskOwner {
         (actions, queue) = AsyncStream.makeStream()
     }
 
-    /// Queues actions; they are performed in order while `run` runs.
+    /// Queues actions, which `run` performs in order.
     nonisolated func perform(_ actions: [TaskAction]) {
         for action in actions { queue.yield(action) }
     }
 
-    /// Nothing more comes: `run` returns when what is queued is done.
+    /// Ends the queue: `run` returns when the queued actions are done.
     nonisolated func finish() { queue.finish() }
 
-    /// Performs actions until cancelled. Cancellation leaves the relay running: it keeps its last plan on air.
+    /// Performs actions until cancelled. After a cancellation the relay goes on and keeps its last plan on air.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await action in actions {
@@ -98,7 +98,7 @@ actor TaskOwner {
                     session?.commands.yield(.retryOutput(output))
                 case .drainRelay:
                     if session == nil {
-                        // After a restart: only a relay that is still there has to be drained.
+                        // After a restart, only a relay that still exists has to be drained.
                         let (number, commands) = beginSession()
                         group.addTask { await self.runSession(number, commands, mayStart: false) }
                     }
@@ -155,7 +155,7 @@ actor TaskOwner {
         }
         if Task.isCancelled { return }
         if let process {
-            // The exit says more than the end of the connection.
+            // The exit tells more than the end of the connection.
             let limit = ContinuousClock.now + .seconds(session?.isDraining == true ? 8 : 1)
             while process.exitDescription() == nil, ContinuousClock.now < limit {
                 guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
@@ -175,11 +175,11 @@ actor TaskOwner {
         report(ended.isDraining ? .drained : .lost(reason))
     }
 
-    /// Connects to the relay that is there; starts one otherwise. `nil` when there is none and none may be started.
+    /// Connects to the existing relay, or starts one. Returns `nil` when there is none and none may be started.
     private func connect(mayStart: Bool) async throws -> RelayConnection? {
         if let connection = try? await RelayConnection.open(path: socket) { return connection }
         guard mayStart else { return nil }
-        // What is left of a relay that died, or that lives and no longer listens.
+        // The remains of a relay that died, or that runs but no longer listens.
         starter.killLeftover(socket: socket)
         unlink(socket)
         let process = try starter.start(task: task, socket: socket)
@@ -207,7 +207,8 @@ actor TaskOwner {
         }
     }
 
-    /// Only while the relay's connection is open or its process has not been waited for: its id is its own until then.
+    /// Signals the relay only while its connection is open or its process has not been waited for. Until then the
+    /// process id cannot be reused.
     private func signal(_ number: Int32) {
         if let process {
             process.signal(number)

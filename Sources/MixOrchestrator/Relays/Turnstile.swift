@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many pass at once and the others wait in order. Thread-safe.
+/// Lets a limited number of callers pass at once; the others wait in order. Thread-safe.
 final class Turnstile: Sendable {
     private struct State {
         var free: Int
@@ -22,7 +22,7 @@ final class Turnstile: Sendable {
         return try await body()
     }
 
-    /// Has to be followed by `leave`. As `pass`, where errors have a type.
+    /// Waits for a place. `leave` must follow. Used instead of `pass` where errors are typed.
     func enter() async throws {
         let number: Int? = state.withLock { state in
             guard state.free == 0 else {

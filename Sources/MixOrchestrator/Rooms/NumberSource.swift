@@ -1,8 +1,8 @@
 import MixModel
 import Synchronization
 
-/// Numbers that are never used twice and grow, also over restarts: µs since 1970, or one more than the last. Small enough
-/// for every JSON reader.
+/// Generates numbers that grow and are never repeated, not even after a restart: µs since 1970, or one more than the
+/// last number. They are small enough for every JSON reader.
 final class NumberSource: Sendable {
     private let last = Mutex<Int64>(0)
 

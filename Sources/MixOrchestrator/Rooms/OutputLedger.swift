@@ -2,9 +2,9 @@ import EventSubscription
 import MixModel
 import Synchronization
 
-/// Which task pushes to which destination: two that push to the same one would throw each other out for ever.
+/// The task that pushes to each destination. Two tasks with the same destination would disconnect each other for ever.
 final class OutputLedger: Sendable {
-    /// A destination that another task has.
+    /// A destination that another task holds.
     struct Conflict: Hashable, Sendable {
         var output: OutputID
         var holder: TaskID
@@ -16,9 +16,9 @@ final class OutputLedger: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Gives the task these destinations in place of those it had, all or none.
+    /// Gives the task these destinations in place of its earlier ones, all or none.
     ///
-    /// - Returns: `nil` when it has them now.
+    /// - Returns: The conflict; `nil` when the task has the destinations now.
     func claim(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
@@ -28,9 +28,9 @@ final class OutputLedger: Sendable {
         }
     }
 
-    /// Gives the task those of these destinations that nobody else has, in place of those it had.
+    /// Gives the task those of these destinations that no other task holds, in place of its earlier ones.
     ///
-    /// - Returns: The first that somebody else has.
+    /// - Returns: The first conflict; `nil` when the task has all destinations now.
     @discardableResult func hold(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
@@ -47,7 +47,7 @@ final class OutputLedger: Sendable {
         outputs.map { ($0.id, destination($0.url)) }
     }
 
-    /// Host, port and path: what a server tells streams apart by. Text that is no URL stands for itself.
+    /// Returns host, port and path, by which servers tell streams apart. Text that is not a URL stands for itself.
     static func destination(_ text: String) -> String {
         guard let url = try? StreamURL(text) else { return text }
         let port = url.port ?? (url.scheme == .rtmps ? 443 : 1935)

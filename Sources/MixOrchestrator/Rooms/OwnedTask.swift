@@ -1,34 +1,34 @@
 import MixModel
 import TaskStore
 
-/// One of a room's tasks in its owner's hands: the document and what is known of it only now.
+/// One of a room's tasks as its owner holds it: the document, and the state that is not stored.
 struct OwnedTask: Sendable {
     var machine: Versioned<TaskMachine>
-    /// What the relay told last; `nil` while none is connected.
+    /// Last status of the relay; `nil` while none is connected.
     var status: RelayStatus?
     var sourceFacts: SourceFacts
     var outputs = OutputJournal()
-    /// The same for subscribers, and what they are to be told next.
+    /// The outputs as subscribers know them, and the changes that subscribers are told next.
     var outputWatch = OutputWatch()
     var outputChanges: [OutputChange] = []
-    /// Where the outputs that the watch knows push.
+    /// URLs of the outputs that the watch knows.
     var outputURLs: [OutputID: String] = [:]
-    /// Performs the actions; made with the first one.
+    /// Performs the actions; created with the first one.
     var owner: TaskOwner?
-    /// Set from the request to end the relay for a shutdown until it has ended.
+    /// Whether the relay was asked to end for a shutdown and has not ended yet.
     var awaitsDrain = false
-    /// What the ledger of destinations was told last.
+    /// Last claim that the ledger of destinations was given.
     var claim: Claim?
 
-    /// What could not be stored; the next change that can be carries it.
+    /// Whether there is state that could not be stored. The next change that is stored carries it.
     var isUnstored = false
     var unstoredEntries: [StampedEntry] = []
     var unstoredSwitches: [SwitchRecord] = []
 
-    /// Entries that wait for a store that takes them; the oldest go first.
+    /// Most entries kept until the store takes them. The oldest are dropped first.
     static let mostUnstored = 200
 
-    /// Where a task may push; `nil` = to the configured outputs.
+    /// The destinations to which a task may push; `nil` outputs = the configured ones.
     struct Claim: Hashable, Sendable {
         var pushes: Bool
         var outputs: [PlannedOutput]?
@@ -41,7 +41,7 @@ struct OwnedTask: Sendable {
 
     var id: TaskID { machine.document.id }
 
-    /// It is on air, or on its way there.
+    /// Whether the task is on air, or on its way there.
     var wantsProgram: Bool {
         guard machine.document.plan != nil, !awaitsDrain else { return false }
         return switch machine.document.phase {
@@ -50,11 +50,11 @@ struct OwnedTask: Sendable {
         }
     }
 
-    /// How long, and how many, explicit tasks can still be asked for when they have ended for good.
+    /// Seconds for which finished explicit tasks can still be read, and their largest number.
     static let finishedLifetime: Double = 3600
     static let mostFinished = 16
 
-    /// Ended for good, and long enough ago to be forgotten. `now` in seconds since 1970.
+    /// Whether the task ended for good long enough ago to be forgotten. `now` is in seconds since 1970.
     func isForgotten(_ now: Double) -> Bool {
         guard machine.document.isFinished, let finishedAt = machine.document.finishedAt else { return false }
         return now - finishedAt >= Self.finishedLifetime

@@ -1,14 +1,14 @@
 import MixModel
 import Synchronization
 
-/// What programs need from outside their rooms: streams of other rooms, and images. Thread-safe.
+/// The needs of programs from outside their rooms: streams of other rooms, and images. Thread-safe.
 ///
-/// Only names are kept, so that a room that waits for another one need not be in memory: whoever changes tells here, and
-/// the registry wakes the rooms that are concerned.
+/// Only names are kept, so that a room that waits for another one need not be in memory. A room that changes reports it
+/// here, and the registry wakes the rooms that are concerned.
 final class ProgramNeeds: Sendable {
     struct Needs: Hashable, Sendable {
         var rooms: Set<RoomID> = []
-        /// URLs; may hold secrets.
+        /// URLs, which may hold secrets.
         var images: Set<String> = []
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty }
@@ -22,16 +22,16 @@ final class ProgramNeeds: Sendable {
 
     private struct State {
         var needs: [RoomID: Needs] = [:]
-        /// Who takes streams from a room.
+        /// Rooms that take streams, by the room from which they take them.
         var watchers: [RoomID: Set<RoomID>] = [:]
-        /// Rooms to wake, with the first cause.
+        /// Rooms to wake, each with the first cause.
         var waiting: [RoomID: Cause] = [:]
     }
     private let state = Mutex(State())
-    /// Somebody waits to be woken.
+    /// Yields when rooms wait to be woken.
     let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-    /// Other images are needed.
+    /// Yields when other images are needed.
     let imageNews: AsyncStream<Void>
     private let imageNewsman: AsyncStream<Void>.Continuation
 
@@ -40,7 +40,7 @@ final class ProgramNeeds: Sendable {
         (imageNews, imageNewsman) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What the programs of a room need from now on.
+    /// Sets the needs of a room's programs.
     func set(_ needs: Needs, of room: RoomID) {
         let areImagesOther = state.withLock { state in
             let before = state.needs[room] ?? Needs()
@@ -58,12 +58,12 @@ final class ProgramNeeds: Sendable {
 
     func isWatched(_ room: RoomID) -> Bool { state.withLock { !$0.watchers.isEmpty && $0.watchers[room] != nil } }
 
-    /// Who publishes in this room is stored otherwise now: those who take streams from it have to look.
+    /// Wakes the rooms that take streams from this one. Call when a change of its participants is stored.
     func changed(_ room: RoomID, cause: Cause) {
         wake(state.withLock { $0.watchers[room] ?? [] }, cause)
     }
 
-    /// What can be shown of an image is different.
+    /// Wakes the rooms whose programs show an image that has changed.
     func imageChanged(_ image: String, cause: Cause) { wake(rooms(showing: image), cause) }
 
     func rooms(showing image: String) -> Set<RoomID> {
@@ -82,7 +82,7 @@ final class ProgramNeeds: Sendable {
         wakeUp.yield()
     }
 
-    /// Those who wait to be woken; they count as woken.
+    /// Takes the rooms that wait to be woken, ordered by id. They count as woken.
     func takeWaiting() -> [(room: RoomID, cause: Cause)] {
         state.withLock { state in
             defer { state.waiting = [:] }

@@ -1,15 +1,15 @@
 import MixModel
 import Synchronization
 
-/// What each app has of what `Quotas` limits, counted as it comes and goes. Thread-safe; every question takes the same
-/// time, however much there is.
+/// The use that each app makes of what `Quotas` limits, counted as it comes and goes. Thread-safe; checks take the same
+/// time, however many rooms and tasks there are.
 final class QuotaLedger: Sendable {
     fileprivate struct Usage {
         var rooms = 0
         var bytes = 0
         var tasks = 0
     }
-    /// A task that counts.
+    /// A task that counts towards the quota.
     fileprivate struct Held {
         var room: RoomID
         var state: TaskView.State
@@ -27,7 +27,7 @@ final class QuotaLedger: Sendable {
 
     // MARK: Rooms
 
-    /// Takes what is stored into account.
+    /// Adds stored rooms and bytes to the app's use. Negative numbers reduce it.
     func count(rooms: Int, bytes: Int, of app: AppID) {
         state.withLock { state in
             state.usage[app, default: Usage()].rooms += rooms
@@ -35,9 +35,9 @@ final class QuotaLedger: Sendable {
         }
     }
 
-    /// Gives the app one room more.
+    /// Counts one more room of the app.
     ///
-    /// - Throws: When it has as many as it may have.
+    /// - Throws: `OrchestratorError` when the app has as many rooms as it may have.
     func addRoom(of app: AppID) throws(OrchestratorError) {
         let limit = quotas.of(app)[.rooms]
         let isAdded = state.withLock { state in
@@ -56,7 +56,7 @@ final class QuotaLedger: Sendable {
         return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }
     }
 
-    /// Rooms to do without, of apps that have more than nine tenths of what they may have.
+    /// Number of rooms to forget, of apps that have more than nine tenths of their quota. Eight tenths remain.
     var surplusRooms: [AppID: Int] {
         let counts = state.withLock { $0.usage.mapValues(\.rooms) }
         return counts.reduce(into: [:]) { surplus, app in
@@ -65,14 +65,14 @@ final class QuotaLedger: Sendable {
         }
     }
 
-    /// Of all apps.
+    /// Number of rooms of all apps.
     var roomCount: Int { state.withLock { $0.usage.values.reduce(0) { $0 + max(0, $1.rooms) } } }
 
     // MARK: Tasks
 
-    /// Counts a task that is about to count, or to count no longer.
+    /// Counts a task before its change is stored.
     ///
-    /// - Throws: When it would be one too many. Nothing is changed then.
+    /// - Throws: `OrchestratorError` when it would exceed the quota. Nothing is changed then.
     func take(_ machine: TaskMachine) throws(OrchestratorError) {
         let app = machine.id.app
         let limit = quotas.of(app)[.tasks]
@@ -86,21 +86,21 @@ final class QuotaLedger: Sendable {
         if !isTaken { throw .overQuota(.tasks, limit, app) }
     }
 
-    /// Counts what a task has come to, whatever the limit: what is on air goes on.
+    /// Counts the present state of a task, whatever the limit, because programs on air go on.
     func settle(_ machine: TaskMachine) { state.withLock { $0.hold(machine.id, machine.held) } }
 
-    /// A stored explicit task of which only the name is known yet.
+    /// Counts a stored explicit task of which only the id is known yet.
     func hold(_ task: TaskID, of room: RoomID) {
         state.withLock { $0.hold(task, Held(room: room, state: .starting)) }
     }
 
-    /// The task is not there any more, or never came to be.
+    /// Stops counting a task that is gone, or that was not created.
     func release(_ task: TaskID) { state.withLock { $0.hold(task, nil) } }
 
-    /// How many tasks that count are in each state.
+    /// Number of counted tasks in each state.
     var taskStates: [TaskView.State: Int] { state.withLock { $0.states } }
 
-    /// The rooms whose tasks count.
+    /// Rooms that have counted tasks.
     var busyRooms: Set<RoomID> { state.withLock { Set($0.tasks.values.map(\.room)) } }
 }
 
@@ -125,7 +125,7 @@ extension TaskMachine {
 }
 
 extension OrchestratorError {
-    /// A quota as a problem names it.
+    /// A quota as problem details name it.
     struct Quota: Hashable, Sendable {
         var name: Quotas.Name
         var limit: Int

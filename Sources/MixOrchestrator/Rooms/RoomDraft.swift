@@ -1,29 +1,29 @@
 import MixModel
 
-/// A change of a room and its tasks on its way into the store: decided, and not yet done.
+/// A change of a room and its tasks that is decided, but neither stored nor performed.
 struct RoomDraft {
     struct Task {
         var machine: TaskMachine
         var actions: [TaskAction] = []
         var switches: [SwitchRecord] = []
-        /// The document is removed, and what is kept about it.
+        /// Whether the document is removed, with everything that is kept about it.
         var isForgotten = false
     }
 
     var room: Room
-    /// In the owner's order; new ones at the end.
+    /// Tasks in the owner's order, with new ones at the end.
     var tasks: [Task]
-    /// Told by an event that is stored with the change.
+    /// Event that caused the change and is stored with it.
     var event: RoomEvent?
-    /// What is to be told beside what the change shows.
+    /// Occurrences to be told in addition to those that the change shows.
     var occurrences: [Occurrence.Kind] = []
-    /// What the change is because of.
+    /// Cause of the change.
     var cause: CauseID?
     var deletesRoom = false
-    /// The room is stored even if it was not yet.
+    /// Whether the room is stored even if it was not stored before.
     var makesRoom = false
 
-    /// Has every task decide, and keeps its actions.
+    /// Lets every task decide, and keeps its actions.
     mutating func changeTasks(_ decide: (inout TaskMachine, Room) -> [TaskAction]) {
         for index in tasks.indices { tasks[index].actions += decide(&tasks[index].machine, room) }
     }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets requests into a room's mailbox and closes it for good when its owner is dropped. Thread-safe.
+/// Admits requests to a room's mailbox, and closes it for good when its owner is dropped. Thread-safe.
 ///
-/// The last request and the closing cannot miss each other: a request that was let in is answered by this owner, one
-/// that was not goes to the next.
+/// The last request and the closing cannot miss each other: this owner answers every admitted request, and any other
+/// request goes to the next owner.
 final class RoomGate: Sendable {
     enum Admission {
         case admitted
@@ -14,25 +14,25 @@ final class RoomGate: Sendable {
     }
 
     private struct State {
-        /// Requests that were let in and are not answered yet.
+        /// Requests that were admitted and are not answered yet.
         var inside = 0
-        /// The owner waits for messages and could be dropped.
+        /// Whether the owner waits for messages and could be dropped.
         var isDispensable = false
-        /// Nothing of the room is stored.
+        /// Whether nothing of the room is stored.
         var isGone = false
-        /// Somebody publishes in the room.
+        /// Whether a participant publishes in the room.
         var isLive = false
-        /// The registry has been told so, and has not answered.
+        /// Whether the owner was offered to the registry, which has not decided yet.
         var isOffered = false
         var isClosed = false
     }
     private let state = Mutex(State())
     private let limit: Int
 
-    /// - Parameter limit: Requests that may be inside at once.
+    /// - Parameter limit: Most requests that may be inside at once.
     init(limit: Int) { self.limit = limit }
 
-    /// Every `.admitted` is followed by one `leave`.
+    /// Admits a request. One `leave` must follow every `.admitted`.
     func enter() -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
@@ -44,15 +44,16 @@ final class RoomGate: Sendable {
 
     func leave() { state.withLock { $0.inside -= 1 } }
 
-    /// The owner takes a message.
+    /// Notes that the owner takes a message.
     func beginWork() { state.withLock { $0.isDispensable = false } }
 
-    /// The owner waits for the next message.
+    /// Notes that the owner waits for the next message.
     ///
     /// - Parameters:
-    ///   - isGone: Nothing of the room is stored.
-    ///   - isLive: Somebody publishes in the room.
-    /// - Returns: Whether it should be offered to the registry now.
+    ///   - isDispensable: Whether the owner could be dropped.
+    ///   - isGone: Whether nothing of the room is stored.
+    ///   - isLive: Whether a participant publishes in the room.
+    /// - Returns: Whether the owner should be offered to the registry now.
     func endWork(isDispensable: Bool, isGone: Bool, isLive: Bool) -> Bool {
         state.withLock { state in
             state.isDispensable = isDispensable
@@ -64,20 +65,22 @@ final class RoomGate: Sendable {
         }
     }
 
-    /// Nothing of the room was stored when the owner last came to rest.
+    /// Whether nothing of the room was stored when the owner last came to rest.
     var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Somebody published in the room when the owner last came to rest.
+    /// Whether a participant published in the room when the owner last came to rest.
     var isLive: Bool { state.withLock { $0.isLive } }
 
-    /// The owner waits for messages and could be dropped.
+    /// Whether the owner waits for messages and could be dropped.
     var isDispensable: Bool { state.withLock { $0.isDispensable } }
 
-    /// Lets nobody in any more.
+    /// Refuses all further requests.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Closes the gate if nothing is inside and the owner can be dropped. Afterwards an owner that stayed offers itself
-    /// again when it next comes to rest.
+    /// Closes the gate if no request is inside and the owner can be dropped. Otherwise the owner offers itself again
+    /// when it next comes to rest.
+    ///
+    /// - Returns: Whether the gate is closed.
     func closeAtRest() -> Bool {
         state.withLock { state in
             state.isOffered = false

@@ -1,43 +1,45 @@
 import MixModel
 
-/// What an event did, as the answer counts it.
+/// The effect of an event, as the answer counts it.
 enum EventOutcome: String, Hashable, Sendable {
     case accepted, duplicate, stale
 }
 
-/// An explicit task that is asked for.
+/// A request for an explicit task.
 struct NewTask: Sendable {
     var id: TaskID
     var settings: RoomSettings
-    /// The id comes from the request's `Idempotency-Key`: the same request is never a new task, not even when the first
-    /// one has ended.
+    /// Whether the id comes from the request's `Idempotency-Key`. The same request then never creates a new task, not
+    /// even when the first one has ended.
     var isKeyed = false
-    /// What its maker keeps with it. Such a request is never the same as one before.
+    /// Text that the task's creator keeps with it. A request with an attachment never repeats an earlier one.
     var attachment: String?
 }
 
-/// What became of a request for a task.
+/// The outcome of a request for a task.
 enum TaskCreation: Hashable, Sendable {
     case made
-    /// It was there: the same request came before.
+    /// The task exists, because the same request came before.
     case same
 }
 
-/// A change of the settings of a room or of an explicit task, worked out when its turn comes.
+/// A change of the settings of a room or of an explicit task, computed when its turn comes.
 struct SettingsChange: Sendable {
-    /// `nil` = the room's.
+    /// Task to change; `nil` = the room.
     var task: TaskID?
     var precondition = SettingsPrecondition.none
-    /// For timelines.
+    /// Summary for timelines.
     var summary: String
-    /// - Parameter outputs: Where the program goes now: its own outputs or the configured ones.
+    /// Computes the new settings.
+    ///
+    /// - Parameter outputs: Present outputs of the program: its own, or the configured ones.
     /// - Returns: The new settings.
     var apply:
         @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) -> RoomSettings
-    /// In place of `apply`, for a task whose maker keeps something with it.
+    /// Replaces `apply` for a task whose creator keeps an attachment with it.
     var revise: Revision?
 
-    /// The settings of a task and what its maker keeps with it: as they are in, as they shall be out.
+    /// Computes the new settings and the new attachment of a task from the present ones.
     typealias Revision =
         @Sendable (RoomSettings, _ attachment: String?) throws(OrchestratorError) -> (RoomSettings, attachment: String)
 }
@@ -48,13 +50,13 @@ extension SettingsChange {
     }
 }
 
-/// What became of a change of settings.
+/// The outcome of a change of settings.
 struct SettingsOutcome: Hashable, Sendable {
-    /// The room was not there before.
+    /// Whether the room did not exist before.
     var isNew: Bool
-    /// The settings were as asked for already.
+    /// Whether the settings were already as requested.
     var isUnchanged: Bool
-    /// Of the settings now.
+    /// Tag of the present settings.
     var tag: SettingsTag
 }
 
@@ -64,28 +66,28 @@ enum RoomMessage: Sendable {
     case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
     case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
     case delete(receivedAt: Int64, Reply<Void>)
-    /// As `delete`, if nobody is there and nothing was asked for the room.
+    /// As `delete`, but only if the room is empty and has no settings.
     case forget(receivedAt: Int64, Reply<Bool>)
     case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
-    /// The layout of the room, or of one of its tasks, is another one; what to take up waits in the owner.
+    /// The layout of the room, or of one of its tasks, has changed. The cause waits in the owner.
     case layoutChanged
-    /// Something to be told in the timelines of the tasks that use a layout.
+    /// An entry for the timelines of the tasks that use a layout.
     case layoutNote(String, TimelineEntry)
-    /// Another room that streams are taken from, or an image, is different; what to take up waits in the owner.
+    /// Another room from which streams are taken, or an image, has changed. The cause waits in the owner.
     case needsChanged
-    /// Something to be told in the timelines of the tasks that show an image.
+    /// An entry for the timelines of the tasks that show an image.
     case imageNote(String, TimelineEntry)
-    /// Apart from the others in memory: it is the largest by far, and every message is moved about.
+    /// Indirect, because it is by far the largest case, and messages are moved often.
     indirect case relay(TaskID, TaskOwner.Report)
-    /// What is kept for a while may be over.
+    /// What has been kept for a while may have expired.
     case tidy
-    /// Nothing is likely to happen soon; taken by the loop itself.
+    /// No message is expected soon; `run` may end. The loop itself handles it.
     case fold
-    /// The machine's load asks something else of the tasks, or lets one start; why, in words.
+    /// The machine's load requires another plan, or lets a task start. The reason is in words.
     case loadChanged(String)
 }
 
-/// Where the answer to a message goes; answered exactly once.
+/// The receiver of a message's answer. It must be answered exactly once.
 struct Reply<Answer: Sendable>: Sendable {
     private let continuation: CheckedContinuation<Result<Answer, OrchestratorError>, Never>
 

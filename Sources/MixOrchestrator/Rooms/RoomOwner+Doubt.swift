@@ -1,16 +1,16 @@
 import MixModel
 import TaskStore
 
-/// When the store failed without saying whether the change is stored: a write may be durable although its answer was an
-/// error. Going on with what is in memory could then lose the change, or be refused for ever.
+/// Recovery from a failure of the store that leaves open whether the change is stored: a write may be durable although
+/// its answer was an error. Going on with the state in memory could then lose the change, or be refused for ever.
 extension RoomOwner {
-    /// Whether the change may be stored all the same.
+    /// Whether the change may be stored despite the error.
     static func leavesDoubt(_ error: StoreError) -> Bool {
         if case .full = error { false } else { true }
     }
 
-    /// Reads what is stored before anything is decided on it. While it cannot be read, the doubt stays. What follows of
-    /// the reading is stored, and that may leave the next doubt.
+    /// Reads the stored state before anything is decided on it. While the store cannot be read, the doubt stays.
+    /// Decisions that follow from the reading are stored, and that may cause the next doubt.
     func settleDoubt() async {
         for _ in 0..<3 where doubt != nil { await readAgain() }
     }
@@ -31,8 +31,8 @@ extension RoomOwner {
         }
     }
 
-    /// Of the room the store is right, which changes by requests alone. Of tasks memory is: what was done was done, and is
-    /// stored with the next change.
+    /// Takes over the stored state. The store is right about the room, which changes by requests alone. Memory is right
+    /// about the tasks, because their actions have been performed; it is stored with the next change.
     private func adopt(_ storedRoom: Versioned<Room>?, _ stored: [Versioned<TaskMachine>]) async {
         let isOther = storedRoom?.version ?? 0 != room.version
         let wasDeleted = isOther && storedRoom == nil
@@ -47,14 +47,14 @@ extension RoomOwner {
         for index in tasks.indices {
             let found = known[tasks[index].id]
             if tasks[index].machine.version != found?.version ?? 0 {
-                // The write was stored, with what went with it.
+                // A write was stored, together with what it carried if it was this document.
                 let isWritten = found?.document == tasks[index].machine.document
                 tasks[index].isUnstored = !isWritten
                 if isWritten { (tasks[index].unstoredEntries, tasks[index].unstoredSwitches) = ([], []) }
             }
             tasks[index].machine.version = found?.version ?? 0
         }
-        // Made by a request that was answered with an error.
+        // Tasks created by a request that was answered with an error.
         let found = stored.filter { task($0.document.id) == nil }
         tasks += found.map(OwnedTask.init)
         guard isOther || !found.isEmpty || tasks.contains(where: \.isUnstored) else { return }

@@ -2,7 +2,7 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What becomes of each message.
+/// Handling of each message.
 extension RoomOwner {
     func handle(_ message: RoomMessage) async {
         await settleDoubt()
@@ -40,7 +40,7 @@ extension RoomOwner {
         releaseNeeds()
     }
 
-    /// Everything stored is decided anew: relays are adopted, what changed meanwhile is applied.
+    /// Decides again on everything stored: adopts relays, and applies changes made meanwhile.
     func restore() async {
         for task in tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
         guard room.version > 0 || tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
@@ -82,7 +82,7 @@ extension RoomOwner {
         return await store(draft).map { _ in }
     }
 
-    /// For what the room did not do itself.
+    /// Plans the tasks again for a cause outside the room.
     func replan(_ cause: Cause, now: Int64) async {
         var draft = draft(cause: cause.id)
         roomChanged(&draft, cause, .immediate, now: now)
@@ -92,7 +92,7 @@ extension RoomOwner {
     /// Lets every task decide on the draft's room.
     func roomChanged(_ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, now: Int64) {
         draft.changeTasks { task, room in
-            // Nothing can become of it: most events of rooms without a program end here.
+            // Nothing can follow from the change: most events of rooms without a program end here.
             if task.isAtRest, !services.hasDestination(task.seen(room)) { return [] }
             return task.roomChanged(
                 room, context: context(for: task, in: room), cause: cause, urgency: urgency, now: now)
@@ -110,7 +110,7 @@ extension RoomOwner {
         await transact(draft)
     }
 
-    /// The room as one of its tasks sees it, and what its relay told.
+    /// Returns the context of a task: the room as the task sees it, and the facts that its relay reported.
     func context(for task: TaskMachine, in room: Room) -> PlanningContext {
         var context = services.context(for: task.seen(room))
         if let facts = self.task(task.id)?.sourceFacts {

@@ -2,7 +2,7 @@ import MixModel
 
 /// Streams of other rooms, and images of programs.
 extension RoomOwner {
-    /// What the programs of the room and its tasks need.
+    /// Needs of the programs of the room and its tasks.
     private var neededNow: ProgramNeeds.Needs {
         var needs = ProgramNeeds.Needs()
         if room.version > 0 { needs.add(room.document.settings.program) }
@@ -10,21 +10,21 @@ extension RoomOwner {
         return needs
     }
 
-    /// Has what is needed at hand before something is decided with it.
+    /// Loads what is needed, before a decision depends on it.
     ///
-    /// - Parameter program: Of settings that are about to be taken up.
+    /// - Parameter program: Program of settings that are about to take effect.
     func prepare(for program: ProgramSettings? = nil) async {
         var needs = neededNow
         needs.add(program)
         guard !needs.isEmpty || !others.isEmpty else { return }
-        // First: what changes from now on is told, so nothing is missed between the reading and the telling.
+        // Set first, so that no change is missed between the reading and the first report of a change.
         services.needs.set(needs, of: id)
         holdsNeeds = true
         others = others.filter { needs.rooms.contains($0.key) }
         for other in needs.rooms.sorted() where others[other] == nil { await read(other) }
     }
 
-    /// Lets go of what is not needed any more.
+    /// Drops what is no longer needed.
     func releaseNeeds() {
         guard holdsNeeds else { return }
         let needs = neededNow
@@ -33,7 +33,7 @@ extension RoomOwner {
         others = others.filter { needs.rooms.contains($0.key) }
     }
 
-    /// Somebody else's room or an image changed.
+    /// Takes up a change of another room or of an image.
     func takeOthers() async {
         guard var cause = otherCause.withLock({ $0.take() }) else { return }
         for other in neededNow.rooms.sorted() { await read(other) }
@@ -41,7 +41,8 @@ extension RoomOwner {
         await replan(cause, now: cause.receivedAt)
     }
 
-    /// What is stored is what counts; a room that is not there has no streams. While it cannot be read it stays as it was.
+    /// Reads another room's streams from the store. A room that is not there has none. If the store cannot be read, the
+    /// streams stay as they were.
     private func read(_ other: RoomID) async {
         do {
             others[other] = try await services.store.room(other)?.document.streams ?? []
@@ -50,7 +51,7 @@ extension RoomOwner {
         }
     }
 
-    /// The registry says that something that is needed changed; one that changes faster than it is taken up waits once.
+    /// Takes note of a change of a needed room or image. Changes that come faster than they are taken up wait as one.
     nonisolated func needsChanged(_ cause: Cause) {
         let isFirst = otherCause.withLock { waiting in
             defer { waiting = waiting ?? cause }
@@ -59,7 +60,7 @@ extension RoomOwner {
         if isFirst { inbox.yield(.needsChanged) }
     }
 
-    /// Something to be told in the timelines of the tasks that show this image.
+    /// Adds an entry to the timelines of the tasks that show this image.
     nonisolated func note(_ entry: TimelineEntry, ofImage image: String) { inbox.yield(.imageNote(image, entry)) }
 
     func tell(_ entry: TimelineEntry, ofImage image: String) async {
@@ -71,7 +72,7 @@ extension RoomOwner {
         await transact(draft)
     }
 
-    /// Tells those who take streams of this room, once it is stored.
+    /// Notifies the rooms that take streams of this one. Call when the change is stored.
     func tellOthers(before: [Participant]) {
         guard services.needs.isWatched(id), before != room.document.participants else { return }
         services.needs.changed(

@@ -2,12 +2,12 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What subscribers are told of a room and its tasks. It is stored with the change that it tells of.
+/// Messages to subscribers about a room and its tasks. They are stored with the change that they report.
 extension RoomOwner {
-    /// Messages that wait for a store that takes them; the oldest go first.
+    /// Most messages kept until the store takes them. The oldest are dropped first.
     static let mostUnstoredMessages = 200
 
-    /// For everything that is different in the draft, together with what could not be stored before.
+    /// Returns messages about everything that the draft changes, after those that could not be stored before.
     func messages(for draft: RoomDraft) -> [OutboxMessage] {
         untold = []
         guard isHeard else {
@@ -47,7 +47,7 @@ extension RoomOwner {
         tasks[index].outputChanges += tasks[index].outputWatch.take(status.outputs, now: now)
     }
 
-    /// Whether somebody is to be told of the task's outputs, or of what the room sends out.
+    /// Whether there is news of the task's outputs or of the room's services, and an audience for it.
     func hasNews(of task: TaskID) -> Bool {
         guard let index = tasks.firstIndex(where: { $0.id == task }) else { return false }
         guard isHeard else {
@@ -57,7 +57,7 @@ extension RoomOwner {
         return !tasks[index].outputChanges.isEmpty || hasServiceNews
     }
 
-    /// Listeners of the room's feed are told of what is done, stored or not.
+    /// Tells listeners of the room's feed what has been done, whether it is stored or not.
     func tellListeners() {
         guard !untold.isEmpty else { return }
         services.feeds.publish(untold, of: id, numbers: services.numbers)

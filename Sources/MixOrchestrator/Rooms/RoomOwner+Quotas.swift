@@ -1,14 +1,14 @@
 import MixModel
 
-/// What a change that is asked for from outside takes of its app's share.
+/// The share of the app's quotas that a requested change takes.
 extension RoomOwner {
-    /// Whether the change is the one that has the room stored.
+    /// Whether the change stores the room for the first time.
     func makesRoom(_ draft: RoomDraft) -> Bool { room.version == 0 && draft.makesRoom && !draft.deletesRoom }
 
-    /// Takes what the change needs. What becomes of less than before is always let through, and so is what a room above
-    /// a quota does without growing.
+    /// Takes the share that the change needs. A change that reduces the use is always allowed, and so is a change
+    /// without growth in a room that is above a quota.
     ///
-    /// - Throws: When the app may not have more; nothing is taken then.
+    /// - Throws: `OrchestratorError` when the app may not have more. Nothing is taken then.
     func takeShare(for draft: RoomDraft) throws(OrchestratorError) {
         let people = draft.room.participants.count
         if people > room.document.participants.count, people > quotas[.participants] {
@@ -28,7 +28,7 @@ extension RoomOwner {
         }
     }
 
-    /// The change did not come to be.
+    /// Gives back the share of a change that was not stored.
     func giveBackShare(of draft: RoomDraft) {
         if makesRoom(draft) { services.quotas.removeRoom(of: app) }
         for (index, new) in draft.tasks.enumerated() {
@@ -40,15 +40,15 @@ extension RoomOwner {
         }
     }
 
-    /// The task waits and has waited: neither its load nor its share is another.
+    /// Whether the task is at rest before and after the change, so that neither its load nor its share changes.
     func isAtRest(_ machine: TaskMachine, at index: Int) -> Bool {
         machine.isAtRest && index < tasks.count && tasks[index].machine.document.isAtRest
     }
 
-    /// By how many bytes the room's document grows, about.
+    /// Returns the approximate growth of the room's document, in bytes.
     private func growth(to new: Room) -> Int { new.weight - (room.version > 0 ? room.document.weight : 0) }
 
-    /// Counts the room's document as it is stored now; `nil` = it is deleted.
+    /// Counts the bytes of the room's document as it is stored now; `nil` = it is deleted.
     func countBytes(of new: Room?) {
         let bytes = new.map(growth) ?? -(room.version > 0 ? room.document.weight : 0)
         if bytes != 0 { services.quotas.count(rooms: 0, bytes: bytes, of: app) }

@@ -2,10 +2,10 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What relays and deadlines do to a room's tasks.
+/// Effects of relays and deadlines on a room's tasks.
 extension RoomOwner {
     func handle(_ report: TaskOwner.Report, of task: TaskID) async {
-        // Of a task that was forgotten meanwhile nothing is left to do.
+        // Nothing is left to do for a task that was forgotten meanwhile.
         guard let index = tasks.firstIndex(where: { $0.id == task }) else { return }
         let now = MonotonicClock.now()
         if report.isTold { tasks[index].owner?.backlog.remove() }
@@ -47,7 +47,9 @@ extension RoomOwner {
         }
     }
 
-    /// - Returns: What is to be told of the outputs.
+    /// Takes a relay's status.
+    ///
+    /// - Returns: Records about the outputs.
     private func take(_ status: RelayStatus, at index: Int, _ now: Int64) -> [TaskAction] {
         meter.status(status, after: tasks[index].status)
         let plan = tasks[index].machine.document.plan
@@ -61,7 +63,7 @@ extension RoomOwner {
         }
     }
 
-    /// New outputs connect with a new relay: they are told of again.
+    /// Forgets what was reported of the outputs. They connect again with a new relay, and are reported again.
     private func reopenLedger(_ task: TaskID) {
         guard let index = tasks.firstIndex(where: { $0.id == task }) else { return }
         tasks[index].outputs = OutputJournal()

@@ -1,6 +1,6 @@
 import MixModel
 
-/// What the rest of the service asks of a room. Everything returns when it is stored and its actions are under way.
+/// Requests to a room from the rest of the service. Each returns when it is stored and its actions are under way.
 extension RoomOwner {
     nonisolated func receive(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError) -> EventOutcome {
         try await ask { .event(event, receivedAt: receivedAt, $0) }
@@ -21,12 +21,12 @@ extension RoomOwner {
         try await ask { .delete(receivedAt: receivedAt, $0) }
     }
 
-    /// - Returns: False when there was nothing to stop.
+    /// - Returns: False when there is nothing to stop.
     nonisolated func stopTask(_ id: TaskID, at receivedAt: Int64) async throws(OrchestratorError) -> Bool {
         try await ask { .stopTask(id, receivedAt: receivedAt, $0) }
     }
 
-    /// A layout changed; ignored unless the room or one of its tasks uses it.
+    /// Takes note of a changed layout, if the room or one of its tasks uses it.
     func layoutChanged(_ name: String, cause: Cause) {
         guard layoutNames.contains(name) else { return }
         let isFirst = layoutCause.withLock { waiting in
@@ -36,17 +36,17 @@ extension RoomOwner {
         if isFirst { inbox.yield(.layoutChanged) }
     }
 
-    /// Something to be told in the timelines of the active tasks that use this layout.
+    /// Adds an entry to the timelines of the active tasks that use this layout.
     nonisolated func note(_ entry: TimelineEntry, ofLayout name: String) {
         inbox.yield(.layoutNote(name, entry))
     }
 
-    /// Looks for what is kept no longer; an owner that could be dropped keeps nothing.
+    /// Removes what has been kept long enough. An owner that could be dropped keeps nothing.
     nonisolated func tidy() {
         if !gate.isDispensable { inbox.yield(.tidy) }
     }
 
-    /// Of the room, if it was made or told of, and of its explicit tasks.
+    /// Layouts of the room, if it is stored, and of its explicit tasks.
     var layoutNames: Set<String> {
         var names = Set(
             tasks.map(\.machine.document).filter { $0.isExplicit && !$0.isFinished }.map {
@@ -56,14 +56,14 @@ extension RoomOwner {
         return names
     }
 
-    /// `nil` when the room was neither made nor told of.
+    /// Layout of the room; `nil` when the room is not stored.
     var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
 
-    /// What the relay of a task told last.
+    /// Returns the last status of a task's relay.
     func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
 
-    /// The tasks that viewers of the room can get: those on air or, when there are none, those that are on their way. The
-    /// automatic one first, then in the order in which they were made.
+    /// Tasks that viewers of the room can get: those on air or, when there are none, those on their way. The automatic
+    /// task comes first, then the others in the order of their creation.
     var tasksToWatch: [TaskID] {
         let onAir = tasks.filter { $0.status != nil && $0.machine.document.plan != nil }
         return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)
@@ -72,7 +72,7 @@ extension RoomOwner {
     /// Whether a task is on air, or on its way there.
     func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
 
-    /// Whether HLS of the room is being made, or about to be.
+    /// Whether HLS of the room is being produced, or about to be.
     var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.hls != nil } }
 
     func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
@@ -81,7 +81,7 @@ extension RoomOwner {
 
     /// Ends the relays for a shutdown without changing what the room wants: its tasks start again with the service.
     ///
-    /// - Returns: False when there is none.
+    /// - Returns: Whether there are relays that have not ended yet.
     func drainForShutdown() -> Bool {
         isShuttingDown = true
         for index in tasks.indices where tasks[index].machine.document.isActive {
@@ -91,6 +91,6 @@ extension RoomOwner {
         return !isQuiet
     }
 
-    /// True when the relays have ended, also those that were just being started when they were told to.
+    /// Whether all relays have ended, including those that were just being started when they were told to end.
     var isQuiet: Bool { tasks.allSatisfy { !$0.awaitsDrain } }
 }

@@ -1,11 +1,11 @@
 import MixModel
 
-/// What the room sends out, as apps see it, and what they may ask of it.
+/// The services of a room as apps see them, and requests to them.
 extension RoomOwner {
-    /// Whether somebody is told what happens in the room: subscribers or listeners of its feed.
+    /// Whether the room has an audience: subscribers, or listeners of its feed.
     var isHeard: Bool { services.subscriptions.tells(of: id.app) || services.feeds.hasListeners(id) }
 
-    /// Whether streaming, recording or HLS changed in a way that is to be told.
+    /// Whether streaming, recording or HLS has changed in a way that is reported.
     var hasServiceNews: Bool { serviceWatch.tells(of: ServiceStates(tasks), now: MonotonicClock.now()) }
 
     func takeServiceChange() -> [Occurrence.Kind] {
@@ -13,13 +13,13 @@ extension RoomOwner {
         return change.map { [.roomServicesChanged($0)] } ?? []
     }
 
-    /// Has an attempt made at once where the destination waits for one or was given up. Nothing is stored: a relay that
-    /// is started meanwhile tries by itself.
+    /// Makes a destination that waits for its next attempt, or was given up, try at once. Nothing is stored: a relay
+    /// that starts meanwhile tries by itself.
     func retry(_ output: OutputID, of task: TaskID) {
         tasks.first { $0.id == task }?.owner?.perform([.retryOutput(output)])
     }
 
-    /// The same for all destinations of the task that were given up.
+    /// Makes all destinations of the task that were given up try at once.
     func retryFailedOutputs(of task: TaskID) {
         guard let task = tasks.first(where: { $0.id == task }) else { return }
         let failed = (task.status?.outputs ?? []).filter { $0.state == .failed }.map(\.id)

@@ -2,15 +2,15 @@ import Logging
 import MixModel
 import TaskStore
 
-/// From a draft to what is stored, then done.
+/// Storing of drafts, and performing of what is stored.
 extension RoomOwner {
-    /// The room and its tasks as they are.
+    /// Returns a draft with the room and its tasks as they are.
     func draft(cause: CauseID?) -> RoomDraft {
         RoomDraft(
             room: room.document, tasks: tasks.map { RoomDraft.Task(machine: $0.machine.document) }, cause: cause)
     }
 
-    /// For changes asked for from outside: not stored = not done.
+    /// Stores a change that was requested from outside. What is not stored is not performed.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
         let draft = stamped(draft)
         do {
@@ -51,8 +51,8 @@ extension RoomOwner {
         return .success(.committed)
     }
 
-    /// For what happens anyway (deadlines, relays): it is done even when it cannot be stored, so that a full disk does
-    /// not take a program off air. The next change that is stored carries it.
+    /// Stores and performs a change that happens anyway (deadlines, relays). It is performed even when it cannot be
+    /// stored, so that a full disk does not take a program off air. The next change that is stored carries it.
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
         bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
@@ -74,7 +74,7 @@ extension RoomOwner {
         }
     }
 
-    /// Two rooms must not be given the same cores, so what is decided is booked before it is stored.
+    /// Books a decision before it is stored, because two rooms must not get the same cores.
     private func bookLoad(of machines: [TaskMachine], in room: Room) {
         for (index, machine) in machines.enumerated() {
             if isAtRest(machine, at: index) { continue }
@@ -94,7 +94,7 @@ extension RoomOwner {
             if machine.isFinished, machine.finishedAt == nil { draft.tasks[index].machine.finishedAt = wallClock() }
             if machine.isDisposable { draft.tasks[index].isForgotten = true }
         }
-        // A room that was only there for its tasks goes with the last of them.
+        // A room that existed only for its tasks goes with the last of them.
         if draft.tasks.contains(where: \.isForgotten), room.version > 0, draft.room.isBlank,
             draft.tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
         {
@@ -103,7 +103,7 @@ extension RoomOwner {
         return draft
     }
 
-    /// Everything but the room itself.
+    /// Returns the change of everything but the room itself.
     private func change(of draft: RoomDraft, isRoomThere: Bool) -> StoreChange {
         var changes: [StoreChange.TaskChange] = []
         for (index, new) in draft.tasks.enumerated() {
@@ -112,7 +112,7 @@ extension RoomOwner {
             var change = StoreChange.TaskChange(
                 id: new.machine.id, timeline: (old?.unstoredEntries ?? []) + entries(of: new, in: draft),
                 switches: (old?.unstoredSwitches ?? []) + new.switches)
-            // Of a room that is gone only what still has to be ended is kept.
+            // If the room is gone, only tasks that still have to be ended are kept.
             if new.isForgotten || (!isRoomThere && !new.machine.isActive) {
                 (change.timeline, change.switches) = ([], [])
                 if version > 0 { change.write = .delete(id: new.machine.id.rawValue, expected: version) }
@@ -200,7 +200,8 @@ extension RoomOwner {
         for task in draft.tasks { perform(task.actions, of: task.machine.id) }
     }
 
-    /// Records were stored with the decision itself; a task's owner is made with the first action that is more.
+    /// Performs a task's actions. Records were stored with the decision itself; the first other action creates the
+    /// task's owner.
     func perform(_ actions: [TaskAction], of id: TaskID) {
         let actions = actions.filter { if case .record = $0 { false } else { true } }
         guard !actions.isEmpty, let index = tasks.firstIndex(where: { $0.id == id }) else { return }
@@ -222,7 +223,7 @@ extension RoomOwner {
 
     // MARK: Destinations
 
-    /// Tells the ledger where the tasks push.
+    /// Updates the ledger with the destinations of the tasks.
     func holdOutputs() {
         for task in tasks { holdOutputs(of: task.id) }
     }
@@ -247,7 +248,7 @@ extension RoomOwner {
 
     // MARK: Forgetting
 
-    /// Explicit tasks that ended for good can be asked for a while longer.
+    /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
     func forgetFinishedTasks() async {
         guard tasks.contains(where: \.machine.document.isFinished) else { return }
         let now = wallClock()

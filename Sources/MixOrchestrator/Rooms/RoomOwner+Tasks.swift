@@ -127,7 +127,7 @@ extension RoomOwner {
         return SettingsOutcome(isNew: !isThere, isUnchanged: false, tag: SettingsTag(newVersion))
     }
 
-    /// What was claimed for a change that did not come to be is given back.
+    /// Gives back the destinations that were claimed for a change that was not stored.
     private func releaseUnused(_ id: TaskID) {
         if let index = tasks.firstIndex(where: { $0.id == id }) { tasks[index].claim = nil }
         holdOutputs(of: id)

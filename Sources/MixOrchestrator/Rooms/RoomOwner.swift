@@ -6,32 +6,32 @@ import TaskStore
 
 /// Owns one room and its tasks: takes one change after another, stores it, then has its actions performed.
 ///
-/// Changes wait in a bounded mailbox and are taken by `run` alone, so that a decision and its storing are never
-/// interleaved with another one of the same room. Reads see the last stored state.
+/// Changes wait in a bounded mailbox, and only `run` takes them, so that no other change of the same room comes between
+/// a decision and its storing. Reads see the last stored state.
 actor RoomOwner {
     nonisolated let id: RoomID
     let app: AppID
     let quotas: Quotas
     var room: Versioned<Room>
-    /// The automatic one first, then in the order in which they were made.
+    /// Tasks: the automatic one first, then the others in the order of their creation.
     var tasks: [OwnedTask]
 
-    /// It has been run before.
+    /// Whether the owner has been run before.
     private var isRestored = false
-    /// Nothing is started any more.
+    /// Whether the service is shutting down, so that nothing is started any more.
     var isShuttingDown = false
-    /// Tasks that were to be stored when the store failed; `nil` = what is in memory is what is stored.
+    /// Tasks of a change whose storing failed with an unknown outcome; `nil` = memory agrees with the store.
     var doubt: Set<TaskID>?
-    /// Messages that could not be stored; the next change that can be carries them.
+    /// Messages that could not be stored. The next change that is stored carries them.
     var unstoredMessages: [OutboxMessage] = []
-    /// What apps were told of the room's services.
+    /// The room's services as apps were told of them.
     var serviceWatch = ServiceWatch()
-    /// What listeners of the room's feed are told once the change that it tells of is done.
+    /// Occurrences that listeners of the room's feed are told when their change is done.
     var untold: [Occurrence] = []
-    /// Owners of tasks that `run` has to run.
+    /// Owners of tasks that `run` has yet to run.
     var newTaskOwners: [TaskOwner] = []
 
-    /// Who publishes in the other rooms that tasks take streams from.
+    /// Streams published in the other rooms from which tasks take streams.
     var others: [RoomID: [RoomStream]] = [:]
     var holdsNeeds = false
 
@@ -40,24 +40,24 @@ actor RoomOwner {
     nonisolated let meter: RoomMeter
     private nonisolated let mailbox: AsyncStream<RoomMessage>
     nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
-    /// For requests from outside. Only they are bounded: a relay's report must not get lost.
+    /// Admits requests from outside. Only they are bounded, because a relay's report must not get lost.
     nonisolated let gate = RoomGate(limit: mailboxSize)
     private let home: (any RoomHome)?
     private nonisolated let isFoldQueued = Atomic(false)
-    /// The first cause since the layouts were taken up last: one that changes faster than it is taken up waits once.
+    /// First cause since layouts were last taken up. Changes that come faster than they are taken up wait as one.
     nonisolated let layoutCause = Mutex<Cause?>(nil)
-    /// The same of other rooms and of images.
+    /// First cause since other rooms and images were last taken up.
     nonisolated let otherCause = Mutex<Cause?>(nil)
 
-    /// Requests that may wait at once.
+    /// Most requests that may wait at once.
     static let mailboxSize = 1024
-    /// Explicit tasks of one room that have not ended for good.
+    /// Most explicit tasks of one room that have not ended for good.
     static let mostTasks = 16
 
     /// - Parameters:
-    ///   - tasks: As stored; their relays are adopted when `run` starts.
-    ///   - home: `nil` for an owner that is never dropped.
-    ///   - isReader: It is only looked at, and never run: requests go to the room's owner.
+    ///   - tasks: Stored tasks, whose relays are adopted when `run` starts.
+    ///   - home: Home of the owner; `nil` for an owner that is never dropped.
+    ///   - isReader: Whether the owner is only read and never run. Its requests go to the room's owner.
     init(
         room: Versioned<Room>, tasks: [Versioned<TaskMachine>], services: RoomServices,
         home: (any RoomHome)? = nil, isReader: Bool = false
@@ -88,14 +88,15 @@ actor RoomOwner {
 
     // MARK: The loop
 
-    /// Why `run` returned.
+    /// The reason why `run` returned.
     enum End {
         case stopped
-        /// To be run again. A task keeps the memory of its deepest call, and most rooms wait most of the time.
+        /// The owner has to be run again. A Swift task keeps the memory of its deepest call, and most rooms wait most
+        /// of the time.
         case folded
     }
 
-    /// Takes changes until `stop`, or until it is asked to fold. The relays stay when it ends.
+    /// Takes changes until `stop`, or until the owner is asked to fold. Relays go on when it ends.
     func run() async -> End {
         await withDiscardingTaskGroup { group in
             if !isRestored {
@@ -121,8 +122,8 @@ actor RoomOwner {
         }
     }
 
-    /// Gives back the memory that the last change took, unless more wait or relays have to be heard.
-    /// Asking again before that happened changes nothing.
+    /// Frees the memory that the last change took, unless relays have to be listened to. Further calls before that have
+    /// no effect.
     nonisolated func fold() {
         if !isFoldQueued.exchange(true, ordering: .acquiringAndReleasing) { inbox.yield(.fold) }
     }
@@ -133,19 +134,19 @@ actor RoomOwner {
         if gate.endWork(isDispensable: isDispensable, isGone: isGone, isLive: isLive), let home { home.offer(self) }
     }
 
-    /// Takes no request from now on, if it is at rest and can be dropped; they go to the next owner. `stop` follows.
+    /// Refuses further requests if the owner is at rest and can be dropped. They go to the next owner. `stop` follows.
     nonisolated func retire() -> Bool { gate.closeAtRest() }
 
-    /// Nothing of the room was stored when it last came to rest: there is nothing to come back to.
+    /// Whether nothing of the room was stored when it last came to rest, so that nothing has to be kept.
     nonisolated var isGone: Bool { gate.isGone }
 
-    /// Somebody published in the room when it last came to rest: more is likely to happen in it.
+    /// Whether a participant published in the room when it last came to rest, so that further events are likely.
     nonisolated var isLive: Bool { gate.isLive }
 
-    /// What waits is still done, nothing more is taken, then `run` returns.
+    /// Ends the mailbox: waiting messages are still handled, then `run` returns.
     nonisolated func stop() { inbox.finish() }
 
-    /// The machine's load asks something else of the tasks, or lets one start.
+    /// Reports that the machine's load requires another plan, or lets a task start.
     nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
 
     private func startTaskOwners(_ group: inout DiscardingTaskGroup) {
@@ -172,8 +173,8 @@ actor RoomOwner {
         return try result.get()
     }
 
-    /// Nothing happens here and nothing is awaited, also not that ended tasks are forgotten: the room can be taken from
-    /// the store again when it is needed. Streams that go nowhere need nobody.
+    /// Whether the owner is idle and waits for nothing, not even for ended tasks to be forgotten. The room can then be
+    /// read from the store again when it is needed. Streams without a destination need no owner.
     private var isDispensable: Bool {
         layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
             && unstoredMessages.isEmpty && !(room.document.hasStreams && services.hasDestination(room.document))

@@ -1,38 +1,38 @@
 import MixModel
 import TaskStore
 
-/// What concerns all rooms, or those in memory.
+/// Operations on all rooms, or on those in memory.
 extension RoomRegistry {
-    /// Has every room that uses this layout planned anew. `cause` is for timelines. Rooms that are not in memory plan with
-    /// the newest layout when they are.
+    /// Has every room that uses this layout planned again. `cause` is for timelines. Rooms that are not in memory plan
+    /// with the newest layout when they are read.
     func layoutChanged(_ name: String, cause: Cause) async {
         for owner in owners { await owner.layoutChanged(name, cause: cause) }
     }
 
-    /// Tells something in the timelines of the tasks that use this layout.
+    /// Adds an entry to the timelines of the tasks that use this layout.
     func note(_ entry: TimelineEntry, ofLayout name: String) async {
         for owner in owners { owner.note(entry, ofLayout: name) }
     }
 
-    /// Tells something in the timelines of the tasks on air that show this image.
+    /// Adds an entry to the timelines of the tasks on air that show this image.
     func note(_ entry: TimelineEntry, ofImage image: String) async {
         let rooms = services.needs.rooms(showing: image)
         for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
     }
 
-    /// How many rooms there are, and how many tasks in each state. Takes the same time, however many there are in memory.
+    /// Returns the number of rooms, and of tasks in each state. Takes the same time, however many rooms are in memory.
     func census() async -> (rooms: Int, tasks: [String: Int]) {
         var tasks = Dictionary(uniqueKeysWithValues: TaskView.State.allCases.map { ($0.rawValue, 0) })
         for (state, count) in services.quotas.taskStates { tasks[state.rawValue] = count }
         if let stored = try? await services.store.counts() {
-            // All others have stopped.
+            // All other tasks have stopped.
             tasks[TaskView.State.stopped.rawValue, default: 0] += max(stored.tasks - tasks.values.reduce(0, +), 0)
         }
         return (services.quotas.roomCount, tasks)
     }
 
-    /// At most `limit` rooms of one app, or of all, that use each of these layouts, ordered by id: those that name it, and
-    /// those with a task that has it by default.
+    /// Returns at most `limit` rooms of one app, or of all, that use each of these layouts, ordered by id: rooms that
+    /// name the layout, and rooms with a task that has it by default.
     func layoutUse(
         of layouts: [String], by app: AppID? = nil, limit: Int
     ) async throws(StoreError) -> [String: [RoomID]] {

@@ -1,15 +1,15 @@
 import Synchronization
 
 extension RoomRegistry: RoomHome {
-    /// The owner could be dropped.
+    /// Takes note of an owner that could be dropped.
     func offer(_ owner: RoomOwner) { state.withLock { $0.offers.append(owner) } }
 
-    /// The owner after one that was dropped.
+    /// Returns the owner after one that was dropped.
     func successor(of owner: RoomOwner) async throws(OrchestratorError) -> RoomOwner {
         try await self.owner(owner.id)
     }
 
-    /// Drops the owners that nobody asked for lately, and those of rooms that are gone.
+    /// Drops the owners that have not been requested lately, and those of rooms that are gone.
     func sweep() {
         let dropped = state.withLock { state -> [RoomOwner] in
             state.round += 1
@@ -33,6 +33,6 @@ extension RoomRegistry: RoomHome {
         for owner in dropped { owner.stop() }
     }
 
-    /// How many rooms are in memory.
+    /// Number of rooms in memory.
     var ownerCount: Int { state.withLock { $0.owners.count } }
 }

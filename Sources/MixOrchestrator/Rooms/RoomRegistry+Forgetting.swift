@@ -1,15 +1,15 @@
 import MixModel
 import TaskStore
 
-/// Rooms that nobody needs any more. They stay stored, so that events which come late are known to be stale, until their app
-/// comes near its quota: then those that were made first make place for new ones.
+/// Forgetting of rooms that are no longer needed. They stay stored, so that late events are known to be stale, until
+/// their app comes near its quota. Then the oldest rooms make place for new ones.
 extension RoomRegistry {
-    /// Rooms that are read in one look.
+    /// Most rooms that are read in one pass.
     static let mostLookedAt = 20_000
     private static let pageSize = 100
 
-    /// Forgets empty rooms without settings of apps that have nearly as many rooms as they may have. Goes on where the look
-    /// before ended.
+    /// Forgets empty rooms without settings of apps that have nearly as many rooms as they may have. Goes on where the
+    /// last pass ended.
     func forgetEmptyRooms() async {
         var surplus = services.quotas.surplusRooms
         var read = 0
@@ -18,7 +18,7 @@ extension RoomRegistry {
                 let place = state.withLock { $0.forgottenUpTo }
                 let page = try await services.store.rooms(of: .dormant, after: place, limit: Self.pageSize)
                 state.withLock { $0.forgottenUpTo = page.last?.number ?? 0 }
-                // From the first again, in the next look.
+                // The next pass begins with the first room again.
                 guard !page.isEmpty else { return }
                 read += page.count
                 for room in page.map(\.room) where room.isEmpty {
@@ -50,6 +50,6 @@ extension RoomOwner {
 }
 
 extension Room {
-    /// Nobody is there, and nothing was asked for it.
+    /// Whether the room has neither participants nor settings.
     fileprivate var isEmpty: Bool { participants.isEmpty && settingsVersion == nil }
 }

@@ -5,23 +5,23 @@ import MixModel
 extension RoomRegistry {
     struct Page<View: Sendable>: Sendable {
         var views: [View] = []
-        /// Asks for what comes behind; `nil` at the end.
+        /// Cursor of the next page; `nil` at the end.
         var next: String?
     }
 
-    /// Rooms that are read for one answer. One that is wanted seldom may lie behind them: then a page is not full, and
-    /// `next` goes on.
+    /// Most rooms or tasks that are examined for one answer. If few of them match, the page is not full, and `next`
+    /// goes on.
     static let mostRead = 2000
     /// Rooms that are read at once.
     private static let readAtOnce = 100
 
-    /// Ordered by name.
+    /// Returns an app's rooms, ordered by name.
     func rooms(
         of app: AppID, page: RequestPage, where isWanted: @Sendable (RoomView) -> Bool
     ) async throws(OrchestratorError) -> Page<RoomView> {
         var answer = Page<RoomView>()
         var place = app.place(after: page.after)
-        // Of the app's own: where the search goes on behind others' rooms says nothing to it.
+        // A name of the app's own: the cursor must not tell the app about the rooms of others.
         var last = page.after
         var read = 0
         while true {
@@ -44,7 +44,7 @@ extension RoomRegistry {
         }
     }
 
-    /// Ordered by room; of one room the automatic one first.
+    /// Returns an app's tasks, ordered by room. In each room the automatic task comes first.
     func tasks(
         of app: AppID, room: RoomID?, page: RequestPage, where isWanted: @Sendable (TaskView) -> Bool
     ) async throws(OrchestratorError) -> Page<TaskView> {
@@ -52,7 +52,7 @@ extension RoomRegistry {
         let cursor = page.after.map { after in
             after.splitAtFirst("/").map { [String($0.head), String($0.tail)] } ?? [after]
         }
-        // The room of the cursor comes again: some of its tasks may be left.
+        // The cursor's room is read again, because some of its tasks may be left.
         var rooms = [room ?? cursor?.first.map { RoomID(app: app, name: $0) }].compactMap(\.self)
         var place = app.place(after: cursor?.first)
         var last = page.after
@@ -66,7 +66,7 @@ extension RoomRegistry {
                 }
                 var views = try await reader(id)?.taskViews().map(\.view) ?? []
                 if let cursor, cursor.count == 2, cursor[0].hasSameUTF8(as: id.name) {
-                    // One that is gone was seen with those before it: the room begins anew rather than to leave one out.
+                    // If the cursor's task is gone, the room begins again, so that no task is left out.
                     let last = views.firstIndex { $0.id.hasSameUTF8(as: cursor[1]) }
                     views = last.map { Array(views[($0 + 1)...]) } ?? views
                 }
@@ -93,16 +93,16 @@ extension RoomRegistry {
 }
 
 extension AppID {
-    /// Behind every name of one app, in the order of ids: longer than any name, of the last scalar.
+    /// A name behind every name of one app, in the order of ids: longer than any name, made of the last scalar.
     private static let lastName = String(repeating: "\u{10FFFF}", count: EventParser.longestIdentifier / 4 + 1)
 
-    /// Where the app's rooms begin, or go on behind the one of this name.
+    /// Returns the place where the app's rooms begin, or go on behind the room of this name.
     fileprivate func place(after name: String?) -> RoomID? {
         name.map { RoomID(app: self, name: $0) } ?? (self == .standard ? nil : RoomID("\(self)/"))
     }
 
-    /// Where it goes on behind the rooms of another app, one of which was found; `nil` when nothing of this app follows.
-    /// Only the standard app's rooms stand between others'.
+    /// Returns the place where the search goes on behind the rooms of another app; `nil` when no room of this app
+    /// follows. Only the standard app's rooms lie between those of others.
     fileprivate func place(behindOther room: RoomID) -> RoomID? {
         self == .standard ? RoomID(app: room.app, name: Self.lastName) : nil
     }

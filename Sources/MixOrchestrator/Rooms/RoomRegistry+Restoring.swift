@@ -1,10 +1,10 @@
 import MixModel
 import TaskStore
 
-/// What follows a start, while the service already serves.
+/// Restoring after a start, while the service already serves.
 extension RoomRegistry {
-    /// The rooms in which somebody publishes for a program, and those with explicit tasks: these are kept until they are
-    /// forgotten.
+    /// Restores the rooms in which a participant publishes for a program, and those with explicit tasks, which are kept
+    /// until the tasks are forgotten.
     func restoreLiveRooms() async {
         do {
             let lives: [RoomLife] = services.defaultOutputs.isEmpty ? [.live] : [.live, .liveByDefault]
@@ -14,17 +14,17 @@ extension RoomRegistry {
             for id in services.taskIndex.allRooms { _ = try await existingOwner(id) }
             try await holdOutputsOfDormantRooms()
         } catch {
-            // They are restored when they are asked for.
+            // The other rooms are restored when they are requested.
             services.logger.error("not all rooms are restored: \(error)")
         }
     }
 
-    /// Where rooms push that are not in memory is theirs, too. Rooms that name nothing push nowhere unless outputs are
-    /// configured.
+    /// Holds the destinations of rooms that are not in memory. Rooms without outputs of their own push nowhere unless
+    /// outputs are configured.
     private func holdOutputsOfDormantRooms() async throws {
         for life in services.defaultOutputs.isEmpty ? [RoomLife.settled] : RoomLife.allCases {
             try await forEachRoom(of: life) { room in
-                // It looks at the others once, and is told of what happens there from then on.
+                // The room reads the others once, and is told of their changes from then on.
                 if !(room.settings.program?.otherRooms.isEmpty ?? true) { _ = try await self.existingOwner(room.id) }
                 let outputs = self.services.outputs(of: room)
                 self.state.withLock { state in
@@ -35,7 +35,7 @@ extension RoomRegistry {
         }
     }
 
-    /// A page at a time, however many there are.
+    /// Runs `body` for all rooms of a life, a page at a time, however many there are.
     private func forEachRoom(of life: RoomLife, _ body: (Room) async throws -> Void) async throws {
         var last: Int64 = 0
         while case let page = try await services.store.rooms(of: life, after: last, limit: 100), !page.isEmpty {

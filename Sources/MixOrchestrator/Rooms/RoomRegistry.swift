@@ -7,8 +7,8 @@ import TaskStore
 
 /// Finds the owner of every room and runs the owners. Thread-safe.
 ///
-/// Only rooms in which something happens are in memory. An owner that could be dropped is dropped when nobody has asked
-/// for it for a while, and made again from the store when somebody does.
+/// Only rooms in which something happens are in memory. An owner that could be dropped is dropped when it has not been
+/// requested for a while, and created again from the store at the next request.
 final class RoomRegistry: Service {
     let services: RoomServices
     private let keepsRelays: Bool
@@ -18,37 +18,39 @@ final class RoomRegistry: Service {
 
     struct State {
         var owners: [RoomID: Entry] = [:]
-        /// Rooms that are being read, with those who wait for it.
+        /// Rooms that are being read, with the callers that wait for them.
         var loads: [RoomID: [CheckedContinuation<Void, Never>]] = [:]
         /// Owners that could be dropped.
         var offers: [RoomOwner] = []
-        /// Counts sweeps.
+        /// Number of sweeps.
         var round = 0
-        /// Number of the last room that was looked at for being empty.
+        /// Number of the last room that was examined for being empty.
         var forgottenUpTo: Int64 = 0
-        /// Sockets that no task wants, with a relay behind them.
+        /// Sockets that no task wants and that have a relay behind them.
         var leftovers: [String] = []
         var isStopping = false
     }
     struct Entry {
         let owner: RoomOwner
-        /// The sweep before which it was asked for last.
+        /// Sweep before which the owner was last requested.
         var round: Int
     }
 
-    /// Longest that a shutdown waits for relays to end: longer than the last of them is killed after.
+    /// Longest time that a shutdown waits for relays to end. It is longer than the time after which the last of them is
+    /// killed.
     static let drainLimit: Duration = .seconds(7)
-    /// Between two looks for owners to drop.
+    /// Time between two sweeps.
     static let sweepInterval: Duration = .milliseconds(250)
-    /// For how many looks an owner stays after it was asked for; that of a room that is gone does not.
+    /// Sweeps for which an owner stays after its last request, unless its room is gone.
     static let roundsOfRest = 8
-    /// The same for rooms in which somebody publishes, while few owners could be dropped: the next event is likely.
+    /// The same for rooms in which a participant publishes, while at most `mostAtLeisure` owners could be dropped:
+    /// their next event is likely.
     static let roundsOfRestWhileLive = 240
     static let mostAtLeisure = 8192
-    /// After so many looks an owner that stays gives back what its last change took.
+    /// Sweeps after which an owner that stays frees the memory of its last change.
     static let roundsUntilFolded = 2
 
-    /// Between two looks for ended tasks to forget.
+    /// Time between two passes that forget ended tasks.
     static let tidyInterval: Duration = .seconds(60)
 
     /// - Parameter keepsRelays: Whether relays stay on air when the service is shut down.
@@ -60,22 +62,22 @@ final class RoomRegistry: Service {
 
     // MARK: Finding
 
-    /// The room's owner; made when there is none.
+    /// Returns the room's owner, and creates one when there is none.
     ///
-    /// - Throws: When the store cannot be read, or the service stops.
+    /// - Throws: `OrchestratorError` when the store cannot be read, or the service stops.
     func owner(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner {
         while true {
             if let owner = try await find(id, makingNew: true) { return owner }
         }
     }
 
-    /// `nil` when nothing is known of the room.
+    /// Returns the room's owner; `nil` when the room is unknown.
     func existingOwner(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
         try await find(id, makingNew: false)
     }
 
-    /// The owner when it is in memory, otherwise one that shows what is stored. Requests to it reach the room's owner;
-    /// looking at it keeps nothing in memory. `nil` when nothing is known of the room.
+    /// Returns the owner when it is in memory, and otherwise one that shows the stored state; `nil` when the room is
+    /// unknown. Requests to a reader reach the room's owner. Reading keeps nothing in memory.
     func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
         if let owner = state.withLock({ $0.owners[id]?.owner }) { return owner }
         do {
@@ -85,13 +87,13 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// The reader of the room that this task is of.
+    /// Returns the reader of the room to which this task belongs.
     func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
         guard let room = services.taskIndex.room(of: task) ?? task.roomOfAutomatic else { return nil }
         return try await reader(room)
     }
 
-    /// Those of at most `limit` rooms after this one, ordered by id.
+    /// Returns readers of at most `limit` rooms after this one, ordered by id.
     func readers(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomOwner] {
         do {
             var readers: [RoomOwner] = []
@@ -108,13 +110,13 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// Those in memory whose tasks are on air or want to be.
+    /// Owners in memory whose tasks are on air or want to be.
     var busyOwners: [RoomOwner] {
         let rooms = services.quotas.busyRooms
         return state.withLock { state in rooms.compactMap { state.owners[$0]?.owner } }
     }
 
-    /// Those in memory, ordered by room.
+    /// Owners in memory, ordered by room.
     var owners: [RoomOwner] {
         state.withLock { $0.owners.values.map(\.owner) }.sorted { $0.id < $1.id }
     }
@@ -159,7 +161,7 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// Returns when somebody else has read the room, or failed to.
+    /// Returns when another caller has read the room, or failed to.
     private func loaded(_ id: RoomID) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -170,13 +172,13 @@ final class RoomRegistry: Service {
         }
     }
 
-    /// - Returns: False when `run` takes no owner any more: nobody would answer what is asked of this one.
+    /// - Returns: False when `run` takes no more owners, so that requests to this one would not be answered.
     @discardableResult
     private func finishLoading(_ id: RoomID, _ owner: RoomOwner?) -> Bool {
         let (waiting, isTaken) = state.withLock { state in
             var isTaken = true
             if let owner {
-                // Together: whoever finds an owner finds one that is run.
+                // Under one lock, so that an owner that can be found is also run.
                 if !state.isStopping, case .enqueued = arrival.yield(owner) {
                     state.owners[id] = Entry(owner: owner, round: state.round)
                 } else {
@@ -196,7 +198,8 @@ final class RoomRegistry: Service {
         var tasks: [Versioned<TaskMachine>] = []
     }
 
-    /// `nil` when neither the room nor a task of it is stored. A task outlives its room until its relay has ended.
+    /// Returns the stored room with its tasks; `nil` when neither is stored. A task outlives its room until its relay
+    /// has ended.
     private func load(_ id: RoomID) async throws(StoreError) -> Stored? {
         let room = try await services.store.room(id)
         let stored = try await load(room ?? Versioned(Room(id: id), version: 0))
@@ -211,9 +214,9 @@ final class RoomRegistry: Service {
         RoomOwner(room: stored.room, tasks: stored.tasks, services: services, home: self, isReader: isReader)
     }
 
-    /// Makes owners for every room with a task that has a relay or wants one; `run` has them adopted. The rooms in which
-    /// somebody publishes for a program follow while the service already serves, all others when they are asked for. Call
-    /// once, before `run`.
+    /// Creates owners for every room with a task that has a relay or wants one; `run` has the relays adopted. Rooms in
+    /// which a participant publishes for a program follow while the service already serves, all others when they are
+    /// requested. Call once, before `run`.
     func restore() async throws(StoreError) {
         for (app, usage) in try await services.store.usage() {
             services.quotas.count(rooms: usage.rooms, bytes: usage.bytes, of: app)
@@ -263,19 +266,19 @@ final class RoomRegistry: Service {
             stopTaking()
             if !Task.isCancelled, !keepsRelays { await drain() }
             for owner in owners { owner.stop() }
-            // Owners know their registry.
+            // Breaks the reference cycle: owners refer to their registry.
             state.withLock { $0.owners = [:] }
         }
     }
 
-    /// In a new task after each folding; when no more are taken, in this one.
+    /// Runs an owner, in a new task after each folding. When no more owners are taken, it goes on in this task.
     private func run(_ owner: RoomOwner) async {
         while await owner.run() == .folded {
             if case .enqueued = arrival.yield(owner) { return }
         }
     }
 
-    /// Has rooms look at what changed outside of them.
+    /// Has rooms take up changes outside of them.
     private func wakeRooms() async {
         for await _ in services.needs.wakeUps {
             for (room, cause) in services.needs.takeWaiting() {

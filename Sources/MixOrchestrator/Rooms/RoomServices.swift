@@ -4,7 +4,7 @@ import Logging
 import MixModel
 import TaskStore
 
-/// What every room owner needs; immutable, shared.
+/// The services of every room owner; immutable and shared.
 struct RoomServices: Sendable {
     var store: any TaskStore
     var sockets: RelaySockets
@@ -12,29 +12,29 @@ struct RoomServices: Sendable {
     var layouts: Layouts
     var metrics: Metrics
     var logger: Logger
-    /// For rooms without outputs of their own; `{room}` and `{app}` are replaced in the URLs.
+    /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     var defaultOutputs: [PlannedOutput]
     var defaultLayout: String
     var defaultCanvas: Canvas
-    /// Which addresses relays may connect to.
+    /// Addresses to which relays may connect, for sources and for outputs; `nil` = all.
     var sourceReach: Reach?
     var outputReach: Reach?
-    /// Absolute; `nil` = no HLS.
+    /// Absolute path; `nil` = no HLS.
     var hlsDirectory: String?
-    /// Where recordings go; `nil` = nothing is recorded.
+    /// Place of recordings; `nil` = nothing is recorded.
     var recordingPlace: RecordingPlace?
     var load = LoadLedger()
     var quotas = QuotaLedger()
-    /// Who is told of what happens.
+    /// Subscriptions to what happens.
     var subscriptions = SubscriptionBook()
     var viewers = ViewerLedger()
-    /// Who follows single rooms.
+    /// Listeners of single rooms.
     let feeds = RoomFeeds()
     let numbers = NumberSource()
     let taskIndex = TaskIndex()
     let outputs = OutputLedger()
     let needs = ProgramNeeds()
-    /// How many relays are connected or started at once: after a restart all of them are.
+    /// Limits the relays that are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
 
     func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
@@ -46,15 +46,15 @@ struct RoomServices: Sendable {
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
             recordingPlace: recordingPlace,
-            // Made for every event of every room: not for rooms without HLS.
+            // Left out for rooms without HLS, because a context is made for every event of every room.
             hlsDirectory: room.settings.hls == nil
                 ? nil : hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
     }
 
-    /// Where the room's program goes: its own outputs, otherwise the configured ones.
+    /// Returns the outputs of the room's program: its own, or otherwise the configured ones.
     func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
 
-    /// Whether the room's program goes anywhere.
+    /// Whether the room's program has a destination: outputs, a recording or HLS.
     func hasDestination(_ room: Room) -> Bool {
         !outputs(of: room).isEmpty || room.settings.recording != nil || room.settings.hls != nil
     }

@@ -1,23 +1,23 @@
 import Foundation
 import HTTPTypes
 
-/// The entity tag of settings (RFC 9110 §8.8.3). What happens by itself, such as a task's state, has no part in it.
+/// The entity tag of settings (RFC 9110 §8.8.3). State that changes by itself, such as a task's, has no part in it.
 struct SettingsTag: Hashable, Sendable {
-    /// With its quotes, as in headers.
+    /// Tag with its quotes, as in headers.
     let text: String
 
     init(_ version: Int64?) { text = "\"\(String(version ?? 0, radix: 36))\"" }
 }
 
-/// What a request expects of the settings that it changes: `If-Match`, `If-None-Match` (RFC 9110 §13.1).
+/// A request's condition on the settings that it changes: `If-Match`, `If-None-Match` (RFC 9110 §13.1).
 enum SettingsPrecondition: Hashable, Sendable {
     case none
-    /// They have to be there, as one of these tags if any are named.
+    /// The settings must exist, with one of these tags if any are named.
     case isAt(Set<String>)
-    /// They must not be there yet.
+    /// The settings must not exist yet.
     case isNew
 
-    /// - Throws: When `If-None-Match` is anything but `*`, or `If-Match` is neither `*` nor tags.
+    /// - Throws: `OrchestratorError` when `If-None-Match` is anything but `*`, or `If-Match` is neither `*` nor tags.
     init(_ headers: HTTPFields) throws(OrchestratorError) {
         let tags = try headers[.ifMatch].map { text throws(OrchestratorError) in try EntityTags.parse(text) }
         if let text = headers[.ifNoneMatch] {
@@ -32,9 +32,9 @@ enum SettingsPrecondition: Hashable, Sendable {
         }
     }
 
-    /// For changes that must not overwrite what their sender has not seen.
+    /// Requires `If-Match`, for changes that must not overwrite what their sender has not seen.
     ///
-    /// - Throws: 428 without `If-Match`, together with the tag to send.
+    /// - Throws: `OrchestratorError` with status 428 without `If-Match`, together with the tag to send.
     func required(_ current: SettingsTag) throws(OrchestratorError) {
         guard case .isAt = self else {
             throw OrchestratorError(
@@ -45,8 +45,8 @@ enum SettingsPrecondition: Hashable, Sendable {
         }
     }
 
-    /// - Parameter current: `nil` when it is not there.
-    /// - Throws: 412, together with the current tag.
+    /// - Parameter current: Current tag; `nil` when there are no settings.
+    /// - Throws: `OrchestratorError` with status 412, together with the current tag.
     func check(_ name: String, _ current: SettingsTag?) throws(OrchestratorError) {
         let holds =
             switch self {

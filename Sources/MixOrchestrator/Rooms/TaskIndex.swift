@@ -1,16 +1,16 @@
 import MixModel
 import Synchronization
 
-/// Which room an explicit task belongs to. Automatic ones say it in their name.
+/// The room of each explicit task. Ids of automatic tasks contain the room's name.
 final class TaskIndex: Sendable {
     private let rooms = Mutex<[TaskID: RoomID]>([:])
 
-    /// `nil` for an id that no explicit task has.
+    /// Returns the room of an explicit task; `nil` for an id that no explicit task has.
     func room(of task: TaskID) -> RoomID? { rooms.withLock { $0[task] } }
 
-    /// Takes the id for a task of this room.
+    /// Claims the id for a task of this room.
     ///
-    /// - Returns: The room whose task has the id already, be it this one; `nil` when it was free.
+    /// - Returns: The room whose task already has the id, possibly this one; `nil` when the id was free.
     func claim(_ task: TaskID, for room: RoomID) -> RoomID? {
         rooms.withLock { rooms in
             defer { rooms[task] = rooms[task] ?? room }
@@ -18,10 +18,10 @@ final class TaskIndex: Sendable {
         }
     }
 
-    /// Ordered.
+    /// Rooms with explicit tasks, ordered by id.
     var allRooms: [RoomID] { rooms.withLock { Set($0.values) }.sorted() }
 
-    /// The app's, ordered.
+    /// Returns the app's explicit tasks, ordered by id.
     func tasks(of app: AppID) -> [TaskID] {
         rooms.withLock { rooms in rooms.keys.filter { $0.app == app } }.sorted()
     }
@@ -30,10 +30,10 @@ final class TaskIndex: Sendable {
 }
 
 extension TaskID {
-    /// What the ids of automatic tasks begin with, and no others do.
+    /// Prefix of the ids of automatic tasks, which no other id has.
     static let automaticPrefix = "auto-"
 
-    /// The room whose automatic task has this id.
+    /// Room whose automatic task has this id; `nil` for other ids.
     var roomOfAutomatic: RoomID? {
         let name = name
         guard name.startsInUTF8(with: Self.automaticPrefix) else { return nil }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Wakes one waiter. A ring that nobody waits for is kept for the next wait; several are one. Thread-safe.
+/// Wakes one waiter. A ring without a waiter is kept for the next wait, and several such rings count as one.
+/// Thread-safe.
 final class Bell: Sendable {
     private struct State {
         var isRung = false
@@ -19,7 +20,7 @@ final class Bell: Sendable {
     /// Whether the next wait returns at once.
     var isRung: Bool { state.withLock { $0.isRung } }
 
-    /// Returns when it is rung, at `time` (ns of CLOCK_MONOTONIC), or when the task is cancelled.
+    /// Waits until the bell is rung, until `time` (ns of CLOCK_MONOTONIC), or until the task is cancelled.
     func wait(until time: Int64?) async {
         await withTaskGroup(of: Void.self) { group in
             if let time {

@@ -4,11 +4,11 @@ import Hummingbird
 import MixModel
 import TaskStore
 
-/// `/v1/subscriptions/{subscription}/deliveries`: what became of messages, and sending them anew.
+/// `/v1/subscriptions/{subscription}/deliveries`: deliveries of messages, and sending them again.
 struct DeliveryController: Sendable {
     let registry: SubscriptionRegistry
 
-    /// Dead letters that one request sends anew.
+    /// Most dead letters that one request sends again.
     static let mostAtOnce = 1000
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -20,7 +20,7 @@ struct DeliveryController: Sendable {
 
     private struct List: Encodable {
         var deliveries: [DeliveryView]
-        /// The `before` that asks for older ones; absent at the end.
+        /// Value of `before` for older deliveries; absent at the end.
         var next: Int64?
     }
 
@@ -44,7 +44,7 @@ struct DeliveryController: Sendable {
         }
         var view = DeliveryView(delivery)
         view.log = try await registry.store.attempts(of: message, of: id).map { DeliveryView.Attempt($0) }
-        // URLs of outputs are whole in the compatible format.
+        // The compatible format contains whole URLs of outputs.
         view.body = Redaction.text(String(decoding: delivery.message.body, as: UTF8.self))
         return jsonResponse(view)
     }
@@ -70,7 +70,7 @@ struct DeliveryController: Sendable {
         var redelivered: Int
     }
 
-    /// The oldest first; a caller repeats it until the answer is 0.
+    /// Sends the oldest dead letters again. Clients repeat the request until the answer is 0.
     @Sendable private func sendDeadLettersAgain(
         _ request: Request, _ context: OrchestratorContext
     ) async throws -> Response {

@@ -5,24 +5,25 @@ import ServiceLifecycle
 import Synchronization
 import TaskStore
 
-/// What everybody who delivers needs; immutable, shared.
+/// The services that deliveries need; immutable and shared.
 struct DeliveryServices: Sendable {
     var book: SubscriptionBook
     var store: any TaskStore
     var allowed: AllowList
-    /// Signs what goes out in the compatible format.
+    /// Keys that sign messages in the compatible format.
     var callbackKeys: [AppID: String] = [:]
     var metrics: Metrics
     var logger: Logger
     var policy: @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard
     var resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = HostAddresses.lookUp
 
-    /// How long a message belongs to who took it: an attempt, and what the store may take to settle it.
+    /// Returns the time for which a taken message is reserved: an attempt, and the time that the store may take to
+    /// settle it.
     func lease(_ policy: DeliveryPolicy) -> Duration { policy.timeLimit + .seconds(10) }
 }
 
-/// Delivers what is in the outbox, each endpoint by a runner of its own: a dead one delays no other. What is not
-/// delivered when the service stops is delivered by the next one.
+/// Delivers the messages of the outbox. Each endpoint has a runner of its own, so that a dead endpoint delays no other.
+/// Messages that are not delivered when the service stops are delivered after the next start.
 final class DeliveryEngine: Service {
     private let services: DeliveryServices
     private let arrivals: AsyncStream<EndpointRunner>
@@ -34,7 +35,7 @@ final class DeliveryEngine: Service {
     }
     private let state = Mutex(State())
 
-    /// How long a shutdown waits for answers to what is on its way.
+    /// Time for which a shutdown waits for answers to requests under way.
     static let grace: Duration = .milliseconds(300)
 
     init(services: DeliveryServices) {
@@ -43,7 +44,7 @@ final class DeliveryEngine: Service {
         services.book.connect { [weak self] ids in self?.wake(ids) }
     }
 
-    /// Something may be due for these.
+    /// Wakes the runners of subscriptions for which messages may be due.
     func wake(_ ids: some Sequence<SubscriptionID>) {
         for id in ids {
             let new = state.withLock { state -> EndpointRunner? in
@@ -61,12 +62,12 @@ final class DeliveryEngine: Service {
         }
     }
 
-    /// Of endpoints with something to deliver now, or lately.
+    /// Returns the circuit of an endpoint that has messages to deliver, or had them lately; closed for others.
     func circuit(of id: SubscriptionID) -> EndpointMachine.Circuit {
         state.withLock { $0.runners[id] }?.circuit ?? .closed
     }
 
-    /// Endpoints to which nothing is sent for a while.
+    /// Number of endpoints to which nothing is sent for a while.
     var openCircuits: Int { state.withLock { Array($0.runners.values) }.count { $0.circuit != .closed } }
 
     func run() async throws {
@@ -78,7 +79,7 @@ final class DeliveryEngine: Service {
                 }
             }
             await withGracefulShutdownHandler {
-                // Ends when everything has been given up or delivered after `stop`.
+                // Ends after `stop`, when everything has been delivered or left to the next start.
                 for await _ in group {}
             } onGracefulShutdown: {
                 self.stop()
@@ -105,7 +106,7 @@ final class DeliveryEngine: Service {
         state.withLock { if $0.runners[runner.id] === runner { $0.runners[runner.id] = nil } }
     }
 
-    /// Messages of before the start.
+    /// Wakes the runners of messages from before the start.
     private func lookForWaiting() async {
         while !Task.isCancelled, !state.withLock({ $0.isStopping }) {
             do {
@@ -117,7 +118,7 @@ final class DeliveryEngine: Service {
         }
     }
 
-    /// False when something came for it just now.
+    /// Lets a runner end. Returns false when a message has just come for it.
     private func retire(_ runner: EndpointRunner) -> Bool {
         state.withLock { state in
             guard !runner.bell.isRung else { return false }

@@ -5,7 +5,7 @@ import MixModel
 import Synchronization
 import TaskStore
 
-/// Delivers the messages of one subscription: takes what is due, posts it, settles it. Thread-safe.
+/// Delivers the messages of one subscription: takes due messages, posts them, and settles them. Thread-safe.
 final class EndpointRunner: Sendable {
     let id: SubscriptionID
     let bell = Bell()
@@ -14,9 +14,9 @@ final class EndpointRunner: Sendable {
     private let post: WebhookPost
     private let machine: Mutex<EndpointMachine>
 
-    /// How long one that has nothing to do is kept, with its connections, in ns.
+    /// Time for which an idle runner is kept, with its connections, in ns.
     static let linger: Int64 = 60_000_000_000
-    /// Between two looks at a store that fails, in ns.
+    /// Time between two attempts to read a store that fails, in ns.
     static let storeInterval: Int64 = 1_000_000_000
 
     init(_ subscription: Subscription, services: DeliveryServices) {
@@ -31,7 +31,9 @@ final class EndpointRunner: Sendable {
 
     /// Delivers until the subscription is gone, nothing has been due for a while, or the engine stops.
     ///
-    /// - Parameter retire: Asked whether it may end now.
+    /// - Parameters:
+    ///   - isStopping: Returns whether the engine stops.
+    ///   - retire: Returns whether the runner may end now.
     func run(isStopping: @Sendable () -> Bool, retire: @Sendable () -> Bool) async {
         await withDiscardingTaskGroup { group in
             var idleSince: Int64?
@@ -49,11 +51,11 @@ final class EndpointRunner: Sendable {
 
     private struct Step {
         var items: [OutboxItem] = []
-        /// When to look again although nothing happens.
+        /// Time of the next look if the bell does not ring, in ns of CLOCK_MONOTONIC.
         var wakeAt: Int64?
-        /// Nothing is on its way, nothing waits.
+        /// Whether no message is under way and none waits.
         var isIdle = false
-        /// The subscription is gone, or switched off.
+        /// Whether the subscription is gone or switched off.
         var isOver = false
     }
 
@@ -100,7 +102,7 @@ final class EndpointRunner: Sendable {
         do {
             try await services.store.settle(item, outcome, attempt: answer.result == .abandoned ? nil : attempt)
         } catch {
-            // It comes again when its lease has run out.
+            // The message comes again when its lease has expired.
             services.logger.error(
                 "a delivery cannot be settled: \(error)", metadata: ["subscription": "\(id)"])
         }

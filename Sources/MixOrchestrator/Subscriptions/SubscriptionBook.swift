@@ -3,9 +3,9 @@ import MixModel
 import Synchronization
 import TaskStore
 
-/// The subscriptions as they are stored, at hand for every room's changes. Thread-safe.
+/// The stored subscriptions, in memory for every room's changes. Thread-safe.
 ///
-/// Rooms ask it for the messages that go into the store with a change; afterwards it tells the engine that there are some.
+/// Rooms get from it the messages that are stored with a change. Afterwards it tells the engine that there are some.
 final class SubscriptionBook: Sendable {
     fileprivate struct State {
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
@@ -13,16 +13,16 @@ final class SubscriptionBook: Sendable {
         var onStored: (@Sendable (Set<SubscriptionID>) -> Void)?
     }
     private let state = Mutex(State())
-    /// Read at every event: most services have none.
+    /// Number of subscriptions, which is read at every event. Most services have none.
     private let count = Atomic(0)
     private let numbers: NumberSource
 
     init(numbers: NumberSource = NumberSource()) { self.numbers = numbers }
 
-    /// Whether nobody subscribes to anything.
+    /// Whether there is no subscription.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// Whether anything that happens in the app is told to somebody.
+    /// Whether the app has an enabled subscription.
     func tells(of app: AppID) -> Bool {
         guard !isEmpty else { return false }
         return state.withLock { $0.byApp[app]?.contains(where: \.isEnabled) == true }
@@ -30,7 +30,7 @@ final class SubscriptionBook: Sendable {
 
     // MARK: Messages
 
-    /// The messages that tell of this, one for each subscription that wants it.
+    /// Returns the messages about these occurrences, one for each subscription that wants it.
     func messages(for occurrences: [Occurrence]) -> [OutboxMessage] {
         guard !isEmpty, let app = occurrences.first?.room.app else { return [] }
         let subscriptions = state.withLock { $0.byApp[app] ?? [] }
@@ -54,32 +54,32 @@ final class SubscriptionBook: Sendable {
         return messages
     }
 
-    /// One for this subscription alone, whatever it is to be told.
+    /// Returns a test message for this subscription alone, whatever its topics.
     func testMessage(for subscription: Subscription) -> OutboxMessage? {
         let occurrence = Occurrence(
             room: RoomID(app: subscription.app, name: subscription.rooms?.first ?? "test"), at: wallClock(), kind: .test
         )
         let id = Self.messageID()
         return WebhookBody.bytes(of: occurrence, id: id, number: numbers.next(), for: subscription).map { body in
-            // A lane of its own: it need not wait for a room's messages.
+            // A lane of its own, so that it does not wait for a room's messages.
             OutboxMessage(id: id, subscription: subscription.id, lane: "", topic: .test, body: body)
         }
     }
 
     private static func messageID() -> String { "msg_" + UUID.quick().uuidString.lowercased().replacing("-", with: "") }
 
-    /// To be called when messages are stored.
+    /// Announces messages to the engine. Call when they are stored.
     func stored(_ messages: [OutboxMessage]) {
         guard !messages.isEmpty else { return }
         announce(Set(messages.map(\.subscription)))
     }
 
-    /// Something may be due for these.
+    /// Tells the engine that messages may be due for these subscriptions.
     func announce(_ ids: Set<SubscriptionID>) {
         state.withLock { $0.onStored }?(ids)
     }
 
-    /// - Parameter onStored: Called on any thread; must be quick.
+    /// - Parameter onStored: Called on any thread; must return quickly.
     func connect(_ onStored: (@Sendable (Set<SubscriptionID>) -> Void)?) {
         state.withLock { $0.onStored = onStored }
     }
@@ -90,7 +90,7 @@ final class SubscriptionBook: Sendable {
         state.withLock { $0.subscriptions[id] }
     }
 
-    /// Ordered by the time at which they were made.
+    /// Returns an app's subscriptions, ordered by the time of their creation.
     func subscriptions(of app: AppID, _ kinds: Set<Subscription.Kind>) -> [Versioned<Subscription>] {
         state.withLock { $0.subscriptions.values.filter { $0.document.app == app && kinds.contains($0.document.kind) } }
             .sorted { ($0.document.createdAt, $0.document.id) < ($1.document.createdAt, $1.document.id) }
@@ -102,7 +102,7 @@ final class SubscriptionBook: Sendable {
         }
     }
 
-    /// These and no others.
+    /// Replaces all subscriptions.
     func load(_ subscriptions: [Versioned<Subscription>]) {
         let known = Set(subscriptions.map(\.document.id))
         for id in state.withLock({ $0.subscriptions.keys.filter { !known.contains($0) } }) { remove(id) }

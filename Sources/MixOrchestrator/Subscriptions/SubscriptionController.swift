@@ -6,15 +6,15 @@ import Hummingbird
 import MixModel
 import TaskStore
 
-/// `/v1/subscriptions`: who is told of what happens.
+/// `/v1/subscriptions`: the endpoints that are told what happens.
 struct SubscriptionController: Sendable {
     let registry: SubscriptionRegistry
     let engine: DeliveryEngine
 
-    /// How long messages are signed with a secret that was replaced, in seconds.
+    /// Seconds for which messages are also signed with a replaced secret.
     static let overlap = 0...7 * 86_400
     static let standardOverlap = 86_400
-    /// Secrets that messages are signed with at once.
+    /// Most secrets with which messages are signed at once.
     static let mostSecrets = 3
 
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
@@ -56,7 +56,7 @@ struct SubscriptionController: Sendable {
         }
     }
 
-    /// The same for the same key, and another for each app.
+    /// Returns the id for a key: the same for the same key, and another one in each app.
     private static func id(forKey key: String, _ app: AppID) -> SubscriptionID {
         let digest = SHA256.hash(data: Data("\(app)\u{0}\(key)".utf8)).prefix(12)
         return SubscriptionID("sub-" + digest.map { String(format: "%02x", $0) }.joined())
@@ -92,7 +92,7 @@ struct SubscriptionController: Sendable {
         return Response(status: .noContent)
     }
 
-    /// A new secret; the old ones hold for a while.
+    /// Adds a new secret; old ones stay valid for a while.
     @Sendable private func replaceSecret(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let current = try own(context)
         let bytes = try await request.bytes()
@@ -131,7 +131,8 @@ struct SubscriptionController: Sendable {
         return response
     }
 
-    /// One of our own kind; the others are changed by the calls that they were made with.
+    /// Returns a subscription of this service's own kind. Others are changed through the interface in which they were
+    /// created.
     private func own(_ context: OrchestratorContext) throws -> Versioned<Subscription> {
         let found = try registry.subscription(try context.subscriptionID(), of: context.app)
         guard found.document.kind == .own else {
@@ -165,7 +166,7 @@ extension Versioned<Subscription> {
 }
 
 extension SettingsPrecondition {
-    /// Whether what was read must not have changed.
+    /// Whether the settings must be as they were when they were read.
     fileprivate var isStrict: Bool {
         if case .isAt(let tags) = self { !tags.isEmpty } else { false }
     }

@@ -1,14 +1,14 @@
 import EventSubscription
 import MixModel
 
-/// Reads what a request says of a subscription of our own kind.
+/// Reads subscriptions of this service's own kind from requests.
 struct SubscriptionReader: Sendable {
     let registry: SubscriptionRegistry
 
-    /// In Unicode scalars.
+    /// Longest note, in Unicode scalars.
     static let longestNote = 64
 
-    /// The fields of a new one; what is left out gets its default.
+    /// Reads a new subscription. Omitted fields get their defaults.
     func read(_ document: JSONValue, id: SubscriptionID, app: AppID) throws(InputError) -> Subscription {
         var reader = try FieldReader(document)
         var subscription = Subscription(id: id, app: app, kind: .own, url: "", createdAt: wallClock())
@@ -22,18 +22,18 @@ struct SubscriptionReader: Sendable {
         return subscription
     }
 
-    /// A JSON merge patch (RFC 7396): what is left out stays, null gets its default.
+    /// Applies a JSON merge patch (RFC 7396): omitted fields stay, null gives the default.
     func patch(_ subscription: inout Subscription, with document: JSONValue) throws(InputError) {
         var reader = try FieldReader(document)
         try patch(&subscription, &reader)
         try reader.finish()
     }
 
-    /// `secret`, if it is there.
+    /// Returns the value of `secret`, if it is present.
     static func secret(_ reader: inout FieldReader) throws(InputError) -> String? {
         guard let text = try reader.string("secret") else { return nil }
         guard WebhookSignature.key(of: text) != nil else {
-            // What was found may be a secret all the same.
+            // Not quoted, because the value may be a secret all the same.
             throw InputError(
                 .invalidField, field: "secret",
                 expected: "whsec_ and 24 to 64 bytes in Base64, as `echo whsec_$(openssl rand -base64 32)` prints")
@@ -44,7 +44,7 @@ struct SubscriptionReader: Sendable {
     private func patch(_ subscription: inout Subscription, _ reader: inout FieldReader) throws(InputError) {
         if reader.has("url") {
             let url = try reader.requiredString("url", expected: "where to post messages, as https://host/path")
-            // What answers show in place of a secret must not come back as one.
+            // The placeholder that answers show instead of a query must not come back as one.
             guard !url.hasSuffix("?***") else {
                 throw InputError(
                     .invalidField, field: "url", found: "a redacted URL",
@@ -68,7 +68,7 @@ struct SubscriptionReader: Sendable {
         }
     }
 
-    /// `stream.published`, or `stream.*` for all that begin so.
+    /// Reads topics: `stream.published`, or `stream.*` for all that begin with `stream.`.
     private func topics(_ reader: inout FieldReader) throws(InputError) -> Set<Topic>? {
         guard let elements = try reader.array("events") else { return nil }
         var topics: Set<Topic> = []

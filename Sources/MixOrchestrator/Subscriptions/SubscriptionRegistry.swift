@@ -3,8 +3,8 @@ import Foundation
 import MixModel
 import TaskStore
 
-/// Makes, changes and removes subscriptions of every kind, and tells what became of their messages. What returns is
-/// stored. Thread-safe.
+/// Creates, changes and removes subscriptions of every kind, and reads the log of their messages. A change is stored
+/// when its call returns. Thread-safe.
 ///
 /// Errors have stable codes: `subscription-not-found`, `subscription-exists`, `too-many-subscriptions`,
 /// `subscription-changed`, `url-refused` and `invalid-field` (`InputError`), `store-unavailable`.
@@ -13,14 +13,14 @@ final class SubscriptionRegistry: Sendable {
     let store: any TaskStore
     private let allowed: AllowList
     private let quotas: AppQuotas
-    /// Changes are made one after another: limits are counted over all of an app's.
+    /// Makes changes one after another, because limits count all subscriptions of an app.
     private let turnstile = Turnstile(limit: 1)
 
-    /// Of one app and kind.
+    /// Most subscriptions of one app, by kind.
     static let most: [Subscription.Kind: Int] = [.own: 20, .roomEvents: 20, .taskEvents: 1]
     static let mostRooms = 100
     static let mostUsers = 100
-    /// How far back the log can be asked for, in seconds.
+    /// Age of the oldest log entries that can be requested, in seconds.
     static let logAge: Double = 7 * 86_400
 
     init(book: SubscriptionBook, store: any TaskStore, allowed: AllowList, quotas: AppQuotas = AppQuotas()) {
@@ -30,17 +30,17 @@ final class SubscriptionRegistry: Sendable {
         self.quotas = quotas
     }
 
-    /// Reads what is stored. Call once, before anything happens in rooms.
+    /// Reads the stored subscriptions. Call once, before anything happens in rooms.
     func restore() async throws(StoreError) { book.load(try await store.subscriptions()) }
 
     // MARK: Reading
 
-    /// Those of an app, in the order in which they were made.
+    /// Returns an app's subscriptions, in the order of their creation.
     func subscriptions(of app: AppID, _ kinds: Set<Subscription.Kind>) -> [Subscription] {
         book.subscriptions(of: app, kinds).map(\.document)
     }
 
-    /// - Throws: When the app has none of that id and these kinds.
+    /// - Throws: `OrchestratorError` when the app has no subscription with that id and of these kinds.
     func subscription(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind> = Set(Subscription.Kind.allCases)
     ) throws(OrchestratorError) -> Versioned<Subscription> {
@@ -51,18 +51,18 @@ final class SubscriptionRegistry: Sendable {
         return found
     }
 
-    /// A URL that messages may be posted to.
+    /// Checks a URL to which messages are to be posted.
     ///
-    /// - Throws: `InputError` when it cannot be used, or `callbacks.allow` does not name it.
+    /// - Throws: `InputError` when the URL cannot be used, or `callbacks.allow` does not name it.
     @discardableResult func check(_ url: String, field: String) throws(InputError) -> StreamURL {
         try allowed.check(url, schemes: [.http, .https], field: field, setting: "callbacks.allow")
     }
 
-    /// Attempts to deliver, newest first, of all subscriptions of these kinds or of one.
+    /// Returns attempts to deliver, newest first, of all subscriptions of these kinds or of one.
     ///
     /// - Parameters:
-    ///   - time: Seconds since 1970.
-    ///   - page: 1 for the first.
+    ///   - time: Range in seconds since 1970.
+    ///   - page: Number of the page, from 1.
     func attempts(
         of app: AppID, _ kinds: Set<Subscription.Kind>, subscription: SubscriptionID? = nil,
         in time: ClosedRange<Double>, page: Int, size: Int
@@ -83,7 +83,7 @@ final class SubscriptionRegistry: Sendable {
 
     enum Creation: Hashable, Sendable {
         case made(Versioned<Subscription>)
-        /// It was there: the same request came before.
+        /// The subscription exists, because the same request came before.
         case same(Versioned<Subscription>)
 
         var subscription: Versioned<Subscription> {
@@ -93,15 +93,15 @@ final class SubscriptionRegistry: Sendable {
         }
     }
 
-    /// A new id, as in `sub-…`.
+    /// Returns a new id of the form `sub-…`.
     static func newID() -> SubscriptionID {
         SubscriptionID("sub-" + UUID().uuidString.lowercased().replacing("-", with: "").prefix(24))
     }
 
-    /// The URL has to be checked before.
+    /// Creates a subscription. Its URL must have been checked.
     ///
-    /// - Throws: When the app has another of that id, too many, another of all rooms (`roomEvents`) or one already
-    ///   (`taskEvents`).
+    /// - Throws: `OrchestratorError` when the app has another subscription with that id, too many, another of all rooms
+    ///   (`roomEvents`), or one already (`taskEvents`).
     @discardableResult func make(_ subscription: Subscription) async throws(OrchestratorError) -> Creation {
         try await enter()
         defer { turnstile.leave() }
@@ -122,9 +122,11 @@ final class SubscriptionRegistry: Sendable {
         return .made(made)
     }
 
+    /// Changes a subscription.
+    ///
     /// - Parameters:
-    ///   - version: What the change is based on; `nil` = whatever there is.
-    ///   - change: URLs have to be checked in it. Its `modifiedAt` is set here.
+    ///   - version: Version that the change is based on; `nil` = any.
+    ///   - change: Makes the change and checks its URL. `modifiedAt` is set here.
     func change(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind>, version: Int? = nil,
         _ change: (inout Subscription) throws(OrchestratorError) -> Void
@@ -141,12 +143,12 @@ final class SubscriptionRegistry: Sendable {
         try await commit(.put(new, expected: old.version))
         let changed = Versioned(new, version: old.version + 1)
         book.put(changed)
-        // It may have been switched on, or lead elsewhere now.
+        // The subscription may have been switched on, or have another URL now.
         book.announce([id])
         return changed
     }
 
-    /// What waits for it is dropped.
+    /// Removes a subscription and drops its waiting messages.
     func remove(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind>, version: Int? = nil
     ) async throws(OrchestratorError) {
@@ -163,7 +165,7 @@ final class SubscriptionRegistry: Sendable {
         do {
             try await turnstile.enter()
         } catch {
-            // Whoever asked does not wait any more.
+            // The caller no longer waits.
             throw .stopping
         }
     }
@@ -172,13 +174,13 @@ final class SubscriptionRegistry: Sendable {
         do {
             _ = try await store.commit(StoreChange(subscription: write))
         } catch {
-            // Whether it is stored may be in doubt: what is stored counts.
+            // The write may be stored despite the error: what is stored counts.
             if let stored = try? await store.subscriptions() { book.load(stored) }
             throw OrchestratorError(error)
         }
     }
 
-    /// A channel's callbacks of the compatible format come from one subscription of all channels at most.
+    /// Checks that an app has at most one subscription of all channels in the compatible format.
     private func checkRooms(
         of subscription: Subscription, _ others: [Subscription]
     ) throws(OrchestratorError) {

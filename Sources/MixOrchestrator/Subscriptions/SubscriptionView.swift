@@ -9,20 +9,20 @@ struct SubscriptionView: Encodable {
         enum State: String, Encodable {
             /// Messages are sent as they come.
             case active
-            /// The endpoint failed several times: nothing is sent for a while.
+            /// The endpoint has failed several times, and nothing is sent for a while.
             case failing
             case disabled
         }
         var state: State
-        /// Messages that wait.
+        /// Number of messages that wait.
         var waiting: Int
-        /// Messages that were given up and are kept.
+        /// Number of messages that were given up and are kept.
         var dead: Int
     }
 
     var id: SubscriptionID
     var kind: Subscription.Kind
-    /// Without its query.
+    /// URL without its query.
     var url: String
     var events: [Topic]?
     var rooms: [String]?
@@ -31,9 +31,9 @@ struct SubscriptionView: Encodable {
     var enabled: Bool
     var createdAt: Date
     var modifiedAt: Date
-    /// Shown once, by the answer to the request that made it.
+    /// Shown once, in the answer to the request that created it.
     var secret: String?
-    /// How long messages are signed with the one before, too.
+    /// Time until which messages are also signed with the previous secret.
     var previousSecretUntil: Date?
     var delivery: Delivery?
 
@@ -54,13 +54,13 @@ struct SubscriptionView: Encodable {
         }
     }
 
-    /// Scheme, host and path: secrets of callbacks are in their queries.
+    /// Returns a URL without its query, where callbacks have their secrets.
     static func shown(_ url: String) -> String {
         url.firstIndex(of: "?").map { url[..<$0] + "?***" } ?? url
     }
 }
 
-/// A message and what has become of it, as the API shows it.
+/// A message and its delivery, as the API shows it.
 struct DeliveryView: Encodable {
     struct Attempt: Encodable {
         var number: Int
@@ -77,9 +77,9 @@ struct DeliveryView: Encodable {
         }
     }
 
-    /// Of the message: its `webhook-id`.
+    /// Id of the message: its `webhook-id`.
     var id: String
-    /// Grows with the order in which messages were stored.
+    /// Grows in the order in which messages were stored.
     var number: Int64
     var event: Topic
     /// Absent for test messages.
@@ -87,13 +87,13 @@ struct DeliveryView: Encodable {
     var state: DeliveryState
     var queuedAt: Date
     var attempts: Int
-    /// Absent while one before it in its room waits, and in the end.
+    /// Absent while an earlier message of the room waits, and in the end.
     var nextAttemptAt: Date?
     var settledAt: Date?
     var lastAttempt: Attempt?
     /// All attempts, oldest first; absent in lists.
     var log: [Attempt]?
-    /// As it is posted; absent in lists.
+    /// Body as it is posted, but with redacted secrets; absent in lists.
     var body: String?
 
     init(_ delivery: Delivery) {

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import MixModel
 
-/// The room callback of the ApsaraVideo Live format (`CreateEventSub`): times in seconds.
+/// The room callback of the ApsaraVideo Live format (`CreateEventSub`). Times are in seconds.
 struct RoomCallback: Encodable {
     struct Content: Encodable {
         var Event: String
@@ -12,14 +12,14 @@ struct RoomCallback: Encodable {
     struct UserContent: Encodable {
         var UserId: UserID
         var EventTag: String
-        /// The same from joining to leaving.
+        /// Session, the same from joining to leaving.
         var SessionId: String
         var Timestamp: Int
-        /// Why somebody joined or left: 1 = by themselves.
+        /// Reason for joining or leaving: 1 = the participant's own.
         var Reason = 1
         /// 1 = streamer, 2 = viewer.
         var Role: Int
-        /// Of the person's device; 0 = not known.
+        /// Type of the participant's device; 0 = unknown.
         var TerminalType = 0
     }
     struct ChannelContent: Encodable {
@@ -35,7 +35,7 @@ struct RoomCallback: Encodable {
     var ChannelID: String
     var Contents: [Content]
 
-    /// `nil` where the format has no word for it.
+    /// Creates a callback; `nil` when the format has none for the occurrence.
     init?(_ occurrence: Occurrence, id: String, subscription: Subscription) {
         let time = Int(occurrence.at)
         let content: Content
@@ -70,7 +70,7 @@ struct RoomCallback: Encodable {
         let session = SHA256.hash(
             data: Data("\(occurrence.room)\u{0}\(person.user)\u{0}\(person.joinOrder)".utf8)
         ).prefix(12).map { String(format: "%02x", $0) }.joined()
-        // Who publishes streams, whatever they are called.
+        // A participant who publishes is a streamer, whatever their role is called.
         let isStreamer = person.publishes || person.role != nil || tag == "Publish" || tag == "Unpublish"
         return Content(
             Event: "UserEvent",
@@ -79,11 +79,11 @@ struct RoomCallback: Encodable {
     }
 }
 
-/// The task callback of the ApsaraVideo Live format (`CreateRtcMPUEventSub`): one for each destination, times in
+/// The task callback of the ApsaraVideo Live format (`CreateRtcMPUEventSub`), one for each destination. Times are in
 /// milliseconds.
 struct TaskCallback: Encodable {
     struct Content: Encodable {
-        /// As the caller gave it.
+        /// URL as the caller gave it.
         var DstUrl: String
         var EventTs: Int64
         var EventCode: Int
@@ -99,8 +99,8 @@ struct TaskCallback: Encodable {
     var CallbackTs: Int64
     var Payload: Content
 
-    /// What a state is called here; states that are missing are not told. The only sample there is pairs 1 with 0; the
-    /// others are ours.
+    /// Codes of the states. States that are missing are not told. The only published sample pairs event 1 with error 0;
+    /// the other codes are ours.
     static let codes: [OutputChange.State: (event: Int, error: Int, message: String)] = [
         .live: (1, 0, ""),
         .recovering: (2, 1, "the connection was lost, it is made again"),
@@ -108,7 +108,7 @@ struct TaskCallback: Encodable {
         .removed: (3, 0, ""),
     ]
 
-    /// `nil` where the format has no word for it.
+    /// Creates a callback; `nil` when the format has none for the occurrence.
     init?(_ occurrence: Occurrence, id: String, subscription: Subscription) {
         let (task, url, state, error): (String, String, OutputChange.State, String?)
         switch occurrence.kind {

@@ -4,13 +4,13 @@ import LayoutEngine
 import MixModel
 import TaskStore
 
-/// What is posted to an endpoint.
+/// The bodies that are posted to endpoints.
 enum WebhookBody {
-    /// `nil` where the subscription's format has no word for it.
+    /// Returns the body of a message; `nil` when the subscription's format has none for the occurrence.
     ///
     /// - Parameters:
-    ///   - id: The message's; the same in every repetition.
-    ///   - number: Grows with everything that is told.
+    ///   - id: Id of the message, the same in every repetition.
+    ///   - number: Number that grows with every occurrence that is told.
     static func bytes(
         of occurrence: Occurrence, id: String, number: Int64, for subscription: Subscription
     ) -> [UInt8]? {
@@ -34,19 +34,19 @@ struct WebhookEvent: Encodable {
     var id: String
     let source = "mixorchestrator"
     var type: Topic
-    /// The room.
+    /// Name of the room.
     var subject: String
     var time: Date
-    /// The tenant, as in events that come in.
+    /// Tenant, as in incoming events.
     var app: AppID
-    /// Grows with everything that the service tells (CloudEvents extension "sequence").
+    /// Number that grows with everything that the service tells (CloudEvents extension "sequence").
     var sequence: String
     let datacontenttype = "application/json"
-    /// Of `data`: another number when a field changes its meaning or goes. New fields do not change it.
+    /// Schema of `data`. The number changes when a field changes its meaning or goes; new fields do not change it.
     let dataschema = "urn:mixorchestrator:webhook:1"
     var data: Content
 
-    /// What is told beside room and time; what a topic does not have is left out.
+    /// The content beside room and time. Fields that a topic does not have are left out.
     struct Content: Encodable {
         var user: UserID?
         var name: String?
@@ -60,7 +60,7 @@ struct WebhookEvent: Encodable {
         var previousState: String?
         var endReason: EndReason?
         var output: OutputID?
-        /// Redacted.
+        /// URL of the output, redacted.
         var url: String?
         var reconnects: Int?
         var error: String?

@@ -5,41 +5,41 @@ import MixModel
 import NIOCore
 import NIOPosix
 
-/// How one attempt to post a message ended.
+/// The outcome of one attempt to post a message.
 struct WebhookAnswer: Hashable, Sendable {
-    /// For metrics.
+    /// The result, as metrics count it.
     enum Result: String, CaseIterable, Sendable {
         case delivered
-        /// The receiver answered, and not with success.
+        /// The receiver answered without success.
         case refused
-        /// The receiver sends elsewhere, which is not followed.
+        /// The receiver redirects, which is not followed.
         case redirected
         case timeout
         case unreachable
         /// The address is not in `callbacks.allow`.
         case forbidden
-        /// The service stopped meanwhile.
+        /// The service stopped before an answer came.
         case abandoned
     }
     var result: Result
     var code: Int?
-    /// In words; holds nothing of the URL but its host.
+    /// Error in words. It contains nothing of the URL but its host.
     var error: String?
-    /// How long the receiver asks to be left alone.
+    /// Time for which the receiver asks to be left alone.
     var retryAfter: Duration?
 }
 
-/// One message on its way.
+/// A message to be posted.
 struct WebhookRequest: Sendable {
     var url: StreamURL
     var headers: [(name: String, value: String)]
     var body: [UInt8]
-    /// Only 200 is success; otherwise every 2xx.
+    /// Whether only 200 is success; otherwise every 2xx is.
     var needs200: Bool
 }
 
-/// Posts to one endpoint, over connections that stay open. The host is looked up here, its addresses are checked against
-/// `callbacks.allow`, and connections go to a checked address, while TLS still proves the host's name.
+/// Posts to one endpoint, over connections that stay open. It looks up the host, checks its addresses against
+/// `callbacks.allow`, and connects to a checked address, while TLS still proves the host's name.
 actor WebhookPost {
     private let allowed: AllowList
     private let resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress]
@@ -48,18 +48,18 @@ actor WebhookPost {
         var host: String
         var address: InternetAddress
         var client: HTTPClient
-        /// ns of CLOCK_MONOTONIC.
+        /// Time of the last check of the address, in ns of CLOCK_MONOTONIC.
         var checkedAt: Int64
     }
     private var peer: Peer?
-    /// Requests may still be under way there.
+    /// Clients of earlier addresses, with requests that may still be under way.
     private var earlier: [HTTPClient] = []
-    /// Where the last attempt failed: another address is tried first, if there is one.
+    /// Address at which the last attempt failed. Another one is tried first, if there is one.
     private var failed: InternetAddress?
 
-    /// A name is looked up again after this many ns.
+    /// Time after which a name is looked up again, in ns.
     static let lookUpInterval: Int64 = 10_000_000_000
-    /// What is read of an answer, in bytes; the rest is not waited for.
+    /// Most bytes that are read of an answer. The rest is not awaited.
     static let mostBytes = 16 << 10
 
     init(
@@ -71,7 +71,7 @@ actor WebhookPost {
         self.resolve = resolve
     }
 
-    /// - Parameter limit: Of everything together.
+    /// - Parameter limit: Time for the whole attempt.
     func send(_ request: WebhookRequest, within limit: Duration) async -> WebhookAnswer {
         do {
             return try await withThrowingTaskGroup(of: WebhookAnswer?.self) { group in
@@ -94,7 +94,7 @@ actor WebhookPost {
         }
     }
 
-    /// Ends the connections; nothing is sent after it.
+    /// Ends the connections. Nothing may be sent afterwards.
     func close() async {
         for client in earlier + [peer?.client].compactMap({ $0 }) { try? await client.shutdown() }
         (peer, earlier) = (nil, [])
@@ -111,7 +111,7 @@ actor WebhookPost {
         outgoing.body = .bytes(ByteBuffer(bytes: request.body))
         let response = try await client.execute(outgoing, deadline: .distantFuture)
         var size = 0
-        // So that the connection can be used again.
+        // Read, so that the connection can be used again.
         for try await buffer in response.body {
             size += buffer.readableBytes
             if size > Self.mostBytes { break }
@@ -156,7 +156,7 @@ actor WebhookPost {
             guard let bad = found.first else { throw Unresolved(host: url.host) }
             throw Self.notAllowed("\(url.host), which is at \(bad),")
         }
-        // Somebody else may have looked meanwhile.
+        // Another request may have looked the name up meanwhile.
         let address =
             good.first { peer?.host == url.host && $0 == peer?.address && $0 != failed } ?? good.first { $0 != failed }
             ?? first
@@ -178,7 +178,7 @@ actor WebhookPost {
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(4)
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // Attempts are counted here, and told of.
+        // Attempts are counted and reported here.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -191,7 +191,7 @@ actor WebhookPost {
         Forbidden(reason: "may not be called: \(place) is not in callbacks.allow; add scheme://host[:port] there")
     }
 
-    /// Without the URL that some errors repeat.
+    /// Returns an error in words, without the URL that some errors contain.
     private static func words(for error: any Error) -> String {
         switch error {
         case let error as Unresolved: "cannot be looked up: \(error.host)"

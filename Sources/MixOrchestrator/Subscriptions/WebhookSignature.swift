@@ -2,12 +2,12 @@ import Crypto
 import Foundation
 import MixModel
 
-/// Proves to a receiver where a message comes from.
+/// Signatures that prove to a receiver where a message comes from.
 enum WebhookSignature {
-    /// The headers of Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`, one signature for each secret that
-    /// holds.
+    /// Returns the headers of Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`, with one signature for each
+    /// valid secret.
     ///
-    /// - Parameter time: Seconds since 1970.
+    /// - Parameter time: Time in seconds since 1970.
     static func standard(
         id: String, time: Int, body: [UInt8], secrets: [Subscription.Secret]
     ) -> [(name: String, value: String)] {
@@ -24,8 +24,8 @@ enum WebhookSignature {
         return headers
     }
 
-    /// The headers that receivers of Alibaba's other callbacks know: MD5 over host, time and key. It covers no body: a
-    /// receiver learns that the sender knows the key, and no more.
+    /// Returns the headers that receivers of Alibaba's other callbacks know: MD5 over host, time and key. The signature
+    /// does not cover the body: it proves to a receiver that the sender knows the key, and no more.
     static func compatible(host: String, time: Int, key: String) -> [(name: String, value: String)] {
         let digest = Insecure.MD5.hash(data: Data("\(host)|\(time)|\(key)".utf8))
         let text = digest.map { String(format: "%02x", $0) }.joined()
@@ -33,10 +33,10 @@ enum WebhookSignature {
     }
 
     static let prefix = "whsec_"
-    /// Bytes of a key, as Standard Webhooks has it.
+    /// Lengths of a key in bytes, as Standard Webhooks defines them.
     static let keyLength = 24...64
 
-    /// `nil` when the text is no secret.
+    /// Returns the key of a secret; `nil` when the text is not a secret.
     static func key(of secret: String) -> Data? {
         guard secret.hasPrefix(prefix), let key = Data(base64Encoded: String(secret.dropFirst(prefix.count))),
             keyLength.contains(key.count)
