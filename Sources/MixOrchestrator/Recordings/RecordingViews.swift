@@ -2,11 +2,11 @@ import EventSubscription
 import Foundation
 import MixModel
 
-/// What a room has recorded now, as the API shows it.
+/// The state of a room's recording, as the API shows it.
 struct RecordingView: Encodable {
     /// One stream that is recorded.
     struct Stream: Encodable {
-        /// Whose; absent for the program.
+        /// Recorded stream; absent for the program.
         var source: SourceID?
         var state: RecordingStatus.State
         var file: String?
@@ -26,7 +26,7 @@ struct RecordingView: Encodable {
 
     var running: Bool
     var error: ServiceState.Failure?
-    /// Absent while nothing is asked for.
+    /// Absent while no recording is requested.
     var id: String?
     var startedAt: Date?
     var settings: Settings?
@@ -65,7 +65,8 @@ struct RecordingView: Encodable {
 }
 
 extension ServiceState {
-    /// What apps see of a recording: the program's, and what is wrong with a participant's where that is well.
+    /// Creates the state that apps see of a recording: the program's, with a participant's error when the program has
+    /// none.
     init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
         let mine = statuses.filter { $0.id == settings?.id }
         let program = mine.first { $0.source == nil }
@@ -83,11 +84,11 @@ extension ServiceState.Failure {
 struct RecordingFileView: Encodable {
     enum State: String, Encodable {
         case recording, complete, unindexed
-        /// Its recorder was lost: it plays up to the last second, and players seek in it slowly.
+        /// The recorder was lost. The file plays up to the last second, and seeking in it is slow.
         case interrupted
     }
     struct Switch: Encodable {
-        /// In the file, in seconds.
+        /// Position in the file, in seconds.
         var at: Double
         var from: OnAir?
         var to: OnAir
@@ -99,7 +100,7 @@ struct RecordingFileView: Encodable {
     var file: String
     var url: String
     var recording: String
-    /// Whose stream; absent for the program.
+    /// Recorded stream; absent for the program.
     var source: SourceID?
     var part: Int
     var state: State
@@ -126,7 +127,7 @@ struct RecordingFileView: Encodable {
             case .complete: .complete
             case .unindexed: .unindexed
             }
-        // Of a file that may have been damaged.
+        // Bounded, because the manifest may be damaged.
         startedAt = Date(timeIntervalSince1970: manifest.startedAt.boundedSeconds)
         endedAt = manifest.endedAt.map { Date(timeIntervalSince1970: $0.boundedSeconds) }
         duration = manifest.duration
