@@ -2,11 +2,11 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// The mix's AAC-LC encoder. Frames of 1024 samples go in; packets come out with the time of the samples that they
+/// The mix's AAC-LC encoder. Takes frames of 1024 samples and delivers packets with the time of the samples that they
 /// decode to.
 ///
-/// The encoder needs one frame of run-up: packet `j` decodes to frame `j − 1`. The first packet decodes to what lies
-/// before the first frame and is dropped.
+/// The encoder needs one frame of run-up: packet `j` decodes to frame `j − 1`. The first packet decodes to what
+/// precedes the first frame and is dropped.
 final class AudioEncoder: Sendable {
     static let samplesPerFrame = 1024
     /// Packets before the one that decodes to the first frame.
@@ -18,14 +18,15 @@ final class AudioEncoder: Sendable {
     private let pending: Mutex<Pending>
 
     private struct Pending {
-        /// Program times of the frames pushed and not yet delivered.
+        /// Program times of the frames that were pushed and not yet delivered.
         var times: [MediaTime] = []
         var pushed: Int64 = 0
         var packets = 0
         var configuration: [UInt8]?
     }
 
-    /// - Parameter output: Called on the encoder's thread, the configuration before the first frame.
+    /// Creates an encoder that is not running yet.
+    /// - Parameter output: Called on the encoder's thread, with the configuration before the first frame.
     init(
         sampleRate: Int, channels: Int, bitrate: Int, output: @escaping @Sendable (MixerReport) -> Void
     ) throws(GStreamerError) {
@@ -46,10 +47,10 @@ final class AudioEncoder: Sendable {
 
     func start() async throws(GStreamerError) { try await pipeline.play() }
     func tearDown() async { await pipeline.tearDown() }
-    /// What went wrong, if something did.
+    /// The pipeline's first error, if any.
     var failure: BusFailure? { pipeline.firstError }
 
-    /// Encodes 1024 interleaved samples that are heard from `time` of the program on.
+    /// Encodes one frame of 1024 interleaved samples per channel, which is heard from program time `time` on.
     func push(_ samples: [Float], at time: MediaTime) {
         let index = pending.withLock { pending in
             pending.times.append(time)

@@ -2,15 +2,15 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// How colours are kept the same between a source's own bypass and its pane in a mix.
+/// Colour conversion that keeps a source's colours the same in its own bypass and in its pane of a mix.
 ///
-/// The canvas is signalled exactly as the program's bypass is. Where that says nothing, players guess, and they guess
-/// the same for the mix as for the bypass as long as its numbers are not touched: an unsignalled source on an
-/// unsignalled canvas is therefore copied without conversion. Where only one of the two is signalled, the other is
-/// taken for what most players assume: BT.709 from 720 lines on, BT.601 below.
+/// The canvas is signalled exactly as the program's bypass is. Where the bypass signals nothing, players guess, and
+/// they guess the same for the mix as long as its numbers are not touched. An unsignalled source on an unsignalled
+/// canvas is therefore copied without conversion. Where only one of the two is signalled, the other is taken for what
+/// most players assume: BT.709 from 720 lines on (720 on the shorter side or 1280 on the longer), BT.601 below.
 struct CanvasColour: Hashable {
     let signal: ColourSignal
-    /// What the canvas's numbers mean in conversions and for the background.
+    /// Meaning of the canvas's numbers in conversions and for the background.
     let canvas: Colorimetry
 
     init(signal: ColourSignal, canvas: Canvas) {
@@ -18,7 +18,7 @@ struct CanvasColour: Hashable {
         self.canvas = Self.assumed(signal, width: canvas.width, height: canvas.height)
     }
 
-    /// What the numbers of a source's pictures mean.
+    /// Returns the meaning of the numbers in a source's pictures.
     func colorimetry(of source: ColourSignal, width: Int, height: Int) -> Colorimetry {
         if source.matrix == nil, signal.matrix == nil {
             var same = canvas
@@ -28,7 +28,7 @@ struct CanvasColour: Hashable {
         return Self.assumed(source, width: width, height: height)
     }
 
-    /// Luma and chroma of a background colour on the canvas.
+    /// Returns luma and chroma of a background colour on the canvas.
     func planes(of colour: RGB) -> (y: UInt8, u: UInt8, v: UInt8) {
         let (kr, kb) = Self.weights(matrix: canvas.matrix)
         let (r, g, b) = (Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
@@ -42,14 +42,15 @@ struct CanvasColour: Hashable {
         )
     }
 
-    /// x264's names for what the SPS shall say (`option-string` of `x264enc`).
+    /// x264's options for the colour description in the SPS (`option-string` of `x264enc`).
     var x264Options: String {
         func name(_ value: Int?, _ names: [Int: String]) -> String { value.flatMap { names[$0] } ?? "undef" }
         return "colorprim=\(name(signal.primaries, Self.primaries)):transfer=\(name(signal.transfer, Self.transfers))"
             + ":colormatrix=\(name(signal.matrix, Self.matrices)):fullrange=\(signal.isFullRange ? "on" : "off")"
     }
 
-    /// The same for x265, which takes the numbers of the format; each behind a colon.
+    /// x265's options for the colour description in the SPS. They use the numbers of ITU-T H.273, and each is preceded
+    /// by a colon.
     var x265Options: String {
         ":colorprim=\(signal.primaries ?? 2):transfer=\(signal.transfer ?? 2):colormatrix=\(signal.matrix ?? 2)"
             + ":range=\(signal.isFullRange ? "full" : "limited")"
@@ -62,7 +63,7 @@ struct CanvasColour: Hashable {
             matrix: signal.matrix ?? standard.matrix, isFullRange: signal.isFullRange)
     }
 
-    /// K_R and K_B of ITU-T H.273 table 4.
+    /// Returns K_R and K_B of ITU-T H.273, table 4.
     private static func weights(matrix: Int) -> (Double, Double) {
         switch matrix {
         case 1: (0.2126, 0.0722)

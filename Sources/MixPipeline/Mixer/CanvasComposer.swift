@@ -1,10 +1,10 @@
 import GStreamerKit
 import LayoutEngine
 
-/// Paints compositions: background, then the panes from back to front, each cropped, scaled, converted and placed in
-/// one pass, then what lies over them.
+/// Paints compositions: the background, then the panes from back to front, then the layers over them. Each pane is
+/// cropped, scaled, converted and placed in one pass.
 ///
-/// For one thread at a time.
+/// May be used by one thread at a time.
 final class CanvasComposer {
     private struct PainterKey: Hashable {
         var format: VideoFormat
@@ -15,15 +15,15 @@ final class CanvasComposer {
     private let canvas: Canvas
     private let colour: CanvasColour
     private let pool: CanvasPool
-    /// Panes that shine through are drawn here first, over what is behind them, and mixed with it afterwards.
+    /// Buffer for translucent panes: they are drawn here over what is behind them, and then blended with the canvas.
     private var scratch: VideoFrame?
-    /// With the number of the composition that used it last.
+    /// Cached painters, each with the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
 
-    /// Pictures that may wait for the encoder.
+    /// Most pictures that may wait for the encoder.
     static let poolSize = 12
-    /// Compositions after which a painter that was not used is dropped: panes that move need a new one for each.
+    /// Number of compositions after which an unused painter is dropped. A moving pane needs a new painter for each.
     private static let painterAge = 8
 
     init(canvas: Canvas, colour: CanvasColour) throws(GStreamerError) {
@@ -37,7 +37,7 @@ final class CanvasComposer {
         VideoFormat(width: canvas.width, height: canvas.height, fps: .init(canvas.fps), colorimetry: colour.canvas)
     }
 
-    /// `nil` while every picture of the pool waits for the encoder.
+    /// Paints a composition. Returns `nil` while every picture of the pool waits for the encoder.
     func compose(_ composition: Composition) -> VideoFrame? {
         guard let frame = pool.acquire() else { return nil }
         count += 1
@@ -90,7 +90,8 @@ final class CanvasComposer {
         for edge in edges { fill(edge, border.colour, of: frame) }
     }
 
-    /// At its edge of the pane; where it is larger than the pane, the side of its text stays.
+    /// Draws a label at its edge of the pane. Where it is larger than the pane, the side that its text is aligned to is
+    /// kept.
     private func draw(_ label: AlphaPicture, of pane: Pane, onto frame: VideoFrame) {
         guard let style = pane.label else { return }
         let size = (width: min(label.width, pane.width), height: min(label.height, pane.height))
@@ -116,7 +117,7 @@ final class CanvasComposer {
 
     private static func weight(_ opacity: UnitFraction) -> Int { Int((opacity.value * 256).rounded()) }
 
-    /// Whether nothing behind it is seen.
+    /// Whether the pane hides everything behind it.
     private func covers(_ content: PaneContent) -> Bool {
         content.pane.opacity == .whole && content.pane.rect == whole
             && (content.fillsPane || content.pane.matte != nil)
@@ -142,7 +143,7 @@ final class CanvasComposer {
 }
 
 extension PaneContent {
-    /// Whether nothing behind the pane, its matte included, is seen where it is opaque.
+    /// Whether the content, where it is opaque, hides everything behind it, including the pane's matte.
     fileprivate var fillsPane: Bool {
         switch content {
         case .picture: pane.fit != .contain
@@ -153,6 +154,6 @@ extension PaneContent {
 }
 
 extension Pane {
-    /// In pixels of the canvas.
+    /// The pane's rectangle, in pixels of the canvas.
     var rect: VideoRect { VideoRect(x: x, y: y, width: width, height: height) }
 }

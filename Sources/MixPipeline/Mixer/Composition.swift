@@ -2,10 +2,10 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// A decoded picture of a source, or a still one in its place.
+/// A decoded picture of a source, or a still image in its place.
 struct SourcePicture: Sendable {
     var frame: VideoFrame
-    /// As the source's SPS signals it; `nil` if the picture is in the canvas' own colours.
+    /// Colours as the source's SPS signals them; `nil` if the picture is in the canvas's own colours.
     var colour: ColourSignal?
 }
 
@@ -14,32 +14,32 @@ struct Composition: Sendable {
     /// A text or an image over all panes.
     struct Layer: Sendable {
         var picture: AlphaPicture
-        /// In canvas pixels, even.
+        /// Left edge, in canvas pixels, even. `y` is the top edge.
         var x: Int
         var y: Int
         var opacity: UnitFraction
     }
 
     var background: RGB
-    /// As large as the canvas, in its colours; covers `background`.
+    /// Background picture of the canvas's size and colours. Covers `background`.
     var backdrop: VideoFrame?
     var panes: [PaneContent]
     var layers: [Layer] = []
 }
 
-/// What one pane shows.
+/// The content of one pane.
 struct PaneContent: Sendable {
     enum Content: Sendable {
         case picture(SourcePicture)
-        /// In place of a card that is not there.
+        /// Plain colour in place of a card that is not drawn.
         case colour(RGB)
-        /// What is behind the pane; neither border nor label.
+        /// Nothing: what is behind the pane shows, without border and label.
         case nothing
     }
 
-    /// Its rectangle, fit, opacity and border count.
+    /// The pane. Its rectangle, fit, alignment, opacity, matte, border and label style count.
     var pane: Pane
     var content: Content
-    /// The pane's label, at least as wide as the pane as long as that moves; what stands over is cut off.
+    /// The pane's label. While the pane moves, it is at least as wide as the pane; the surplus is cut off.
     var label: AlphaPicture?
 }

@@ -2,12 +2,13 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// Draws graphics for one canvas: in its colours, and images no larger than it can show them.
+/// Draws graphics for one canvas, in its colours. Images get no larger than the canvas can show them.
 struct Easel: Sendable {
     let canvas: Canvas
     let colour: CanvasColour
 
-    /// - Throws: When there is nothing to draw with, or an image cannot be read or decoded.
+    /// Draws a graphic.
+    /// - Throws: `GStreamerError`, if there is nothing to draw with or an image cannot be read or decoded.
     func draw(_ graphic: Graphic) async throws(GStreamerError) -> Still {
         switch graphic {
         case .card(let card, let width, let height):
@@ -37,14 +38,14 @@ struct Easel: Sendable {
         try AlphaPicture(try await ImageDecoder.svg(svg), colorimetry: colour.canvas)
     }
 
-    /// An opaque picture of a layer.
+    /// Returns an opaque picture of a layer.
     private func flat(_ layer: AlphaPicture, on background: RGB) throws(GStreamerError) -> VideoFrame {
         let frame = try blank(width: layer.width, height: layer.height, background)
         layer.draw(onto: frame, x: 0, y: 0)
         return frame
     }
 
-    /// An image in its own shape: large enough to cover the canvas, not larger; nothing shines through it.
+    /// Returns an opaque picture of an image in its own shape, scaled down to the smallest size that covers the canvas.
     private func picture(_ file: String) async throws(GStreamerError) -> VideoFrame {
         let image = try await ImageDecoder.image(file: file)
         let scale = min(
@@ -77,7 +78,7 @@ struct Easel: Sendable {
         return frame
     }
 
-    /// The largest even size of an image's shape in a rectangle.
+    /// Returns the largest even size of an image's shape within a rectangle.
     private static func whole(_ image: VideoFrame, width: Int, height: Int) -> (width: Int, height: Int) {
         let scale = min(Double(width) / Double(image.width), Double(height) / Double(image.height))
         func side(_ length: Int, _ most: Int) -> Int {

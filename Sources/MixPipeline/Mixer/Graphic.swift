@@ -1,20 +1,20 @@
 import GStreamerKit
 import LayoutEngine
 
-/// Something still that scenes show: drawn once, beside the mix, and kept for as long as scenes need it.
+/// A still picture that scenes show. It is drawn once, beside the mix, and kept for as long as scenes need it.
 enum Graphic: Hashable, Sendable {
     case card(Card, width: Int, height: Int)
     case label(Label, width: Int)
-    /// A text, or a clock at this time in seconds since 1970.
+    /// A text, or a clock at this time, in seconds since 1970.
     case text(Overlay.Content, width: Int, height: Int, time: Int)
     /// An image file in its own shape, for panes.
     case image(String)
     /// An image file as large as the canvas.
     case backdrop(Scene.Backdrop)
-    /// An image file that is laid over the canvas with its transparency.
+    /// An image file laid over the canvas with its transparency.
     case watermark(String, width: Int, height: Int)
 
-    /// The file that it is made of.
+    /// Path of the image file that the graphic is made of, if any.
     var file: String? {
         switch self {
         case .image(let file), .watermark(let file, _, _): file
@@ -23,20 +23,20 @@ enum Graphic: Hashable, Sendable {
         }
     }
 
-    /// The face of a clock, which does not come again.
+    /// Whether the graphic is one time of a clock, which is not shown again.
     var isPassing: Bool {
         if case .text(.clock, _, _, _) = self { true } else { false }
     }
 }
 
-/// A graphic as it is drawn.
+/// A drawn graphic.
 enum Still: Sendable {
-    /// Takes the place of a source's picture. In the canvas' own colours.
+    /// A picture in the canvas's own colours, in the place of a source's picture.
     case picture(VideoFrame)
-    /// Lies over what is there.
+    /// A layer over the pictures.
     case layer(AlphaPicture)
 
-    /// In memory.
+    /// Size in memory, in bytes.
     var byteCount: Int {
         switch self {
         case .picture(let frame): frame.width * frame.height * 3 / 2
@@ -54,7 +54,7 @@ enum Still: Sendable {
 }
 
 extension Graphic {
-    /// The largest side of a card: larger panes show it enlarged, which letters of that size bear.
+    /// Longest side of a card, in pixels. Larger panes show it enlarged, which its large letters bear well.
     private static let largestCard = 1280
 
     init(cardOf pane: Pane) {
@@ -70,7 +70,8 @@ extension Graphic {
         self = .label(label, width: pane.width)
     }
 
-    /// - Parameter time: Seconds since 1970; those that look the same on a clock give the same graphic.
+    /// Creates the graphic of an overlay.
+    /// - Parameter time: Seconds since 1970. Times that look the same on a clock give the same graphic.
     init(_ overlay: Overlay, time: Int) {
         switch overlay.content {
         case .image(let file, _):
@@ -86,7 +87,8 @@ extension Graphic {
 }
 
 extension Overlay {
-    /// What it shows after what it shows at `time`; `nil` if it does not change.
+    /// Returns the next time, in seconds since 1970, at which the overlay looks different from `time`; `nil` if it
+    /// never changes.
     func next(after time: Int) -> Int? {
         guard case .clock(let format, let offset, _) = content else { return nil }
         return format.beginning(of: time, utcOffset: offset) + format.period
@@ -94,7 +96,7 @@ extension Overlay {
 }
 
 extension Overlay.ClockFormat {
-    /// How long a clock shows the same, in seconds.
+    /// Time for which a clock shows the same, in seconds.
     fileprivate var period: Int {
         switch self {
         case .time, .dateAndTime: 1
@@ -103,7 +105,7 @@ extension Overlay.ClockFormat {
         }
     }
 
-    /// The first second at which a clock `utcOffset` minutes east of UTC shows what it shows at `time`.
+    /// Returns the first second at which a clock `utcOffset` minutes east of UTC shows the same as at `time`.
     fileprivate func beginning(of time: Int, utcOffset: Int) -> Int {
         let local = time + utcOffset * 60
         let rest = local % period

@@ -1,14 +1,15 @@
 import GStreamerKit
 import MixModel
 
-/// Draws what a mix has ordered, one graphic after another, beside the thread that makes its frames.
+/// Draws the graphics that a mix has ordered, one after another, beside the thread that makes its frames.
 ///
-/// Owns its tasks: `stop()` ends them and waits for what is being drawn.
+/// Owns its task: `stop()` ends it and waits for the graphic being drawn.
 final class GraphicArtist: Sendable {
     private let bell: AsyncStream<Void>.Continuation
     private let work: Task<Void, Never>
 
-    /// - Parameter report: Gets a note for each image or reason that prevents a graphic; called on any thread.
+    /// Creates an artist and starts its task.
+    /// - Parameter report: Takes a note for each image or reason that prevents a graphic; called on any thread.
     init(shared: MixShared, easel: Easel, report: @escaping @Sendable (MixerReport) -> Void) {
         let (rings, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.bell = bell
@@ -31,10 +32,10 @@ final class GraphicArtist: Sendable {
         }
     }
 
-    /// Reasons that are told in the life of a mixer.
+    /// Most reasons that one mixer reports.
     private static let mostTold = 32
 
-    /// Something has been ordered; from any thread.
+    /// Tells the artist that a graphic has been ordered. Safe to call from any thread.
     func ring() { bell.yield() }
 
     func stop() async {

@@ -1,32 +1,32 @@
-/// The graphics that a mix has, and those that it waits for.
+/// The graphics that a mix has, and those that it waits for. Pure.
 ///
-/// Pure. What is asked for is ordered once; what nobody has asked for lately is kept as long as there is room.
+/// A requested graphic is ordered once. Graphics that no frame has requested lately are kept as long as there is room.
 struct GraphicShelf: Sendable {
     private enum State {
         case ordered
         case there(Still)
-        /// It cannot be made.
+        /// The graphic cannot be drawn.
         case failed
     }
     private struct Entry {
         var state: State
-        /// The last frame of the canvas that asked for it.
+        /// The last frame of the canvas that requested it.
         var used: Int64
     }
 
-    /// Bytes of what nobody asks for at the moment: a few scenes that come again.
+    /// Most bytes of unused graphics that are kept: enough for a few scenes that come again.
     static let spareBytes = 32 << 20
 
-    /// Frames of the canvas after which an order that nobody repeats is void.
+    /// Number of canvas frames after which an order that is not repeated is void.
     static let patience: Int64 = 30
 
     private var entries: [Graphic: Entry] = [:]
-    /// What nobody draws yet, oldest first.
+    /// Orders that are not being drawn yet, oldest first.
     private var orders: [Graphic] = []
 
-    /// What is there of it; orders it if it is not known.
+    /// Returns the drawn graphic, if there is one. Orders a graphic that is not known.
     ///
-    /// - Parameter tick: The frame of the canvas that asks.
+    /// - Parameter tick: The canvas frame that requests it.
     mutating func still(_ graphic: Graphic, tick: Int64) -> Still? {
         guard let entry = entries[graphic] else {
             entries[graphic] = Entry(state: .ordered, used: tick)
@@ -38,7 +38,7 @@ struct GraphicShelf: Sendable {
         return nil
     }
 
-    /// Whether it was ordered and its delivery is due.
+    /// Whether the graphic was ordered and is still to be delivered.
     func isAwaited(_ graphic: Graphic) -> Bool {
         if case .ordered = entries[graphic]?.state { true } else { false }
     }
@@ -49,7 +49,8 @@ struct GraphicShelf: Sendable {
 
     var hasOrders: Bool { !orders.isEmpty }
 
-    /// The next graphic to draw. Orders that were not repeated lately, of scenes that are past, are dropped.
+    /// Returns and removes the next graphic to draw. Drops orders that were not repeated lately, because their scenes
+    /// are past.
     mutating func takeOrder() -> Graphic? {
         let latest = entries.values.lazy.map(\.used).max() ?? 0
         while !orders.isEmpty {
@@ -60,14 +61,16 @@ struct GraphicShelf: Sendable {
         return nil
     }
 
-    /// - Parameter still: `nil` if it cannot be made.
+    /// Stores the result of an order.
+    /// - Parameter still: The drawn graphic; `nil` if it cannot be drawn.
     mutating func deliver(_ still: Still?, for graphic: Graphic) {
         entries[graphic]?.state = still.map { .there($0) } ?? .failed
     }
 
-    /// Lets go of what was used longest ago, beyond `spareBytes` of what no frame since `tick` has asked for, and of
-    /// every time that clocks have shown. What failed is forgotten with its last use, so that a later scene tries it
-    /// again.
+    /// Drops graphics that no frame since `tick` has requested.
+    ///
+    /// The least recently used ones beyond `spareBytes` are dropped, and every time that a clock has shown. Failures
+    /// are forgotten once unused, so that a later scene tries them again.
     mutating func sweep(unusedSince tick: Int64) {
         var spare = 0
         for (graphic, entry) in entries.filter({ $0.value.used < tick }).sorted(by: { $0.value.used > $1.value.used }) {
@@ -81,10 +84,10 @@ struct GraphicShelf: Sendable {
         }
     }
 
-    /// Graphics that are held or awaited.
+    /// Number of graphics that are held or awaited.
     var count: Int { entries.count }
 
-    /// Of everything that is held.
+    /// Total size of the graphics held, in bytes.
     var byteCount: Int {
         entries.values.reduce(0) { sum, entry in
             if case .there(let still) = entry.state { sum + still.byteCount } else { sum }

@@ -1,17 +1,17 @@
 import MixModel
 
-/// Moves a mix's grid slowly after the host whose frames it was laid on, so that a splice back to the host's frames
-/// finds them where the grid is, however long the mix was on air and whatever the host's clock does.
+/// Moves a mix's grid slowly to follow the frames of the host on which it was laid.
 ///
-/// Timestamp noise below `deadband` moves nothing: a grid that is right stays exactly as it is.
+/// A splice back to the host's frames then finds them on the grid, however long the mix was on air and whatever the
+/// host's clock does. Timestamp noise below `deadband` moves nothing: a grid that is right stays exactly as it is.
 struct GridFollower {
-    /// By how much the grid has been moved.
+    /// Total movement of the grid so far.
     private(set) var offset: MediaTime = .zero
     private var isFollowing = false
 
-    /// Larger errors start a movement, errors below a fifth of it end it.
+    /// Error above which a movement starts. It ends below a fifth of this.
     let deadband: MediaTime
-    /// Largest movement at once.
+    /// Largest movement per frame.
     let step: MediaTime
 
     private init(deadband: MediaTime, step: MediaTime) {
@@ -19,18 +19,19 @@ struct GridFollower {
         self.step = step
     }
 
-    /// Less than half of the millisecond in which FLV counts: pictures and sound each follow on their own, and what
-    /// they are apart viewers get as a shift of A/V.
+    /// 0.4 ms, less than half of FLV's unit of 1 ms. Pictures and sound each follow on their own, and viewers get the
+    /// difference as an A/V shift.
     private static let deadband = MediaTime(nanoseconds: 400_000)
 
-    /// For the ticks of the canvas.
+    /// Follower for the ticks of the canvas, in steps of at most 1 ms.
     static let video = GridFollower(deadband: deadband, step: .milliseconds(1))
-    /// For the frames of the mix's sound: steps that timestamps in whole milliseconds hide.
+    /// Follower for the frames of the mix's sound, in steps of at most 0.2 ms, which timestamps in whole milliseconds
+    /// hide.
     static let sound = GridFollower(deadband: deadband, step: MediaTime(nanoseconds: 200_000))
 
-    /// Takes the averaged distance of the host's frames from the moved grid; call once a frame.
+    /// Moves the grid by part of the averaged distance of the host's frames from it. Call it once a frame.
     ///
-    /// - Returns: By how much it moved: as much nearer the host's frames are from now on, and their average with them.
+    /// - Returns: The movement. The host's frames, and their average with them, are nearer by as much from now on.
     mutating func follow(_ error: MediaTime) -> MediaTime {
         if error.magnitude > deadband { isFollowing = true }
         if error.magnitude < deadband / 5 { isFollowing = false }

@@ -3,13 +3,13 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The mix's state and the bell that wakes the tick thread. Usable from any thread; nothing is done under its lock
-/// that waits.
+/// The mix's state, and the bell that wakes the tick thread. Safe to use from any thread; no operation under its lock
+/// waits.
 final class MixShared: Sendable {
     private let state: Mutex<MixState>
     private let programStart: Int64
     private let bell = DispatchSemaphore(value: 0)
-    /// True while the bell has been rung and not yet heard: rings do not pile up.
+    /// Whether the bell was rung and not heard yet. Keeps rings from piling up.
     private let isRung = Atomic(false)
 
     init(setup: MixerSetup) {
@@ -17,18 +17,18 @@ final class MixShared: Sendable {
         state = Mutex(MixState(setup: setup))
     }
 
-    /// Program time.
+    /// Current program time.
     var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now - programStart) }
 
-    /// Seconds since 1970 at program time 0, by the clock on the wall as it stands.
+    /// Seconds since 1970 at program time 0, by the wall clock as it is set now.
     var epoch: Double { Date().timeIntervalSince1970 - now.inSeconds }
 
-    /// Looks without waking anybody.
+    /// Runs `body` on the state without waking the tick thread.
     func look<Result: Sendable>(_ body: (inout MixState) -> Result) -> Result {
         state.withLock { body(&$0) }
     }
 
-    /// Changes something that may let a frame be made.
+    /// Runs `body`, which may allow a frame to be made, and wakes the tick thread.
     func change(_ body: (inout MixState) -> Void) {
         state.withLock { body(&$0) }
         ring()
@@ -39,7 +39,7 @@ final class MixShared: Sendable {
         bell.signal()
     }
 
-    /// Waits for the next ring, at most until `time` of the program (`nil`: as long as it takes).
+    /// Waits for the next ring, at most until program time `time`; `nil` = for as long as it takes.
     func waitForRing(until time: MediaTime?) {
         if let time {
             let remaining = max(0, (time - now).nanoseconds)

@@ -2,21 +2,21 @@ import GStreamerKit
 import LayoutEngine
 import MixModel
 
-/// What was drawn for one pane beside its source's pictures.
+/// The graphics drawn for one pane besides its source's pictures.
 struct PaneGraphics: Sendable {
     var card: Graphic?
     var label: Graphic?
 }
 
-// MARK: - What has to be there
+// MARK: - Required graphics
 extension MixState {
-    /// Whether something of the scene is still being drawn. Orders what is not.
+    /// Returns whether a graphic of the scene is still being drawn. Orders those that are missing.
     ///
-    /// - Parameter since: From when on the scene has been waited for.
+    /// - Parameter since: Program time since which the scene has been waited for.
     mutating func isAwaitingGraphics(
         of scene: Scene, now: MediaTime, clock: Int, waitingSince since: MediaTime
     ) -> Bool {
-        // A list first: all of it is ordered, not only what comes before the first that is missing.
+        // The list is made first, so that all graphics are ordered, not only those up to the first missing one.
         let needed = graphics(of: scene, now: now, clock: clock, waitingSince: since)
         for graphic in needed { _ = shelf.still(graphic, tick: nextTick) }
         return needed.contains { shelf.isAwaited($0) }
@@ -35,13 +35,13 @@ extension MixState {
     private func needsFallback(_ pane: Pane, now: MediaTime, waitingSince since: MediaTime?) -> Bool {
         guard pane.isLive else { return true }
         let source = sources[SourceID(pane.source)]
-        // Drawn ahead for whoever seems to be stalling.
+        // Drawn ahead for a source that seems to be stalling.
         if let last = source?.lastPicture, source?.hasEnded == false { return now - last > Patience.stall / 2 }
         guard !isConnecting(pane, now: now) else { return false }
         return source?.fedVideo == nil || source?.hasEnded == true || since.map { now - $0 > Patience.card } ?? true
     }
 
-    /// Whether the mix has just begun and nothing has come of the pane's source.
+    /// Whether the mix has just begun and the pane's source may still deliver its first picture.
     private func isConnecting(_ pane: Pane, now: MediaTime) -> Bool {
         guard pane.isLive, sources[SourceID(pane.source)]?.hasEnded != true else { return false }
         return started.map { now - $0 < Patience.firstCard } ?? true
@@ -56,7 +56,7 @@ extension MixState {
         }
     }
 
-    /// A pane with a matte shows that, where others have a card.
+    /// Returns the card; nothing for a pane with a matte, because the matte is shown instead.
     private func lastResort(of pane: Pane) -> [Graphic] { pane.matte == nil ? [Graphic(cardOf: pane)] : [] }
 
     private func hasPicture(_ id: SourceID) -> Bool {
@@ -64,7 +64,7 @@ extension MixState {
     }
 }
 
-// MARK: - What a frame shows
+// MARK: - Composition of a frame
 extension MixState {
     mutating func compose(
         _ scene: Scene, tick: Int64, chosen: [SourceID: SourcePicture], now: MediaTime, clock: Int
@@ -86,19 +86,20 @@ extension MixState {
         return Composition(background: scene.canvas.background, backdrop: backdrop, panes: panes, layers: layers)
     }
 
+    /// Chooses the content of one pane.
     /// - Parameters:
-    ///   - pane: As it is drawn; a card fills it whatever its fit.
-    ///   - end: The source's pane in the scene that is on its way; `nil` if it leaves.
+    ///   - pane: The pane as it is drawn. A card fills it, whatever its fit.
+    ///   - end: The source's pane in the scene that the transition leads to; `nil` if the source leaves.
     private mutating func content(
         of pane: inout Pane, end: Pane?, chosen: SourcePicture?, tick: Int64, now: MediaTime
     ) -> PaneContent.Content {
         let id = SourceID(pane.source)
-        // Whoever leaves keeps the last pictures until they are gone from the canvas.
+        // A source that leaves keeps its last pictures until it is gone from the canvas.
         if end != nil, sources[id]?.hasEnded == true { sources[id]?.isStalled = true }
         let isStalled = sources[id]?.isStalled ?? true
         if pane.isLive, !isStalled, let chosen {
             sources[id]?.lastShown = chosen
-            // Its card is drawn ahead of the moment when it will have stalled.
+            // The card is ordered before the source counts as stalled.
             if needsFallback(pane, now: now, waitingSince: nil) { order(fallbackGraphics(of: end ?? pane), tick) }
             return .picture(chosen)
         }
@@ -125,7 +126,7 @@ extension MixState {
         }
     }
 
-    /// The card in the size in which it will rest; scaled until then.
+    /// Returns the card in the size in which it comes to rest. It is scaled until then.
     private mutating func card(of pane: inout Pane, end: Pane?, tick: Int64) -> PaneContent.Content? {
         let before = drawnBefore[pane.source]?.card
         let wanted = end.map { Graphic(cardOf: $0) } ?? before ?? Graphic(cardOf: pane)
@@ -138,7 +139,8 @@ extension MixState {
         return nil
     }
 
-    /// While a pane moves, of the label before and the label after the wider one, so that it is as wide as the pane.
+    /// Returns the label. While the pane's width changes, this is the wider of the labels before and after, so that it
+    /// is at least as wide as the pane.
     private mutating func label(of pane: Pane, end: Pane?, tick: Int64) -> AlphaPicture? {
         guard pane.label != nil else { return nil }
         let before = drawnBefore[pane.source]?.label
@@ -159,7 +161,8 @@ extension MixState {
         return nil
     }
 
-    /// A clock shows the second before until the new one is drawn, which was ordered a second ago.
+    /// Returns the layer of an overlay. A clock shows the previous second until the new one, ordered a second ago, is
+    /// drawn.
     private mutating func layer(of overlay: Overlay, tick: Int64, clock: Int) -> Composition.Layer? {
         if let next = overlay.next(after: clock) { order([Graphic(overlay, time: next)], tick) }
         let now = shelf.still(Graphic(overlay, time: clock), tick: tick)

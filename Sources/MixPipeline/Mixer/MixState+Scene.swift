@@ -2,7 +2,7 @@ import LayoutEngine
 import MixModel
 
 extension MixState {
-    /// The scene that was told last.
+    /// The newest scene that was requested.
     var told: Scene? { wanted?.scene ?? player?.scene }
 
     mutating func show(_ scene: Scene, at now: MediaTime) {
@@ -10,21 +10,21 @@ extension MixState {
             started = now
             player = ScenePlayer(scene)
         } else {
-            // Not restarting the wait keeps a burst of scenes from holding back the first.
+            // The wait is not restarted, so that a burst of scenes does not hold back the first.
             wanted = WantedScene(scene: scene, since: wanted?.since ?? now)
         }
     }
 
-    /// Changes the scene that was told last; nothing before there is one.
+    /// Changes the newest requested scene. Does nothing before the first one.
     mutating func change(_ difference: SceneDifference, at now: MediaTime) {
         if let told { show(told.applying(difference), at: now) }
     }
 
-    /// The source is over. What it showed stays until no scene has it.
+    /// Notes that the source has ended. Its last picture stays until no scene has it.
     mutating func end(_ id: SourceID) { sources[id]?.hasEnded = true }
 
-    /// Replaces the scene by the one wanted as soon as everybody new in it has a picture for this tick and everything
-    /// still is drawn.
+    /// Switches to the wanted scene once every new source in it has a picture for this tick and all its graphics are
+    /// drawn, or after `Patience.scene`.
     mutating func applyWantedScene(at time: MediaTime, tick: Int64, now: MediaTime, clock: Int) {
         guard let wanted else { return }
         let isDrawn = !isAwaitingGraphics(of: wanted.scene, now: now, clock: clock, waitingSince: wanted.since)
@@ -45,7 +45,7 @@ extension MixState {
         shelf.sweep(unusedSince: nextTick - 1)
     }
 
-    /// Lets go of sources that are over and neither shown nor heard nor about to be.
+    /// Drops ended sources that are neither shown nor heard nor about to be.
     mutating func forgetEnded(shown: Scene) {
         guard sources.values.contains(where: \.hasEnded) else { return }
         var named: Set<SourceID> = []

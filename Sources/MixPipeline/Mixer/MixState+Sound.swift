@@ -2,20 +2,20 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// 1024 samples of the mix that can be made now.
+/// One frame of 1024 samples per channel that can be made now.
 struct SoundJob: Sendable {
     /// Program time.
     var time: MediaTime
-    /// Interleaved.
+    /// Interleaved samples.
     var samples: [Float]
-    /// How loud the sources were, where that is due.
+    /// Volume of each source, if a report is due.
     var volumes: [SourceID: Int]?
 }
 
 extension MixState {
     private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
 
-    /// Program time of a frame of sound.
+    /// Returns the program time of a frame of sound.
     func time(ofSound index: Int64) -> MediaTime {
         setup.audioOrigin + soundGrid.offset + .units(index * frameLength, rate: setup.sampleRate)
     }
@@ -24,8 +24,8 @@ extension MixState {
         guard var source = sources.removeValue(forKey: id) else { return }
         defer { sources[id] = source }
         source.lastSound = now
-        // Sound that comes too late for the mix (and is not the GOP of the past, at the start) makes the mix more
-        // patient: a steadily late source would otherwise never be heard.
+        // Sound that is too late for the mix, other than the cached GOP at the start, makes the mix more patient. A
+        // steadily late source would otherwise never be heard.
         let end = time + .units(Int64(samples.count / setup.channels), rate: setup.sampleRate)
         if time < self.time(ofSound: nextSound), time > setup.audioOrigin + Patience.silence, let fed = source.fedSound,
             now - fed > Patience.silence
@@ -36,7 +36,7 @@ extension MixState {
         source.sound.append(at: time + source.soundDelay - setup.audioOrigin - soundGrid.offset, samples)
     }
 
-    /// The next 1024 samples, if they can be made. They count as made: ask once.
+    /// Returns the next 1024 samples, if they can be made. They then count as made, so ask once.
     mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
         takeSceneOfSound()
         guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
@@ -76,7 +76,7 @@ extension MixState {
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
             let target = targets[id] ?? 0
-            // Whoever is there at the start, and the host at any time, is heard from the first sample on.
+            // Sources that are there at the start, and the host at any time, are heard from the first sample on.
             let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
             if meter.isOn, let named = targets[id] { powers[id] = source.sound.power(range) * named * named }
             if gain > 0 || target > 0 {
@@ -90,7 +90,7 @@ extension MixState {
             source.sound.discard(before: range.upperBound)
             sources[id] = source
         }
-        // One voice alone passes as it is, like in its bypass.
+        // A single voice passes unchanged, as in its bypass.
         if voices > 1 || loudest > 1 { Loudness.softClip(&sum) }
         if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
             let movement = soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
@@ -100,7 +100,7 @@ extension MixState {
         return SoundJob(time: time, samples: sum, volumes: meter.take(powers))
     }
 
-    /// Without pictures nothing has to be there before a scene is taken up.
+    /// Switches to the wanted scene at once if the mix has no pictures, for which it would have to wait.
     private mutating func takeSceneOfSound() {
         guard !setup.hasVideo, let wanted else { return }
         player = ScenePlayer(wanted.scene)
@@ -108,7 +108,7 @@ extension MixState {
         forgetEnded(shown: wanted.scene)
     }
 
-    /// How loud each source of the scene shall be at the end of `range`: 0 where others are louder.
+    /// Returns the gain of each source of the scene at the end of `range`: 0 for those beyond the loudest.
     private mutating func targets(_ scene: SceneSound, _ range: Range<Int64>) -> [SourceID: Float] {
         var gains = Dictionary(
             scene.levels.map { (SourceID($0.source), Float($0.gain) / 100) }, uniquingKeysWith: { first, _ in first })

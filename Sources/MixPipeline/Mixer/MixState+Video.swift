@@ -8,7 +8,7 @@ struct VideoJob: Sendable {
     var time: MediaTime
     var composition: Composition
     var isIDR: Bool
-    /// How much later sources are shown from this frame on; `nil` where it is as before.
+    /// Delay with which sources are shown from this frame on; `nil` if unchanged.
     var delays: [SourceID: MediaTime]?
 }
 
@@ -25,7 +25,7 @@ extension MixState {
         sources[id] = source
     }
 
-    /// The next frame of the canvas, if it can be made. The frame counts as made: ask once.
+    /// Returns the next frame of the canvas, if it can be made. It then counts as made, so ask once.
     ///
     /// - Parameter epoch: Seconds since 1970 at program time 0, for clocks.
     mutating func nextVideo(now: MediaTime, epoch: Double) -> Step<VideoJob> {
@@ -48,7 +48,7 @@ extension MixState {
         let scene = player.picture(at: tick)
         for pane in scene.panes where pane.isLive {
             guard let source = sources[SourceID(pane.source)], let fed = source.fedVideo, !source.hasEnded else {
-                // The first frame on air should already show everyone.
+                // The first frame on air should already show every source.
                 if tick == 0, sources[SourceID(pane.source)]?.fedSound == nil {
                     waitsUntil = max(waitsUntil, started + Patience.firstFrame)
                 }
@@ -58,7 +58,7 @@ extension MixState {
             case .frame:
                 isLive = true
             case .pending(nil):
-                // Its first picture is in the decoder: an empty pane on air for a frame would be seen as a flash.
+                // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
                 waitsUntil = max(waitsUntil, tick == 0 ? started + Patience.start : fed + Patience.scene)
             case .pending:
                 let silent = (source.lastPicture ?? now) + Patience.silence
@@ -72,7 +72,7 @@ extension MixState {
         return .make(commit(tick: tick, time: time, scene: scene, now: now, clock: clock))
     }
 
-    /// The next frame of the canvas that is made at all: one on the divided grid, or one that was asked to be an IDR.
+    /// The next frame of the canvas that is rendered: one on the divided grid, or one that was requested as an IDR.
     private var nextDrawnTick: Int64 {
         guard frameDivisor > 1, nextTick > 0 else { return nextTick }
         let divisor = Int64(frameDivisor)
@@ -80,13 +80,14 @@ extension MixState {
         return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
     }
 
-    /// Key frames keep their distance in time also where frames are left out: the encoder counts frames.
+    /// Whether the mix requests a keyframe at this tick. Keyframes keep their distance in time even where frames are
+    /// left out, because the encoder counts frames.
     private func isKeyTick(_ tick: Int64) -> Bool {
         let distance = Int64(setup.keyframeDistance)
         return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance
     }
 
-    /// The machine is too slow: leaves frames out rather than be ever later.
+    /// Leaves out frames instead of falling further behind on a machine that is too slow.
     private mutating func skip(to now: MediaTime) {
         let from = nextTick
         while time(ofTick: nextTick) < now - Patience.normal { nextTick += 1 }

@@ -3,48 +3,48 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// Everything that the mixer's threads share: what is to be drawn and heard, what the decoders have delivered, and
-/// which frame is next. Decides when a frame can be made; makes none itself and reads no clock.
+/// State that the mixer's threads share: the wanted scenes and sound, the decoders' output, and the next frame.
 ///
-/// All times are program time.
+/// Decides when a frame can be made. Makes none itself and reads no clock. All times are program time.
 struct MixState: Sendable {
-    /// How long frames are waited for.
+    /// Times for which the mix waits.
     enum Patience {
-        /// After the time of a frame of the mix, for sources that are late.
+        /// Wait for late sources, after the time of a frame of the mix.
         static let normal = MediaTime.milliseconds(120)
-        /// The same for pictures that the decoder has been given: they are sure to come. The processor is busy, and a
-        /// frame that comes late is seen less than one that is left out.
+        /// Wait for pictures that the decoder has been given, which are sure to come, after the time of a frame. The
+        /// processor is busy then, and a late frame is less visible than a missing one.
         static let decoding = MediaTime.milliseconds(400)
-        /// The most that late sound makes of it.
+        /// Upper limit for the wait for sound, which grows from `normal` when sound comes late.
         static let mostForSound = MediaTime.milliseconds(400)
-        /// A source that delivered nothing for so long is not waited for.
+        /// Silence after which a source is no longer waited for.
         static let silence = MediaTime.milliseconds(500)
-        /// At the start, from the first scene on: for decoders that work through a GOP of the past.
+        /// Wait at the start, from the first scene on, for decoders that work through a GOP of the past.
         static let start = MediaTime.milliseconds(400)
-        /// At the start, for sources of the scene that have not been given a frame.
+        /// Wait at the start for sources of the scene of which no frame has come.
         static let firstFrame = MediaTime.milliseconds(100)
-        /// A new scene, for new sources that are working through a GOP of the past and for graphics.
+        /// Longest wait of a new scene for its graphics and for new sources that work through a GOP of the past.
         static let scene = MediaTime.milliseconds(250)
-        /// A source that has nothing to show for so long will hardly have it for the new scene: its card is drawn.
+        /// Time without a picture after which a source is unlikely to have one for the new scene, so that its card is
+        /// drawn.
         static let card = MediaTime.milliseconds(100)
-        /// At the start, for cards of people who are still connecting: mostly nobody sees the mix yet, and drawing the
-        /// first card takes the processor from the decoders.
+        /// Time at the start for which a source that is still connecting gets no card. The mix is mostly not on air
+        /// yet, and drawing the first card takes the processor from the decoders.
         static let firstCard = MediaTime.milliseconds(1000)
-        /// A source without a picture for so long has stalled and gives way to its fallback. Longer than a network's
-        /// hiccup, a reconnect of the relay and the key frame after it mostly take: its last frame is better than a card
+        /// Time without a picture after which a source has stalled and gives way to its fallback. Longer than a network
+        /// hiccup, or a relay's reconnect with the next keyframe, mostly takes: the last frame is better than a card
         /// that flashes up.
         static let stall = MediaTime.milliseconds(3000)
-        /// A decoder that is fed for so long without a result is given up.
+        /// Time after which a decoder that is fed without a result is given up.
         static let decoder = MediaTime.milliseconds(3000)
-        /// Pictures that are later than this are left out.
+        /// Lateness beyond which frames of the mix are left out.
         static let hopeless = MediaTime.milliseconds(2000)
-        /// Frames are not made earlier than this before their time, though all sources be ahead of it.
+        /// Longest time before its own at which a frame may be rendered, even if every source is ahead.
         static let early = MediaTime.milliseconds(250)
     }
 
     enum Step<Job: Sendable>: Sendable {
         case make(Job)
-        /// Nothing can be made before this time unless something arrives; `nil`: not at all.
+        /// Nothing can be made before this time unless something arrives; `nil` = not at any time.
         case wait(until: MediaTime?)
     }
 
@@ -55,14 +55,14 @@ struct MixState: Sendable {
 
     let setup: MixerSetup
     var sources: [SourceID: MixSource] = [:]
-    /// What is on the canvas; `nil` before the first scene.
+    /// The scene on the canvas; `nil` before the first one.
     var player: ScenePlayer?
-    /// What was told and waits for its people and its graphics.
+    /// The newest scene while it waits for its sources and graphics.
     var wanted: WantedScene?
-    /// When the first scene arrived.
+    /// Time at which the first scene arrived.
     var started: MediaTime?
     var shelf = GraphicShelf()
-    /// The graphics of each source's pane in the frame made last, and in the one before the scene changed.
+    /// Graphics of each source's pane in the newest frame. `drawnBefore`: in the last frame before the scene changed.
     var drawn: [String: PaneGraphics] = [:]
     var drawnBefore: [String: PaneGraphics] = [:]
     var voices: LoudestVoices
@@ -72,10 +72,10 @@ struct MixState: Sendable {
     var nextSound: Int64 = 0
     var idrTicks: Set<Int64> = []
     private static let mostIDRTicks = 64
-    /// Of the frames of the canvas only each so manieth is made.
+    /// Renders every n-th canvas frame.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
-    /// How much later sources are shown, as it was told last.
+    /// Delay with which each source is shown, as reported last.
     var toldDelays: [SourceID: MediaTime] = [:]
     var videoGrid = GridFollower.video
     var soundGrid = GridFollower.sound
@@ -87,8 +87,9 @@ struct MixState: Sendable {
         meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
     }
 
-    /// How much later sources are shown, where that is not what was told last: by an eighth of an interval at least, of
-    /// the half that tells one frame from the next.
+    /// Returns the delays with which sources are shown, if they differ from those reported last.
+    ///
+    /// A delay differs by an eighth of a frame interval or more; half an interval tells one frame from the next.
     mutating func newDelays() -> [SourceID: MediaTime]? {
         let delays = sources.compactMapValues(\.sampler.delay)
         let isTold = delays.allSatisfy { id, delay in
@@ -101,7 +102,7 @@ struct MixState: Sendable {
 
     var interval: MediaTime { .units(1, rate: setup.canvas.fps) }
 
-    /// Program time of a frame of the canvas.
+    /// Returns the program time of a frame of the canvas.
     func time(ofTick tick: Int64) -> MediaTime {
         setup.videoOrigin + videoGrid.offset + .units(tick, rate: setup.canvas.fps)
     }
@@ -111,11 +112,11 @@ struct MixState: Sendable {
         var tick = max(0, sinceOrigin.units(rate: setup.canvas.fps) - 1)
         while self.time(ofTick: tick) < time - interval / 2 { tick += 1 }
         idrTicks.insert(max(tick, nextTick))
-        // Those of times that are not to come are left.
+        // Drops the furthest request, because requests for times that never come would pile up.
         if idrTicks.count > Self.mostIDRTicks, let furthest = idrTicks.max() { idrTicks.remove(furthest) }
     }
 
-    /// The source has a stream to come, perhaps after another that is over.
+    /// Begins a source's stream, perhaps after an earlier one that has ended.
     mutating func begin(_ id: SourceID) {
         let old = sources[id]
         guard old == nil || old?.hasEnded == true else { return }
@@ -125,12 +126,12 @@ struct MixState: Sendable {
             sound: PCMTimeline(
                 sampleRate: setup.sampleRate, channels: setup.channels, isHost: id == setup.host,
                 start: nextSound * Int64(AudioEncoder.samplesPerFrame)))
-        // What it showed stays until there is something new.
+        // The last picture stays until there is a new one.
         sources[id]?.lastShown = old?.lastShown
         sources[id]?.isStalled = old?.isStalled ?? false
     }
 
-    /// A frame of the source, with this timestamp, goes to its decoder.
+    /// Notes that a frame of the source, with this timestamp, goes to its decoder.
     mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
         switch track {
         case .video:
@@ -140,7 +141,7 @@ struct MixState: Sendable {
         }
     }
 
-    /// True if a track's decoder is fed and has never delivered.
+    /// Whether a track's decoder is fed and has never delivered, for longer than `Patience.decoder`.
     func isDumb(_ track: Track, of id: SourceID, now: MediaTime) -> Bool {
         guard let source = sources[id] else { return false }
         let (fed, last) =
@@ -149,7 +150,7 @@ struct MixState: Sendable {
         return now - fed > Patience.decoder
     }
 
-    /// A track cannot be decoded: it is no longer waited for. What it showed stays.
+    /// Stops waiting for a track that cannot be decoded. Its last picture stays.
     mutating func giveUp(_ track: Track, of id: SourceID) {
         switch track {
         case .video: sources[id]?.fedVideo = nil
@@ -164,28 +165,28 @@ struct MixSource {
     /// Decoded pictures that may still be shown, by timestamp.
     var pictures: [MediaTime: SourcePicture] = [:]
     var sound: PCMTimeline
-    /// How much later than its timestamps the sound is heard: as much as the pictures are shown later, so that lips
-    /// and sound stay together. A splice to this source's bypass moves it by the same amount.
+    /// Delay of the sound against its timestamps. Equals the delay of the pictures, so that lips and sound stay
+    /// together. A splice to this source's bypass moves it by the same amount.
     private(set) var soundDelay = MediaTime.zero
-    /// Loudness that was last reached, 0…4; `nil` before the first frame of the mix that could have contained it.
+    /// Gain reached last, 0…4; `nil` before the first frame of the mix that could have contained the source.
     var gain: Float?
-    /// The scene lets it be heard.
+    /// Whether the scene lets the source be heard.
     var isAudible = false
-    /// What its video decoder works on.
+    /// Pictures in the video decoder.
     var decoding = DecoderBacklog()
-    /// When the first frame of a track came from the relay.
+    /// Time at which the first video frame came from the relay. `fedSound`: the first audio frame.
     var fedVideo: MediaTime?
     var fedSound: MediaTime?
-    /// When a decoder delivered last.
+    /// Time of the last decoded picture. `lastSound`: of the last decoded sound.
     var lastPicture: MediaTime?
     var lastSound: MediaTime?
     var hasEnded = false
-    /// Its fallback is shown until it delivers again.
+    /// Whether the fallback is shown until the source delivers again.
     var isStalled = false
-    /// The last picture that was shown of it, while it was live.
+    /// The last picture shown while the source was live.
     var lastShown: SourcePicture?
 
-    /// Follows the phase of the pictures as long as nobody hears the source.
+    /// Delays the sound as much as the pictures, as long as the source is not heard.
     mutating func alignSound() {
         guard let phase = sampler.phase, !sampler.isHost, !isAudible, gain ?? 0 == 0 else { return }
         guard (soundDelay + phase).magnitude > .milliseconds(1) else { return }

@@ -4,11 +4,10 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// Decodes sources, composes them by ticks of the program clock, encodes, and reports the encoded frames.
+/// Decodes sources, composes them by ticks of the program clock, encodes the result, and reports the encoded frames.
 ///
-/// Commands are carried out in their order on a queue of the mixer's own; `handle` never waits. Reports come on the
-/// encoders' threads: those of one track in order, its configuration before its first frame. Nothing that a source
-/// does stops the mix.
+/// Commands are carried out in order on a queue of the mixer's own; `handle` never waits. Reports come on the encoders'
+/// threads: those of one track in order, its configuration before its first frame. No source can stop the mix.
 public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
     private let worker: MixerWorker
@@ -17,23 +16,23 @@ public final class Mixer: Sendable {
         tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
     ) {
         worker = MixerWorker(tuning: tuning, report: reports)
-        // A mixer often waits for its sources: by the time they are there, the codecs are loaded.
+        // A mixer often waits for its sources; the codecs are loaded meanwhile.
         queue.async { Self.loadCodecs() }
     }
 
-    /// Loads the libraries behind every element a mixer uses, a third of the time to the first picture.
+    /// Loads the libraries of every element that a mixer uses, which takes a third of the time to the first picture.
     private static func loadCodecs() {
         let elements = "avdec_h264 avdec_aac audioconvert audioresample x264enc avenc_aac"
-        // A missing element is told of by the pipeline that needs it.
+        // A missing element is reported by the pipeline that needs it.
         _ = try? Pipeline(elements, name: "load")
     }
 
-    /// Queues a command; from any thread.
+    /// Queues a command. Safe to call from any thread.
     public func handle(_ command: MixerCommand) {
         queue.async { [worker] in worker.perform(command) }
     }
 
-    /// Carries out what was asked so far, stops and frees everything. There are no reports afterwards.
+    /// Carries out all queued commands, stops and frees everything. No reports follow.
     public func stop() async {
         await withCheckedContinuation { continuation in
             queue.async { [worker] in
@@ -44,14 +43,14 @@ public final class Mixer: Sendable {
     }
 }
 
-/// What runs on the mixer's queue.
+/// The part of the mixer that runs on its queue.
 ///
 /// `@unchecked Sendable`: every method is called on that queue only.
 private final class MixerWorker: @unchecked Sendable {
     private struct Running {
         var setup: MixerSetup
         var shared: MixShared
-        /// `nil` where only sound is made.
+        /// The video encoder; `nil` in a mix of sound alone.
         var video: VideoEncoder?
         var audio: AudioEncoder
         var artist: GraphicArtist
@@ -110,7 +109,7 @@ private final class MixerWorker: @unchecked Sendable {
     private func start(_ setup: MixerSetup) throws -> Running {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
         let shared = MixShared(setup: setup)
-        // Whoever waits for a free picture waits for the encoder.
+        // A tick loop that waits for a free picture waits for the encoder.
         let deliver: @Sendable (MixerReport) -> Void = { [report] in
             report($0)
             shared.ring()

@@ -4,13 +4,14 @@ import GStreamerKit
 ///
 /// GStreamer's converter has direct paths for 8-bit planar pictures whose colour need not be converted. Any other
 /// conversion goes line by line and writes whole lines of the destination, over the panes to the left and right
-/// (GStreamer 1.22): such pictures are converted into a picture of the pane's size first and then copied.
+/// (GStreamer 1.22). Such pictures are first converted into a picture of the pane's size and then copied.
 final class PanePainter {
     private let converter: VideoConverter
-    /// Where the picture of the pane's size is made, and what copies it to its place.
+    /// Pool for the picture of the pane's size, and the converter that copies that picture to its place.
     private let detour: (pool: CanvasPool, copier: VideoConverter)?
 
-    /// - Throws: If GStreamer has no conversion between the formats.
+    /// Creates a painter.
+    /// - Throws: `GStreamerError`, if GStreamer has no conversion between the formats.
     init(from source: VideoFormat, placement: PanePlacement, to canvas: VideoFormat) throws(GStreamerError) {
         if Self.isDirect(source, canvas) {
             converter = try VideoConverter(

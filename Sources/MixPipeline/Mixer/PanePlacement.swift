@@ -1,17 +1,16 @@
 import GStreamerKit
 import LayoutEngine
 
-/// Which part of a picture a pane shows, and where on the canvas.
+/// The part of a picture that a pane shows, and its place on the canvas.
 struct PanePlacement: Hashable {
-    /// In pixels of the picture.
+    /// The visible part, in pixels of the picture.
     var source: VideoRect
-    /// In pixels of the canvas.
+    /// The place of that part, in pixels of the canvas.
     var destination: VideoRect
 
-    /// `nil` if the pane does not lie on the canvas.
+    /// Creates a placement; `nil` if the pane is not within the canvas.
     ///
-    /// All edges are even, as I420 needs. A picture whose pixels are not square counts with the shape it is meant to
-    /// have.
+    /// All edges are even, as I420 needs. A picture whose pixels are not square is placed by its display shape.
     init?(_ pane: Pane, picture: VideoFormat, canvas: Canvas) {
         guard pane.x >= 0, pane.y >= 0, pane.width >= 2, pane.height >= 2, pane.x + pane.width <= canvas.width,
             pane.y + pane.height <= canvas.height
@@ -45,10 +44,11 @@ struct PanePlacement: Hashable {
         }
     }
 
-    /// None, half or all of the free pixels, even.
+    /// Returns none, half or all of the free pixels, rounded down to an even number.
     static func offset(_ free: Int, _ place: Int) -> Int { free * place / 4 * 2 }
 
-    /// The even number nearest to `value`, at least 2; `most` itself, though it be odd, where that is near.
+    /// Returns the even number nearest to `value`, at least 2; or `most` itself, even or odd, if `value` is less than 1
+    /// below it.
     private static func even(_ value: Double, most: Int) -> Int {
         if value > Double(most) - 1 { return most }
         return min(most, max(2, Int((value / 2).rounded()) * 2))

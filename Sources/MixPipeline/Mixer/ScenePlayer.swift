@@ -1,31 +1,31 @@
 import LayoutEngine
 import MixModel
 
-/// What the canvas shows at each of its frames: a scene, or the way to it from what was shown before.
+/// The scene that the canvas shows at each of its frames, and the transitions between scenes. Pure.
 ///
-/// Pure. Time is counted in frames of the canvas, so that a mix that is late shows the same pictures as one that is not.
+/// Time is counted in frames of the canvas, so that a mix that is late shows the same pictures as one that is not.
 struct ScenePlayer: Sendable {
-    /// What is shown, or where the way leads.
+    /// The scene that is shown, or to which the transition leads.
     private(set) var scene: Scene
     private var transition: SceneTransition?
-    /// The first frame that shows something of `scene`, and the number of frames until it is shown alone.
+    /// First frame of the transition to `scene`. `length`: number of frames until `scene` is shown alone.
     private var start: Int64 = 0
     private var length: Int64 = 0
 
     init(_ scene: Scene) { self.scene = scene }
 
-    /// What the frame `tick` shows.
+    /// Returns the scene that the frame `tick` shows.
     func picture(at tick: Int64) -> Scene {
         guard let transition, tick - start + 1 < length else { return scene }
-        // The first frame is on its way already: it would otherwise show what was there before once more.
+        // The first frame already moves, because it would otherwise repeat the previous picture.
         return transition.scene(at: UnitFraction(Double(max(tick - start + 1, 0)) / Double(length)))
     }
 
-    /// True while the frame `tick` shows something between two scenes.
+    /// Whether the frame `tick` shows a state between two scenes.
     func isMoving(at tick: Int64) -> Bool { transition != nil && tick - start + 1 < length }
 
-    /// Goes to another scene from frame `tick` on. What is shown then is where it begins, be it the middle of a
-    /// transition; one that would lead to the same picture goes on undisturbed.
+    /// Changes to another scene from frame `tick` on. The transition begins with what is shown then, even in the middle
+    /// of another one. A running transition to the same picture goes on undisturbed.
     mutating func change(to new: Scene, at tick: Int64) {
         defer { scene = new }
         guard !scene.looksLike(new) else { return }
@@ -34,14 +34,14 @@ struct ScenePlayer: Sendable {
         start = tick
     }
 
-    /// Lets go of a transition that has ended.
+    /// Drops a transition that has ended.
     mutating func settle(at tick: Int64) {
         if !isMoving(at: tick) { transition = nil }
     }
 }
 
 extension Scene {
-    /// Whether the picture is the same; what is heard and how scenes follow each other may differ.
+    /// Whether the pictures are the same. Sound and transitions may differ.
     fileprivate func looksLike(_ other: Scene) -> Bool {
         canvas == other.canvas && background == other.background && panes == other.panes && overlays == other.overlays
     }

@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The thread that makes the mix's frames: each tick's picture and each 1024 samples as soon as they can be made.
+/// The thread that makes the mix's frames: each picture and each 1024 samples as soon as they can be made.
 final class TickLoop: Sendable {
     private let shared: MixShared
     private let video: VideoEncoder?
@@ -24,9 +24,11 @@ final class TickLoop: Sendable {
         self.report = report
     }
 
+    /// Starts the thread.
     /// - Parameter makeComposer: Called on the loop's thread, which owns the composer.
     func start(makeComposer: @escaping @Sendable () throws -> CanvasComposer) {
-        // Weak: a thread lets go of its block only some time after `stop()` has returned, and pictures with it.
+        // Weak, because a thread releases its block, and the pictures it holds, only some time after `stop()` has
+        // returned.
         let thread = Thread { [weak self, ended] in
             self?.work(makeComposer)
             ended.signal()
@@ -51,7 +53,7 @@ final class TickLoop: Sendable {
     }
 
     private func run(composer: CanvasComposer?) {
-        /// Decided, and waiting for a free picture.
+        /// A frame that is decided and waits for a free picture.
         var unpainted: VideoJob?
         while !isStopped.load(ordering: .acquiring) {
             if let failure = video?.failure ?? audio.failure {
@@ -88,7 +90,7 @@ final class TickLoop: Sendable {
                     unpainted = nil
                     continue
                 }
-                // The encoder is behind: nothing to do but to let it work.
+                // The encoder is behind. Look again in 3 ms.
                 wake = shared.now + .milliseconds(3)
             }
             shared.waitForRing(until: wake)

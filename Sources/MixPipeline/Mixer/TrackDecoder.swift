@@ -3,10 +3,10 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// What comes out of a source's decoders, in program time; called on their threads.
+/// Receivers of the output of a source's decoders, in program time. Called on the decoders' threads.
 struct DecoderOutput: Sendable {
     var picture: @Sendable (MediaTime, SourcePicture) -> Void
-    /// Interleaved samples in the mix's rate and channels.
+    /// Takes interleaved samples in the mix's rate and channels.
     var sound: @Sendable (MediaTime, [Float]) -> Void
     var failed: @Sendable (Track, String) -> Void
 }
@@ -16,15 +16,17 @@ final class TrackDecoder: Sendable {
     let configuration: CodecConfiguration
     private let pipeline: Pipeline
     private let source: AppSource
-    /// Tells when the pipeline fails; ends with it.
+    /// Reports a failure of the pipeline; ends with it.
     private let watcher: Task<Void, Never>
-    /// The next access unit must start a group of pictures.
+    /// Whether the next access unit must start a group of pictures.
     private let needsIDR = Mutex(true)
 
-    /// Bytes that may wait for the decoder. Beyond it (the machine is too slow) a whole group of pictures is left out.
+    /// Bytes that may wait for the decoder. Beyond that, on a machine that is too slow, a whole group of pictures is
+    /// left out.
     private static let mostWaiting = 8 << 20
 
-    /// - Throws: `.syntax` if the configuration is none.
+    /// Creates a decoder that is not running yet.
+    /// - Throws: `GStreamerError` with code `.syntax`, if the configuration cannot be read.
     init(
         _ configuration: CodecConfiguration, name: String, sampleRate: Int, channels: Int, output: DecoderOutput
     ) throws(GStreamerError) {
@@ -87,8 +89,8 @@ final class TrackDecoder: Sendable {
         await watcher.value
     }
 
-    /// Never waits.
-    /// - Returns: False if the frame was left out: no group of pictures has begun, or too much waits.
+    /// Queues a frame. Never waits.
+    /// - Returns: `false` if the frame was left out, because no group of pictures has begun or too much waits.
     @discardableResult
     func push(_ frame: EncodedFrame) -> Bool {
         let isFull = source.queuedBytes > Self.mostWaiting
@@ -104,7 +106,7 @@ final class TrackDecoder: Sendable {
         return flow == .ok
     }
 
-    // Program time may be negative (a GOP cached before the task began), pipeline time may not.
+    // Program time may be negative (a GOP cached before the task began); pipeline time may not.
     private static let shift: Int64 = 3_600_000_000_000
     private static func pipelineTime(_ time: MediaTime) -> UInt64 {
         UInt64(max(0, time.nanoseconds.saturatingSum(shift)))

@@ -4,11 +4,11 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// How much work the encoder puts into a picture.
+/// Settings for the amount of work that the encoder puts into a picture.
 public struct EncoderTuning: Hashable, Sendable {
-    /// A preset of x264, for programs that name none.
+    /// x264 preset for programs that name none.
     public var preset: String
-    /// The same of x265.
+    /// x265 preset for programs that name none.
     public var h265Preset = "superfast"
     /// Threads (slices) per picture.
     public var threads: Int
@@ -19,7 +19,7 @@ public struct EncoderTuning: Hashable, Sendable {
     }
 }
 
-/// The canvas's encoder. Ticks go in, access units with the times given for these come out.
+/// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
 final class VideoEncoder: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
@@ -27,7 +27,7 @@ final class VideoEncoder: Sendable {
     private let fps: Int
     private let pending: Mutex<Pending>
 
-    /// Longest distance of two key frames where nothing is asked for, in seconds.
+    /// Longest distance between two keyframes if the task sets none, in seconds.
     static let keyframeSeconds = 2
 
     private struct Pending {
@@ -38,7 +38,8 @@ final class VideoEncoder: Sendable {
         var known: VideoConfiguration?
     }
 
-    /// - Parameter output: Called on the encoder's thread, the configuration before the first frame.
+    /// Creates an encoder that is not running yet.
+    /// - Parameter output: Called on the encoder's thread, with the configuration before the first frame.
     init(
         format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
         output: @escaping @Sendable (MixerReport) -> Void
@@ -58,10 +59,10 @@ final class VideoEncoder: Sendable {
 
     func start() async throws(GStreamerError) { try await pipeline.play() }
     func tearDown() async { await pipeline.tearDown() }
-    /// What went wrong, if something did.
+    /// The pipeline's first error, if any.
     var failure: BusFailure? { pipeline.firstError }
 
-    /// Encodes the picture of tick `tick`, which is shown at `time` of the program.
+    /// Encodes the picture of tick `tick`, which is shown at program time `time`.
     func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
         let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
         let isFirst = pending.withLock { pending in
@@ -69,7 +70,8 @@ final class VideoEncoder: Sendable {
             defer { pending.hasBegun = true }
             return !pending.hasBegun
         }
-        // The first is one anyway. Asked for it, GStreamer 1.22 takes its time for 1000 h and heeds no further request.
+        // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
+        // ignores all further requests.
         if isIDR, !isFirst { source.pushForceKeyUnit(runningTime: running) }
         source.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
     }
@@ -89,13 +91,13 @@ final class VideoEncoder: Sendable {
         if isNew, let codecData { output(.configuration(CodecConfiguration(codec, bytes: codecData))) }
         guard let time else { return }
         var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: sample.bytes)
-        // Before each IDR, for viewers that keep to what they read first.
+        // Repeated before each IDR, for viewers that keep the first parameter sets they read.
         if frame.isIDR { frame.payload = frame.withParameterSets(of: known) }
         output(.frame(frame))
     }
 }
 
 extension MixerSetup {
-    /// Longest distance of two key frames, in frames of the canvas.
+    /// Longest distance between two keyframes, in frames of the canvas.
     var keyframeDistance: Int { gopFrames ?? canvas.fps * VideoEncoder.keyframeSeconds }
 }

@@ -1,14 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// Runs `body` and waits for its end. Only for threads that may wait: never on Swift's cooperative threads.
+/// Runs `body` and waits for its end. Only for threads that may block, never for Swift's cooperative threads.
 ///
-/// When it returns, nothing but the caller holds `body` and what it has captured.
+/// When it returns, only the caller still holds `body` and its captures.
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let errand = Errand(body)
     let done = DispatchSemaphore(value: 0)
-    // The caller owns the task: it does not go on before the task has ended. A task lets go of what it has captured
-    // only some time after its last line: so that is not `body`.
+    // The caller owns the task: it does not go on before the task has ended. A task releases its captures only some
+    // time after its last line, so `body` is not one of them.
     Task {
         await errand.run()
         done.signal()
