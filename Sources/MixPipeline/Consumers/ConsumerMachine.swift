@@ -1,40 +1,41 @@
 import MixModel
 
-/// When the process of a consumer is started, given up and started again. Pure.
+/// State machine that decides when a consumer's process is started, killed and restarted. Pure.
 struct ConsumerMachine: Sendable {
     enum State: Hashable, Sendable {
-        /// Started at this time.
+        /// No process is running; the next one starts at `until`.
         case waiting(until: MediaTime)
         case running(since: MediaTime)
-        /// Told to end, or it said that trying again cannot help.
+        /// The process was told to end, or reported a failure that a restart cannot cure.
         case finished
     }
 
     enum Action: Hashable, Sendable {
         case launch
-        /// It hangs.
+        /// Kills the process, because it hangs.
         case kill
     }
 
-    /// In seconds.
+    /// Delays and limits, in seconds.
     struct Policy: Hashable, Sendable {
-        /// The first restart comes after this, each further one after twice as much …
+        /// Delay before the first restart. Each further failure doubles it, up to `longestDelay`.
         var firstDelay = 0.5
-        /// … up to this.
+        /// Longest delay before a restart.
         var longestDelay = 30.0
-        /// One that has run for so long is healthy: its next failure is the first again.
+        /// Running time after which a process counts as healthy. Its next failure counts as the first again.
         var healthyAfter = 30.0
-        /// One that takes nothing of what waits for so long hangs. Longer than a disk that is busy.
+        /// Longest time for which a process may take nothing of what waits before it counts as hung. Longer than a busy
+        /// disk may stall.
         var patience = 15.0
     }
 
     let policy: Policy
     private(set) var state: State
-    /// Since it was healthy last.
+    /// Failures since the process was last healthy.
     private(set) var failures = 0
-    /// Why it does not run, or did not when it ran last.
+    /// Last failure, if any; `nil` once the process works again.
     private(set) var lastError: String?
-    /// The bytes it had taken when that changed last, and when that was.
+    /// Bytes the process had taken when that number last changed, and the time of the change.
     private var progress: (taken: Int64, at: MediaTime)?
 
     init(policy: Policy = Policy(), now: MediaTime) {
@@ -42,10 +43,10 @@ struct ConsumerMachine: Sendable {
         state = .waiting(until: now)
     }
 
-    /// What is to be done now.
+    /// Moves on to `now` and returns the action that is due, if any.
     /// - Parameters:
     ///   - taken: Bytes that the process has taken since it was started.
-    ///   - isWaiting: Whether there is more for it.
+    ///   - isWaiting: Whether more bytes wait for the process.
     mutating func advance(to now: MediaTime, taken: Int64, isWaiting: Bool) -> Action? {
         switch state {
         case .finished: return nil
@@ -67,14 +68,14 @@ struct ConsumerMachine: Sendable {
         }
     }
 
-    /// The process is well.
+    /// Clears the last error, because the process works again.
     mutating func recovered() { lastError = nil }
 
-    /// The process has ended, or could not be started.
-    /// - Parameter isFinal: Trying again cannot help.
+    /// Notes that the process ended or could not be started, and schedules the next attempt.
+    /// - Parameter isFinal: Whether a restart cannot help.
     mutating func ended(_ reason: String, isFinal: Bool, at now: MediaTime) {
         guard case .running(let start) = state else { return }
-        // Whoever was killed has the reason already.
+        // A process that was killed has its reason already.
         lastError = lastError ?? reason
         guard !isFinal else {
             state = .finished

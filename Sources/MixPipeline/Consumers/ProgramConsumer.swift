@@ -3,23 +3,24 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// A child process of a relay that takes a program: a recorder or a packager. A crash, a full disk or a bad file in there
-/// never touches the program.
+/// A child process of a relay that takes a program: a recorder or a packager.
+///
+/// A crash, a full disk or a bad file in the child never touches the program.
 ///
 /// The process is `mixworker SUBCOMMAND` with one end of a socket as its standard input. It reads one line of JSON with
-/// its settings and then the program as FLV: header, metadata, sequence headers, from a keyframe on every tag. It writes
-/// reports to the same socket, one JSON object a line. Its input ends when it has to close its files.
+/// its settings and then the program as FLV: header, metadata, sequence headers, then every tag from a keyframe on. It
+/// writes reports to the same socket, one JSON object a line. The end of its input tells it to close its files.
 ///
-/// Nothing here waits: `send` appends to a bounded queue, and a process that is too slow loses whole groups of pictures.
-/// One that crashes or hangs is started again, later each time, and goes on with the next keyframe. Safe to use from any
-/// thread; whoever makes one calls `tick` now and then, and `end` once.
+/// Nothing here waits: `send` appends to a bounded queue, and a process that is too slow loses whole groups of
+/// pictures. A process that crashes or hangs is restarted, after a longer delay each time, and goes on with the next
+/// keyframe. Safe to use from any thread. The owner calls `tick` several times a second, and `end` once.
 final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerReport>: Sendable {
     enum Event: Sendable {
         case started(processID: Int32)
         case report(Report)
-        /// The process is gone although nobody asked it to end. `isFinal`: it is not started again.
+        /// The process is gone without having been asked to end. `isFinal`: it is not restarted.
         case failed(reason: String, isFinal: Bool)
-        /// Once, last, after `end`.
+        /// The consumer has ended. Comes once, last, after `end`.
         case ended
     }
 
@@ -27,9 +28,9 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
         var machine: ConsumerMachine
         var queue: OutputQueue
         var process: WorkerProcess?
-        /// Counts processes, so that late events of an old one are told apart.
+        /// Number of processes started so far. Tells late events of an old process apart.
         var attempt = 0
-        /// Bytes that the process was given.
+        /// Bytes given to the process.
         var sent: Int64 = 0
         var finalFailure: String?
         var isEnding = false
@@ -42,16 +43,17 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     private let onEvent: @Sendable (Event) -> Void
     private let state: Mutex<State>
 
-    /// Bytes that may wait before the socket, beyond which they wait in the queue, where they can be dropped.
+    /// Bytes that may wait in front of the socket. Further ones wait in the queue, where they can be dropped.
     private static var window: Int { 128 << 10 }
 
-    /// Starts with the next `tick`.
+    /// Creates a consumer, whose process starts with the next `tick`.
     /// - Parameters:
-    ///   - worker: the `mixworker` binary.
-    ///   - settings: the first line the process reads. May hold secrets: arguments are for everybody to see, this is not.
-    ///   - preamble: headers of the program so far, and its current group of pictures.
-    ///   - limits: of what may wait for the process.
-    ///   - onEvent: comes on any thread, one at a time for one process.
+    ///   - worker: The `mixworker` binary.
+    ///   - settings: The first line that the process reads. May hold secrets, because it is not an argument, which
+    ///     every user can see.
+    ///   - preamble: Headers of the program so far, and its current group of pictures.
+    ///   - limits: Limits of the queue in front of the process.
+    ///   - onEvent: Called on any thread, one event at a time for one process.
     init(
         worker: URL, subcommand: String, settings: Settings, preamble: [FLVTag], label: String,
         policy: ConsumerMachine.Policy = ConsumerMachine.Policy(),
@@ -75,7 +77,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     /// Queues tags of the program, in order. Never waits.
     func send(_ tags: [FLVTag]) { send(shared: tags.map(OutputTag.init)) }
 
-    /// The same, encoded once for everybody.
+    /// Queues tags that are encoded once and shared with other receivers. Never waits.
     func send(shared tags: [OutputTag]) {
         state.withLock { state in
             guard !state.isEnding, state.machine.state != .finished else { return }
@@ -84,7 +86,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
         }
     }
 
-    /// Starts, restarts and kills the process when it is time to. Call it several times a second.
+    /// Starts, restarts or kills the process when that is due. Call it several times a second.
     func tick() {
         let (action, process) = state.withLock { state -> (ConsumerMachine.Action?, WorkerProcess?) in
             guard !state.isEnding else { return (nil, nil) }
@@ -100,14 +102,14 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
         }
     }
 
-    /// Why it does not run, or did not when it ran last; `nil` while all is well.
+    /// Last failure, if any; `nil` while all is well.
     var lastError: String? { state.withLock { $0.machine.lastError } }
 
-    /// Frames that were lost because the process was too slow or away.
+    /// Frames lost because the process was too slow or away.
     var droppedFrames: Int { state.withLock { $0.queue.droppedFrames } }
 
     /// Gives the process what is left, ends its input and waits until it has closed its files.
-    /// - Parameter grace: seconds after which it is killed.
+    /// - Parameter grace: Seconds after which the process is killed.
     func end(within grace: Double = 10) async {
         let (isFirst, process) = state.withLock { state -> (Bool, WorkerProcess?) in
             guard !state.isEnding else { return (false, nil) }
@@ -130,7 +132,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     // MARK: - The process
 
     private func launch() {
-        // Under the lock: what the process does at once waits until it is known here.
+        // Under the lock, so that what the process does at once waits until `state` knows it.
         let event = state.withLock { state -> Event in
             state.attempt += 1
             state.finalFailure = nil
@@ -199,16 +201,16 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     }
 }
 
-/// Turns a consumer's bytes into reports. Used only on its channel's queue.
+/// Parses a consumer's bytes into reports. Used only on its channel's queue.
 private final class ReportLines<Report: ConsumerReport>: @unchecked Sendable {
-    /// A rendition's picture is a line.
+    /// Large enough for a rendition's picture, which is one line.
     private var lines = LineBuffer(limit: 16 << 20)
     private let onReport: @Sendable (Report) -> Void
 
     init(onReport: @escaping @Sendable (Report) -> Void) { self.onReport = onReport }
 
     func push(_ bytes: [UInt8]) {
-        // What cannot be read is of no use to anybody, and the process goes on.
+        // An unreadable line is skipped, and the process goes on.
         for line in lines.push(bytes) ?? [] {
             if let report = try? JSONDecoder().decode(Report.self, from: Data(line)) { onReport(report) }
         }
@@ -216,6 +218,6 @@ private final class ReportLines<Report: ConsumerReport>: @unchecked Sendable {
 }
 
 extension MediaTime {
-    /// CLOCK_MONOTONIC.
+    /// The current time of CLOCK_MONOTONIC.
     fileprivate static var clock: MediaTime { MediaTime(nanoseconds: MonotonicClock.now) }
 }

@@ -1,35 +1,36 @@
-/// One attempt to publish to a destination, from connecting to the end; after it a new one is made.
+/// One attempt to publish to a destination, from connecting to the end. Each further attempt is a new connection.
 ///
-/// Nothing here waits but `open()` and `close()`, and those for a bounded time. From any thread.
+/// Only `open()` and `close()` wait, and only for a bounded time. Safe to use from any thread.
 protocol OutputConnection: Sendable {
-    /// Begins to connect; returns before the connection is there.
+    /// Begins to connect, and returns before the connection is made.
     func open() async
 
     /// Queues one tag.
     func push(_ tag: OutputTag)
 
-    /// Bytes that wait where they cannot be dropped any more: inside the connection, not yet on their way.
+    /// Bytes inside the connection that are not on their way yet and can no longer be dropped.
     var waiting: Int { get }
 
-    /// Whether bytes are left that the destination has not taken.
+    /// Whether the destination has not yet taken all bytes.
     var isWaiting: Bool { get }
 
     /// Bytes of media that the destination has taken.
     var taken: Int64 { get }
 
-    /// Whether the server has agreed to take the stream; where nobody can tell, whether it has taken anything.
+    /// Whether the server has agreed to take the stream. Where that is unknown, whether it has taken any bytes.
     var hasBegun: Bool { get }
 
-    /// Since when, in ns of CLOCK_MONOTONIC, a server that used to confirm what it reads has stopped to, although its
-    /// machine takes the bytes; `nil` = all is well, or nobody can tell.
+    /// Time, in ns of CLOCK_MONOTONIC, since which a server that used to confirm what it reads has not done so,
+    /// although its machine takes the bytes; `nil` if all is well or if that is unknown.
     var silentSince: Int64? { get }
 
-    /// What went wrong, in the words of the server or the system, or `nil`.
+    /// The connection's failure in the words of the server or the system, or `nil`.
     var fault: OutputFault? { get }
 
-    /// Lets go without waiting; the rest happens in the background.
+    /// Gives up the connection without waiting. The rest happens in the background.
     func abandon()
 
-    /// Waits until what was pushed has gone out and the server was told the end, at most 2 s, and closes, in at most 2 s.
+    /// Sends what was pushed, tells the server the end, and closes. Takes at most 2 s for the former and 2 s for
+    /// closing.
     func close() async
 }

@@ -1,9 +1,9 @@
 import MixModel
 
-/// What is wrong with a connection to a destination.
+/// A failure of a connection to a destination.
 struct OutputFault: Error, Hashable, Sendable {
     var code: OutputErrorCode
-    /// For operators: the server's or the system's words.
+    /// The server's or the system's words, for operators.
     var words: String
 
     init(_ code: OutputErrorCode, _ words: String) {
@@ -29,15 +29,15 @@ struct OutputFault: Error, Hashable, Sendable {
         words = fault.words
     }
 
-    /// What an attempt that failed says about the next one.
+    /// The kind of a failure, which decides when the next attempt is made.
     enum Nature: Hashable, Sendable {
-        /// The way there: it may be open again at any moment.
+        /// The network failed, and may work again at any moment.
         case network
-        /// There is no address to go to; whoever tells addresses is not to be asked twice a second.
+        /// The host's name has no address. A name server must not be asked twice a second.
         case address
-        /// The server has answered, and does not want us: somebody has to change something.
+        /// The server answered and refused, or the destination is not allowed; an operator has to act.
         case refusal
-        /// It will never be otherwise.
+        /// Permanent: no further attempt can succeed.
         case lasting
     }
 

@@ -1,13 +1,15 @@
 import MixModel
 
-/// Decides when one destination is connected, given up and tried again. Pure: every time is an argument, in ns of any
-/// clock that only goes forward.
+/// Decides when one destination is connected, given up and tried again.
 ///
-/// Three kinds of failure have delays of their own. The network is asked again at least twice a second, so that a server that
-/// is back is found within a second. A refusal is repeated slowly. Connections that were live and broke soon after are
-/// made slowly too: each one may be a broadcast of its own at the provider.
+/// Pure: every time is an argument, in ns of any clock that only goes forward.
+///
+/// Three kinds of failure have delays of their own. After a network failure the destination is tried at least twice a
+/// second, so that a server that is back is found within a second. After a refusal it is tried slowly. It is also tried
+/// slowly after a connection that was live and broke soon after, because each connection may be a broadcast of its own
+/// at the provider.
 struct OutputMachine: Sendable {
-    /// The first delay, doubled with each failure up to the longest.
+    /// Delays before the next attempt, in ns. The first one doubles with each failure, up to the longest.
     struct Delays: Hashable, Sendable {
         var first: Int64
         var longest: Int64
@@ -16,66 +18,68 @@ struct OutputMachine: Sendable {
     }
 
     struct Policy: Hashable, Sendable {
-        /// From the attempt to the server's consent.
+        /// Time from the start of an attempt within which the server must agree and take the first bytes, in ns.
         var connectLimit: Int64 = 10_000_000_000
-        /// How long bytes may wait without one being taken: a wedged connection reports nothing. Longer than the pauses
-        /// that lost packets make (TCP repeats one after 0.2, 0.6, 1.4 and 3.0 s), and short enough to be noticed within
-        /// 5 s of the freeze: the buffers of the peer's machine fill first, 1.7 s at 300 kbit/s on loopback.
+        /// Longest time for which bytes may wait without one being taken, in ns. A wedged connection reports no error.
+        ///
+        /// It is longer than the pauses that lost packets cause (TCP repeats one after 0.2, 0.6, 1.4 and 3.0 s), and
+        /// short enough for a freeze to be noticed within 5 s: the buffers of the peer's machine fill first, which
+        /// takes 1.7 s at 300 kbit/s on loopback.
         var stallLimit: Int64 = 3_200_000_000
         var network = Delays(first: 100_000_000, longest: 500_000_000)
         var address = Delays(first: 250_000_000, longest: 5_000_000_000)
         var refusal = Delays(first: 1_000_000_000, longest: 30_000_000_000)
-        /// A connection that has lasted this long makes all delays begin anew.
+        /// Time after which a live connection resets all delays, in ns.
         var healthyAfter: Int64 = 10_000_000_000
     }
 
     enum State: Hashable, Sendable {
         case idle
         case connecting(since: Int64)
-        /// `progress`: when a byte was last taken, or nothing waited.
+        /// The server takes the stream. `progress` is the last time at which a byte was taken or none waited.
         case live(since: Int64, progress: Int64)
         case waiting(until: Int64)
-        /// Not tried any more by itself.
+        /// Given up; tried again only on request.
         case failed
         case stopped
     }
 
-    /// What the owner sees of the connection.
+    /// The state of the connection, as its owner sees it.
     struct Observation: Hashable, Sendable {
-        /// The server has agreed to take the stream.
+        /// Whether the server has agreed to take the stream.
         var hasBegun = false
         /// Bytes of media that the connection has taken so far.
         var taken: Int64 = 0
-        /// Whether something waits to be taken.
+        /// Whether bytes wait to be taken.
         var isWaiting = false
-        /// Since when a server has not confirmed that it reads although its machine takes the bytes; `nil` = all is well,
-        /// or nobody can tell.
+        /// Time, in ns, since which the server has not confirmed that it reads, although its machine takes the bytes;
+        /// `nil` if all is well or if that is unknown.
         var silentSince: Int64?
-        /// `nil` while nothing is wrong.
+        /// The connection's failure; `nil` while there is none.
         var fault: OutputFault?
     }
 
     enum Action: Hashable, Sendable {
         case connect
-        /// Lets go of the connection.
+        /// Gives up the connection.
         case abandon
     }
 
     private(set) var state = State.idle
     private(set) var lastFault: OutputFault?
-    /// Connections that were live, but for the first.
+    /// Number of live connections after the first.
     private(set) var reconnects = 0
-    /// When it is given up; may be changed at any time.
+    /// Limits after which the destination is given up. May be changed at any time.
     var retry: OutputRetry?
     private let policy: Policy
     private var hasBeenLive = false
-    /// In a row, by the nature of the fault.
+    /// Consecutive failures, by their nature.
     private var failures: [OutputFault.Nature: Int] = [:]
-    /// Connections in a row that were live for less than `healthyAfter`.
+    /// Consecutive connections that were live for less than `healthyAfter`.
     private var briefLives = 0
-    /// Attempts in a row that failed, of whatever nature.
+    /// Consecutive failed attempts, of whatever nature.
     private var attempts = 0
-    /// When it was live last, or began.
+    /// The last time at which the destination was live, or the start, in ns.
     private var missingSince: Int64 = 0
     private var taken: Int64 = 0
 
@@ -84,7 +88,7 @@ struct OutputMachine: Sendable {
         self.retry = retry
     }
 
-    /// When `observe` has to be called at the latest; `nil` = as often as the owner looks anyway.
+    /// Latest time for the next call of `observe`, in ns; `nil` = no deadline beyond the owner's own interval.
     var deadline: Int64? {
         if case .waiting(let until) = state { until } else { nil }
     }
@@ -95,8 +99,9 @@ struct OutputMachine: Sendable {
         return connect(at: now)
     }
 
-    /// To be called often, with what is seen of the connection, and at least at `deadline`.
-    /// - Parameter jitter: 0…1, drawn by the caller: spreads the attempts of many outputs.
+    /// Takes what is seen of the connection and returns the actions that are due. Call it often, and at the latest at
+    /// `deadline`.
+    /// - Parameter jitter: 0…1, drawn by the caller. Spreads the attempts of many outputs.
     mutating func observe(_ seen: Observation, at now: Int64, jitter: Double) -> [Action] {
         switch state {
         case .idle, .failed, .stopped:
@@ -128,7 +133,7 @@ struct OutputMachine: Sendable {
         }
     }
 
-    /// Somebody asks for an attempt now: of a destination that was given up, or that waits.
+    /// Tries at once, on request, a destination that was given up or that waits for its next attempt.
     mutating func retryNow(at now: Int64) -> [Action] {
         switch state {
         case .failed, .waiting: break
@@ -140,7 +145,7 @@ struct OutputMachine: Sendable {
         return connect(at: now)
     }
 
-    /// The connection cannot even be tried, for a reason that stays.
+    /// Gives up the destination, because no connection can be created, for a lasting reason.
     mutating func fail(_ fault: OutputFault) {
         lastFault = fault
         state = .failed
@@ -189,7 +194,7 @@ struct OutputMachine: Sendable {
         return retreat(fault, at: now, jitter: jitter)
     }
 
-    /// Less up to a quarter of the delay by `jitter`.
+    /// Gives up the connection and schedules the next attempt. `jitter` shortens the delay by up to a quarter.
     private mutating func retreat(_ fault: OutputFault, at now: Int64, jitter: Double) -> [Action] {
         attempts += 1
         lastFault = fault
@@ -210,7 +215,7 @@ struct OutputMachine: Sendable {
             case .address: policy.address.after(count)
             case .refusal: policy.refusal.after(count)
             }
-        // The first time is nobody's fault.
+        // The first brief connection is not held against the destination.
         if case .live = state, briefLives > 1 { delay = policy.refusal.after(briefLives - 2) }
         var until = now + Int64(Double(delay) * (1 - 0.25 * min(max(jitter, 0), 1)))
         if let limit = retry?.maxSeconds { until = min(until, missingSince + Int64(limit) * 1_000_000_000) }
@@ -218,7 +223,7 @@ struct OutputMachine: Sendable {
         return [.abandon]
     }
 
-    /// Why there is no other attempt; `nil` = there is one.
+    /// Returns the reason for giving up; `nil` if there is another attempt.
     private func givenUp(at now: Int64) -> String? {
         if let most = retry?.maxAttempts, attempts >= most {
             return most == 1 ? "after one attempt" : "after \(most) attempts"

@@ -1,42 +1,43 @@
 import ProgramSplicer
 
-/// What one destination has still to get. Pure.
+/// The tags that one destination has not been given yet. Pure.
 ///
-/// It always gives out a stream that a player can decode: after a loss it goes on with the headers that hold there
-/// and an IDR. What does not fit is dropped in whole groups of pictures, the oldest first, with their sound.
+/// The tags taken from it always form a stream that a player can decode: after a loss, it goes on with the headers in
+/// force and an IDR. What does not fit is dropped in whole groups of pictures, the oldest first, with their sound.
 struct OutputQueue: Sendable {
-    /// Of media that may wait, in ms, and in bytes.
+    /// Most media that may wait, in ms and in bytes.
     struct Limits: Hashable, Sendable {
         var milliseconds: UInt32 = 8_000
         var bytes = 32 << 20
     }
 
-    /// About the bytes of memory that a tag takes beside its own.
+    /// Approximate memory that a tag takes besides its own bytes, in bytes.
     private static let overhead = 128
 
     private let limits: Limits
     private var tags: [OutputTag] = []
     private var head = 0
     private(set) var bytes = 0
-    /// Headers in force at the front of the queue: given out or dropped before it.
+    /// Headers in force at the front of the queue: those taken or dropped before it.
     private var current: [FLVTag.Role: OutputTag] = [:]
-    /// Headers of the stream so far, also those still in the queue.
+    /// Whether the stream has video, by all headers so far, including those still in the queue.
     private var hasVideo = false
-    /// Of the newest frame with a picture.
+    /// Timestamp of the newest video frame, in ms.
     private var lastPicture: UInt32?
-    /// Frames are thrown away until the next IDR.
+    /// Whether frames are dropped until the next IDR.
     private var waitsForIDR = false
-    /// The headers in force have to be given out before the next frame.
+    /// Whether the headers in force must precede the next frame that is taken.
     private var owesHeaders = false
-    /// Given out since the last restart, but for repeated headers, as long as nobody has said that it arrives; no more than
-    /// may wait.
+    /// Tags taken since the last restart, without repeated headers, until the connection confirms that they arrive. No
+    /// more than may wait.
     private(set) var unconfirmed: [OutputTag]? = []
     private var unconfirmedBytes = 0
-    /// Frames that were never given out.
+    /// Frames dropped before they were taken.
     private(set) var droppedFrames = 0
 
-    /// - Parameter preamble: What precedes the next tag of a program that is already on: headers, and perhaps the
-    ///   current group of pictures. Headers alone make the destination begin with the next IDR.
+    /// Creates a queue.
+    /// - Parameter preamble: Tags that precede the next one of a program that is already on air: headers, and perhaps
+    ///   the current group of pictures. With headers alone, the destination begins with the next IDR.
     init(limits: Limits = Limits(), preamble: [OutputTag] = []) {
         self.limits = limits
         for tag in preamble { append(tag) }
@@ -64,8 +65,10 @@ struct OutputQueue: Sendable {
         if isTooLong { shorten() }
     }
 
-    /// A program has pictures all the time or not at all: where none come for so long as may wait here, there is nothing
-    /// to wait for, and a new connection is not told of any.
+    /// Notes the time of the newest picture, and whether the program has pictures at all.
+    ///
+    /// A program has pictures all the time or not at all. After none for as long as media may wait here, the queue
+    /// stops waiting for an IDR, and a new connection is not given the video header.
     private mutating func notePictures(_ tag: OutputTag) {
         if case .frame(.video, _) = tag.role { lastPicture = tag.timestamp }
         guard hasVideo, case .frame(.audio, _) = tag.role, let lastPicture,
@@ -76,13 +79,13 @@ struct OutputQueue: Sendable {
         current[.sequenceHeader(.video)] = nil
     }
 
-    /// The next tags in order, at least one if there is any, about `budget` bytes.
+    /// Returns and removes the next tags in order: at least one if there is any, about `budget` bytes.
     mutating func take(_ budget: Int) -> [OutputTag] {
         var taken: [OutputTag] = []
         var size = 0
         while head < tags.count, taken.isEmpty || size < budget {
             let tag = removeFirst()
-            // Nobody begins with anything older.
+            // No connection begins with anything older.
             if tag.isIDR || unconfirmedBytes > limits.bytes {
                 unconfirmed?.removeAll(keepingCapacity: true)
                 unconfirmedBytes = 0
@@ -104,11 +107,11 @@ struct OutputQueue: Sendable {
         return taken
     }
 
-    /// What is given out arrives: it is not wanted again.
+    /// Forgets the tags already taken, because the connection delivers them.
     mutating func confirm() { unconfirmed = nil }
 
-    /// For a new connection after another: what waits begins with the newest group of pictures, headers first. What went
-    /// into a connection that never began belongs to what waits.
+    /// Prepares for a new connection: the queue then begins with the newest group of pictures, headers first. Tags that
+    /// went into a connection that never began are queued again.
     mutating func restart() {
         if let unconfirmed, !unconfirmed.isEmpty {
             tags = unconfirmed + tags[head...]
@@ -141,13 +144,13 @@ struct OutputQueue: Sendable {
             waitsForIDR = true
             return
         }
-        // The newest group may be what is too long: then there is no way but to wait for the next.
+        // The newest group may itself be too long: then the queue has to wait for the next one.
         if index == tags[head...].firstIndex(where: \.isFrame), isTooLong {
             dropAll()
             waitsForIDR = true
             return
         }
-        // Counted: dropping may move the storage.
+        // By count, because dropping may move the storage.
         for _ in head..<index { drop() }
     }
 

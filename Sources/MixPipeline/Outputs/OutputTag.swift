@@ -1,10 +1,10 @@
 import ProgramSplicer
 import Synchronization
 
-/// An FLV tag as it goes to destinations: encoded once, as a tag and as an RTMP message, and shared by all of them.
+/// An FLV tag for destinations: encoded once, as a tag and as an RTMP message, and shared by all of them.
 public struct OutputTag: Hashable, Sendable {
     public let role: FLVTag.Role
-    /// In ms, as in the bytes.
+    /// Timestamp in ms, as encoded in `bytes`.
     public let timestamp: UInt32
     /// Tag header, body and back pointer.
     public let bytes: [UInt8]
@@ -31,7 +31,7 @@ public struct OutputTag: Hashable, Sendable {
         hasher.combine(timestamp)
     }
 
-    /// The tag as RTMP carries it to most servers, made by the first who asks.
+    /// Returns the tag as RTMP carries it to most servers. The first caller encodes it, later ones share the result.
     func message(_ make: () -> [UInt8]) -> [UInt8] { message.bytes(make) }
 
     private final class SharedMessage: Sendable {
@@ -53,7 +53,7 @@ public struct OutputTag: Hashable, Sendable {
         if case .frame = role { true } else { false }
     }
 
-    /// The same tag at another time: a header repeated for a new connection.
+    /// Returns the same tag at another time, for a header that is repeated on a new connection.
     func at(_ timestamp: UInt32) -> OutputTag {
         guard bytes.count >= FLVTag.headerLength else { return self }
         var bytes = bytes

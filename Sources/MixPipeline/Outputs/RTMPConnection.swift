@@ -4,15 +4,15 @@ import Synchronization
 
 /// Publishes over RTMP or RTMPS to servers that want a user name, through `rtmp2sink`.
 ///
-/// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header, keeps the tags' timestamps, and blocks its own thread
-/// until it is connected and while the socket is full: what it has not taken waits in the source before it.
+/// `rtmp2sink` takes one FLV tag per buffer, needs no FLV header and keeps the tags' timestamps. It blocks its own
+/// thread until it is connected and while the socket is full. What it has not taken waits in the source in front of it.
 final class RTMPConnection: OutputConnection {
-    /// Bytes pushed and, for each tag not known to be sent, where it ends in them.
+    /// Bytes pushed, and the end of each tag in them that is not known to be sent.
     private struct Ledger {
         var pushed: Int64 = 0
         var sent: Int64 = 0
         var ends: [Int64] = []
-        /// Set when the source refuses: the pipeline is over.
+        /// The fault of a source that refuses a tag, because the pipeline is over.
         var refusal: OutputFault?
     }
 
@@ -21,7 +21,8 @@ final class RTMPConnection: OutputConnection {
     private let ledger = Mutex(Ledger())
     private let destination: Destination?
 
-    /// - Parameter trustsAnyone: Takes any certificate, for tests.
+    /// Creates a connection; `open()` connects it.
+    /// - Parameter trustsAnyone: Whether any certificate is accepted, for tests.
     init(
         url: String, limits: Destination.Limits? = nil, name: String, trustsAnyone: Bool = false
     ) throws(GStreamerError) {
@@ -37,7 +38,7 @@ final class RTMPConnection: OutputConnection {
         source = try pipeline.appSource("in")
     }
 
-    /// What goes wrong here is seen in `failure`.
+    /// Begins to connect. Failures are reported by `fault`.
     func open() async {
         do throws(Destination.Unreachable) {
             // The element looks the host up again; docs/adr/0015 says what that leaves open.
@@ -63,7 +64,8 @@ final class RTMPConnection: OutputConnection {
     var waiting: Int { source.queuedBytes }
     var isWaiting: Bool { waiting > 0 }
 
-    /// Bytes that the socket has taken: without the tag that the sink is at, which may still wait for the connection.
+    /// Bytes of media that the socket has taken. Excludes the tag that the sink is working on, which may still wait for
+    /// the connection.
     var taken: Int64 {
         let waiting = Int64(source.queuedBytes)
         return ledger.withLock { ledger in
@@ -76,7 +78,7 @@ final class RTMPConnection: OutputConnection {
         }
     }
 
-    /// The element does not tell when the server has agreed.
+    /// Whether any bytes were taken, because the element does not say when the server has agreed.
     var hasBegun: Bool { taken > 0 }
     var silentSince: Int64? { nil }
 
@@ -94,7 +96,7 @@ final class RTMPConnection: OutputConnection {
 }
 
 extension OutputFault {
-    /// `rtmp2sink` has one domain for nearly everything: its words tell faults apart.
+    /// Creates a fault from the words of an error, because `rtmp2sink` has one error domain for nearly everything.
     fileprivate init(_ failure: BusFailure) {
         let words = failure.message.lowercased()
         func says(_ parts: String...) -> Bool { parts.contains { words.contains($0) } }

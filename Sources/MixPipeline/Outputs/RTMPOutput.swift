@@ -3,11 +3,11 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// One RTMP destination: its queue, its connection and its way back after a failure.
+/// One RTMP destination, with its queue, its connection and its reconnects.
 ///
-/// Nothing here waits for the network: `send` appends to a bounded queue, and a destination that is too slow loses whole
-/// groups of pictures of its own. One task per destination looks after the connection, until `stop()` or `close()`:
-/// whoever makes an output ends it.
+/// Nothing here waits for the network: `send` appends to a bounded queue, and a destination that is too slow loses
+/// whole groups of pictures of its own. One task per destination looks after the connection until `stop()` or
+/// `close()`; the owner has to call one of them.
 public final class RTMPOutput: Sendable {
     public let id: OutputID
 
@@ -16,7 +16,7 @@ public final class RTMPOutput: Sendable {
         var queue: OutputQueue
         var connection: (any OutputConnection)?
         var connectedSince: Double?
-        /// Of connections that are over.
+        /// Bytes taken by earlier connections.
         var bytesBefore: Int64 = 0
         var runner: Task<Void, Never>?
         var isClosing = false
@@ -30,7 +30,7 @@ public final class RTMPOutput: Sendable {
 
         var isCalm: Bool { isLive && queue.isEmpty }
 
-        /// What others see of the destination's life.
+        /// The destination's state as the API shows it.
         var outside: OutputStatus.State {
             switch machine.state {
             case .idle: .connecting
@@ -42,12 +42,12 @@ public final class RTMPOutput: Sendable {
         }
     }
 
-    /// Bytes that may wait inside the connection, beyond which they wait in the queue, where they can be dropped.
+    /// Bytes that may wait inside the connection. Further ones wait in the queue, where they can be dropped.
     private static let window = 128 << 10
-    /// Between two looks at a connection: while it is being made or is behind, and while it takes what it gets.
+    /// Time between two looks at a connection: `close` while it is being made or is behind, `calm` while it keeps up.
     private static let interval = (close: Duration.milliseconds(100), calm: Duration.milliseconds(250))
 
-    /// Makes a connection from the URL and a name for logs. Throws what trying again cannot help.
+    /// Creates a connection from the URL, with a name for logs. Throws if a later attempt cannot help.
     typealias Connect =
         @Sendable (
             _ url: String, _ limits: Destination.Limits?, _ name: String
@@ -60,11 +60,11 @@ public final class RTMPOutput: Sendable {
     private let onChange: @Sendable () -> Void
     private let state: Mutex<State>
 
-    /// Begins to connect at once.
+    /// Creates an output, which begins to connect at once.
     /// - Parameters:
-    ///   - reach: Where its connections may go; `nil` = anywhere.
+    ///   - reach: Addresses that its connections may go to; `nil` = any.
     ///   - preamble: Headers of the program so far, and perhaps its current group of pictures.
-    ///   - onChange: Called when `status.state` is another one, from any thread; must return at once.
+    ///   - onChange: Called when `status.state` has changed, from any thread. Must return at once.
     public convenience init(
         _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], onChange: @escaping @Sendable () -> Void = {}
     ) {
@@ -90,7 +90,7 @@ public final class RTMPOutput: Sendable {
     /// Queues tags of the program, in order. Never waits.
     public func send(_ tags: [FLVTag]) { send(shared: tags.map(OutputTag.init)) }
 
-    /// The same for tags that are shared with other destinations.
+    /// Queues tags that are shared with other destinations. Never waits.
     public func send(shared tags: [OutputTag]) {
         state.withLock { state in
             guard !state.isClosing else { return }
@@ -99,10 +99,10 @@ public final class RTMPOutput: Sendable {
         }
     }
 
-    /// When it is given up, from now on.
+    /// Sets the limits after which the destination is given up.
     public func setRetry(_ retry: OutputRetry?) { state.withLock { $0.machine.retry = retry } }
 
-    /// Tries at once where it waits for the next attempt or was given up.
+    /// Tries at once if the output waits for its next attempt or was given up.
     public func retryNow() {
         state.withLock { state in
             guard !state.isClosing else { return }
@@ -111,7 +111,7 @@ public final class RTMPOutput: Sendable {
         }
     }
 
-    /// Bytes count as sent when the connection has taken them.
+    /// The output's state for the API. Bytes count as sent when the connection has taken them.
     public var status: OutputStatus {
         state.withLock { state in
             OutputStatus(
@@ -136,7 +136,7 @@ public final class RTMPOutput: Sendable {
         }
     }
 
-    /// Sends what is queued, ends the stream properly, and closes: within 4 s, with or without the server's help.
+    /// Sends what is queued, ends the stream properly and closes. Takes at most 4 s, with or without the server's help.
     public func close() async {
         stop()
         await state.withLock { $0.runner }?.value
@@ -159,7 +159,7 @@ public final class RTMPOutput: Sendable {
         await finish()
     }
 
-    /// Until the next look is due, or somebody does not want to wait.
+    /// Waits until the next look is due or a retry is requested.
     private func pause() async {
         let (waker, wake) = AsyncStream.makeStream(of: Void.self)
         let (interval, isIdle) = state.withLock { state -> (Duration, Bool) in
@@ -240,7 +240,7 @@ public final class RTMPOutput: Sendable {
     private static func makeConnection(
         _ url: String, _ limits: Destination.Limits?, _ name: String
     ) throws -> any OutputConnection {
-        // Adobe's way of logging in is `rtmp2sink`'s.
+        // Only `rtmp2sink` implements Adobe's authentication.
         if RTMPAddress.hasCredentials(url) {
             return try RTMPConnection(url: url, limits: limits, name: name)
         }
@@ -255,7 +255,7 @@ public final class RTMPOutput: Sendable {
         for tag in state.queue.take(room) { connection.push(tag) }
     }
 
-    /// Gives the server what is left, bounded, and says goodbye.
+    /// Sends what is left within a bounded time, and closes the connection.
     private func finish() async {
         let connection = state.withLock { state -> (any OutputConnection)? in
             _ = state.machine.stop()

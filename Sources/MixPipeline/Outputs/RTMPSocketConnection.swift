@@ -2,21 +2,21 @@ import Synchronization
 
 /// Publishes over RTMP or RTMPS with a socket of its own.
 ///
-/// A tag is written to the socket by whoever pushes it: no thread is woken for it. The destination's thread, which is
-/// that of all sockets, has to do only when the socket is full or the server says something.
+/// The pushing thread writes a tag to the socket itself, so that no thread is woken for it. The loop's thread, which
+/// all sockets share, works only when the socket is full or the server sends a message.
 final class RTMPSocketConnection: OutputConnection {
-    /// What the loop and the owner share.
+    /// State shared by the loop and the owner.
     private final class Shared: Sendable {
         struct State {
-            /// Tags that came before the server was ready for them.
+            /// Tags pushed before the server was ready for them.
             var early: [OutputTag] = []
             var uplink: RTMPUplink?
-            /// Bytes that the destination had taken when the connection ended.
+            /// Bytes that the destination had taken at the last look, kept beyond the connection's end.
             var takenAtEnd: Int64?
             var reading = ReadingWatch()
             var fault: OutputFault?
 
-            /// What the destination's machine has acknowledged.
+            /// Returns the bytes that the destination's machine has acknowledged.
             mutating func taken() -> Int64 {
                 guard let uplink else { return 0 }
                 let taken = max(takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
@@ -46,8 +46,9 @@ final class RTMPSocketConnection: OutputConnection {
     private let shared = Shared()
     private let session: RTMPSession
 
-    /// - Parameter trust: Whose certificates are believed; `nil` = whom the system believes.
-    /// - Throws: `RTMPError.badURL`: trying again cannot help.
+    /// Creates a connection; `open()` connects it.
+    /// - Parameter trust: Trusted certificates; `nil` = those that the system trusts.
+    /// - Throws: `RTMPError.badURL`, if no attempt can succeed.
     init(url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil) throws(RTMPError) {
         let address = try RTMPAddress(url)
         session = RTMPSession(
@@ -79,8 +80,8 @@ final class RTMPSocketConnection: OutputConnection {
         }
     }
 
-    /// What the destination's machine has acknowledged: a server that is cut off takes nothing, however large the
-    /// buffers are here.
+    /// Bytes of media that the destination's machine has acknowledged. A server that is cut off takes nothing, however
+    /// large the buffers on this side are.
     var taken: Int64 { shared.state.withLock { $0.taken() } }
 
     var hasBegun: Bool { shared.state.withLock { $0.uplink != nil } }

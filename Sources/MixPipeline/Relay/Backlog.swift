@@ -1,13 +1,15 @@
 import Synchronization
 
-/// How much somebody has sent that has not been handled yet. What is sent faster than it can be handled would otherwise
-/// take all memory. Safe to use from any thread.
+/// The amount of data that a sender has sent and that is not handled yet.
+///
+/// Bounds it, because a sender that is faster than its data can be handled would otherwise take all memory. Safe to use
+/// from any thread.
 final class Backlog: Sendable {
     enum Outcome: Sendable {
         case taken
-        /// The first that does not fit: whoever sent it has to be let go.
+        /// The first data that does not fit: its sender has to be disconnected.
         case exceeded
-        /// What comes after that.
+        /// Data after the limit was exceeded.
         case over
     }
 
@@ -16,13 +18,13 @@ final class Backlog: Sendable {
         var isOver = false
     }
 
-    /// In bytes.
+    /// Most data that may wait, in bytes.
     let limit: Int
     private let state = Mutex(State())
 
     init(limit: Int) { self.limit = limit }
 
-    /// Something of this size has come. A few bytes are added for keeping it at all.
+    /// Adds data of this size. A fixed overhead is added for each piece.
     func add(_ bytes: Int) -> Outcome {
         state.withLock { state in
             guard !state.isOver else { return .over }
@@ -32,7 +34,8 @@ final class Backlog: Sendable {
         }
     }
 
-    /// The same for what is replaced by the next of its kind: what does not fit is left out.
+    /// Adds data of a kind that the next piece replaces, unless it does not fit.
+    /// - Returns: `false` if it does not fit and has to be left out.
     func addIfItFits(_ bytes: Int) -> Bool {
         state.withLock { state in
             guard state.bytes + bytes + Self.overhead <= limit else { return false }
@@ -41,7 +44,7 @@ final class Backlog: Sendable {
         }
     }
 
-    /// It has been handled.
+    /// Takes off data that has been handled.
     func remove(_ bytes: Int) { state.withLock { $0.bytes -= bytes + Self.overhead } }
 
     private static let overhead = 128

@@ -1,17 +1,18 @@
 /// Cuts a byte stream into lines.
 struct LineBuffer: Sendable {
-    /// A plan for a room of sixteen with long URLs is far below this.
+    /// Default limit for a line, in bytes. A plan for a room of 16 with long URLs is far below it.
     static let maximumLength = 1 << 20
 
-    /// In bytes.
+    /// Longest line, in bytes.
     private let limit: Int
     private var rest: [UInt8] = []
-    /// Up to the end of a line that was too long.
+    /// Whether bytes are skipped up to the end of a line that is too long.
     private var isSkipping = false
 
     init(limit: Int = LineBuffer.maximumLength) { self.limit = limit }
 
-    /// The complete lines, without their ends; `nil` if a line is longer than `limit`. Of that one nothing is kept.
+    /// Returns the complete lines without their ends; `nil` if a line is longer than `limit`. Nothing of such a line is
+    /// kept.
     mutating func push(_ new: [UInt8]) -> [[UInt8]]? {
         var lines: [[UInt8]] = []
         var isTooLong = false

@@ -1,16 +1,16 @@
 import Foundation
 import MixModel
 
-/// What the machine has left, asked for now and then.
+/// The machine's free memory, read every 5 s at most.
 struct MachineMemory {
-    /// A process that only waits may take of the memory while so much of it is free.
+    /// Least fraction of memory that must be free for a process that only waits.
     private static let leastFree = 0.25
     private static let interval = MediaTime.seconds(5)
 
     private var answer = false
     private var askAt = MediaTime.zero
 
-    /// False where the system does not say.
+    /// Returns whether enough memory is free for a process that only waits; `false` where the system does not say.
     mutating func isPlentiful(now: MediaTime) -> Bool {
         guard now >= askAt else { return answer }
         askAt = now + Self.interval
@@ -18,7 +18,8 @@ struct MachineMemory {
         return answer
     }
 
-    /// - Parameter text: as `/proc/meminfo` has it: lines of `MemTotal:  24689340 kB`, proc_meminfo(5).
+    /// Returns whether enough memory is free.
+    /// - Parameter text: The content of `/proc/meminfo`: lines of `MemTotal:  24689340 kB`, see proc_meminfo(5).
     static func isPlentiful(_ text: String) -> Bool {
         func kilobytes(_ name: String) -> Double? {
             text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?

@@ -3,27 +3,28 @@ import MixModel
 
 /// A mixer as its relay sees it: a child process at the other end of a socket.
 ///
-/// It is started when made, and ended by `stop` or `end`. Untrusted bytes are decoded only in there.
+/// The initialiser starts it; `stop`, `end` or `kill` ends it. Untrusted bytes are decoded only in the child.
 final class MixerProcess: Sendable {
     enum Event: Sendable {
         case report(MixerReport)
-        /// Why nothing more of it can be read; once. It has to be killed.
+        /// The mixer's output cannot be read any further, for this reason. Comes once; the mixer has to be killed.
         case unreadable(String)
-        /// Once, last.
+        /// The process has ended, in these words. Comes once, last.
         case exited(String)
     }
 
     private let worker: WorkerProcess
-    /// Reports that are not handled yet; whoever handles one takes off its `footprint`.
+    /// Reports that are not handled yet. The handler of a report takes off its `footprint`.
     let backlog: Backlog
 
     /// Bytes of reports that may wait for the relay: half a minute of a program.
     static let reportLimit = 64 << 20
-    /// How long a mixer that was told to stop may take before it is killed.
+    /// Seconds that a mixer may take to stop before it is killed.
     static let grace = 2.0
 
-    /// - Parameter executable: the `mixworker` binary.
-    /// - Throws: when no socket pair or process can be made.
+    /// Starts a mixer.
+    /// - Parameter executable: The `mixworker` binary.
+    /// - Throws: If no socket pair or process can be created.
     init(executable: URL, label: String, onEvent: @escaping @Sendable (Event) -> Void) throws {
         let backlog = Backlog(limit: MixerProcess.reportLimit)
         self.backlog = backlog
@@ -35,23 +36,23 @@ final class MixerProcess: Sendable {
 
     var processID: Int32 { worker.processID }
 
-    /// Bytes the mixer has not taken yet; grows when it hangs.
+    /// Bytes that the mixer has not taken yet. Grows when it hangs.
     var pendingBytes: Int { worker.pendingBytes }
 
     func send(_ command: MixerCommand) {
-        // A command that cannot be written (a name beyond 65535 bytes) concerns one source and is dropped.
+        // A command that cannot be encoded (a name beyond 65535 bytes) concerns one source and is dropped.
         guard let bytes = try? command.wireBytes() else { return }
         worker.send(bytes)
     }
 
-    /// Asks it to end, and sees to it that it does.
+    /// Asks the mixer to end, and kills it after `grace`.
     func stop() {
         send(.stop)
         worker.finish()
         worker.kill(after: MixerProcess.grace)
     }
 
-    /// As `stop()`, and waits until it is gone: little more than `grace`.
+    /// Stops the mixer and waits until it is gone, for little more than `grace`.
     func end() async {
         stop()
         await worker.waitForExit()
@@ -60,7 +61,7 @@ final class MixerProcess: Sendable {
     func kill() { worker.kill() }
 }
 
-/// Turns a mixer's bytes into reports, as long as they can be read and are handled. Used only on its channel's queue.
+/// Parses a mixer's bytes into reports, as long as they can be read and are handled. Used only on its channel's queue.
 final class ReportReader: @unchecked Sendable {
     private var reader = MessageReader<MixerReport>()
     private var isOver = false
@@ -95,7 +96,7 @@ final class ReportReader: @unchecked Sendable {
 }
 
 extension MixerReport {
-    /// About the bytes of memory that it takes.
+    /// Approximate size in memory, in bytes.
     var footprint: Int {
         switch self {
         case .configuration(let configuration): configuration.bytes.count

@@ -2,19 +2,19 @@ import LayoutEngine
 import MixModel
 import ProgramSplicer
 
-/// A program's current mixer and what it has been told.
+/// One of a program's mixers, and the commands that it has been given.
 struct MixerSlot {
     let generation: Int
     let process: MixerProcess
-    /// `nil` while the process only waits, warm.
+    /// The mixer's setup; `nil` while the process only waits, with its codecs loaded.
     private(set) var setup: MixerSetup?
     private(set) var scene: Scene?
-    /// What it told before it ended, or why it was killed.
+    /// The failure that the mixer reported before it ended, or the reason why it was killed.
     var failure: String?
-    /// Each so manieth frame of the canvas is made.
+    /// Renders every n-th canvas frame.
     private(set) var frameDivisor = 1
     private(set) var pace = FramePace()
-    /// As it told last, 0…255.
+    /// Volumes of the sources as reported last, 0…255.
     var volumes: [SourceID: Int] = [:]
     private var reportsVolumes = false
     private var encoding: EncodingSettings?
@@ -34,14 +34,14 @@ struct MixerSlot {
         process.send(.start(setup))
     }
 
-    /// Makes only each so manieth frame from the next one on.
+    /// Renders only every n-th canvas frame from the next one on.
     mutating func divideFrames(by divisor: Int) {
         guard isRunning, divisor != frameDivisor else { return }
         frameDivisor = divisor
         process.send(.frameDivisor(divisor))
     }
 
-    /// Tells how loud the sources are, from now on or no more.
+    /// Starts or stops reports of the sources' volumes.
     mutating func reportVolumes(_ isWanted: Bool) {
         guard isRunning, isWanted != reportsVolumes else { return }
         reportsVolumes = isWanted
@@ -49,7 +49,7 @@ struct MixerSlot {
         process.send(.reportVolumes(isWanted))
     }
 
-    /// Notes how a frame came; program time.
+    /// Notes the arrival of a frame at `now`, in program time.
     mutating func note(_ frame: EncodedFrame, now: MediaTime) {
         guard frame.track == .video, let setup else { return }
         pace.take(
@@ -57,21 +57,21 @@ struct MixerSlot {
             interval: .units(Int64(frameDivisor), rate: setup.canvas.fps))
     }
 
-    /// What it has used so far; `nil` once its process is gone.
+    /// The CPU time used so far and the pace of the frames; `nil` once the process is gone.
     var load: MixerLoad? {
         ProcessClock.seconds(of: process.processID).map {
             MixerLoad(processID: process.processID, cpuSeconds: $0, frameDivisor: frameDivisor, pace: pace)
         }
     }
 
-    /// Shows `scene` from the next frame on. The mixer is told what is different from the one before.
+    /// Shows `scene` from the next frame on. The mixer is sent only the difference from the scene before.
     mutating func show(_ scene: Scene) {
         guard isRunning, scene != self.scene else { return }
         process.send(self.scene.map { .sceneChange(scene.difference(from: $0)) } ?? .scene(scene))
         self.scene = scene
     }
 
-    /// Replays what a decoder needs to begin with this source.
+    /// Sends the configurations and the current GOP of a source, so that decoding can begin at once.
     mutating func replay(_ source: SourceID, _ timeline: SourceTimeline) {
         guard isRunning, sources.insert(source).inserted else { return }
         for configuration in [timeline.video, timeline.audio].compactMap({ $0 }) {
@@ -95,7 +95,7 @@ struct MixerSlot {
         process.send(.ended(source))
     }
 
-    /// Whether such a program can be made without another mixer.
+    /// Whether this mixer can make such a program.
     func fits(_ canvas: Canvas, _ plan: ProgramPlan) -> Bool {
         guard let setup else { return true }
         guard encoding == plan.encoding, setup.hasVideo == (plan.tracks != .audio) else { return false }

@@ -2,7 +2,8 @@ import Foundation
 
 /// The CPU time that a process has used.
 enum ProcessClock {
-    /// In seconds, all threads together, exited ones too; `nil` when there is no such process (any more).
+    /// Returns the CPU time of all threads together, including ended ones, in seconds; `nil` if there is no such
+    /// process (any more).
     static func seconds(of processID: Int32) -> Double? {
         var clock = clockid_t()
         var time = timespec()

@@ -1,22 +1,22 @@
 import MixModel
 import ProgramSplicer
 
-/// One planned source: its connection, its reader and its timeline.
+/// One planned source, with its connection, its reader and its timeline.
 struct PulledSource {
     var planned: PlannedSource
     var timeline = SourceTimeline()
-    /// Counts connections, so that late bytes of an old one are told apart.
+    /// Number of connections so far. Tells late bytes of an old connection apart.
     private(set) var attempt = 0
     private(set) var failures = 0
-    /// Why it does not work; shown to operators.
+    /// The source's failure, in words for operators; `nil` while there is none.
     private(set) var error: String?
     /// Program time of the next attempt; `nil` while connected.
     private(set) var retryAt: MediaTime?
     /// Program time at which the first keyframe of this connection arrived.
     private(set) var firstKeyframeAt: MediaTime?
-    /// Of the connection: what the relay has still to read.
+    /// Bytes of the connection that the relay has not read yet.
     var backlog: Backlog?
-    /// When it left the plan; it is pulled on until it is off air.
+    /// Program time at which the source left the plan. It is pulled until it is off air.
     var removedAt: MediaTime?
 
     private var reader = FLVReader(videoCodecs: [.h264])
@@ -24,21 +24,22 @@ struct PulledSource {
     private var isUnsupported = false
     /// Program time at which it was planned.
     private let plannedAt: MediaTime
-    /// Program times of this connection's beginning and of its first frame.
+    /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
     private var connectedAt: MediaTime?
     private var firstFrameAt: MediaTime?
-    /// Errors that were told since the source was well last.
+    /// Errors that were reported since the source last worked.
     private var told: [String] = []
 
-    /// A source is told to be stalled after this much silence.
+    /// Silence after which a source is reported as stalled.
     static let silence = MediaTime.milliseconds(1000)
-    /// A connection that brings nothing for so long is told of; longer than a server may take to answer at all.
+    /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
     static let patience = MediaTime.seconds(6)
-    /// Somebody of whom nothing has come for so long is left out of the picture; before a mix would show an empty pane.
+    /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix
+    /// would show an empty pane.
     static let absence = MediaTime.milliseconds(2500)
-    /// A connection is good when it has brought frames for so long: an unsupported track may come late.
+    /// Time with frames after which a connection counts as good, because an unsupported track may come late.
     static let trial = MediaTime.seconds(1)
-    /// A flapping source does not fill the timeline.
+    /// Most errors that are reported, so that a flapping source does not fill the timeline.
     private static let mostTold = 8
 
     private static let nothingCame = "connected, but no media came: is this stream being published?"
@@ -48,14 +49,15 @@ struct PulledSource {
         plannedAt = now
     }
 
-    /// The same stream at another address: it begins anew, and bytes of the old connection are told apart.
+    /// Creates the source for the same stream at another address. It begins anew, and bytes of the old connection are
+    /// told apart.
     init(planned: PlannedSource, replacing old: PulledSource, now: MediaTime) {
         self.planned = planned
         plannedAt = now
         attempt = old.attempt
     }
 
-    /// A new connection was begun. The one before must have been taken out with `disconnect()`.
+    /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
     mutating func connected(_ pull: any SourcePull, now: MediaTime) {
         reader = FLVReader(videoCodecs: [.h264])
         retryAt = nil
@@ -65,14 +67,14 @@ struct PulledSource {
         self.pull = pull
     }
 
-    /// Gives up the connection; whoever takes it has to close it. Late bytes of it do not count any more.
+    /// Takes out the connection, which the caller has to close. Late bytes of it are ignored from now on.
     mutating func disconnect() -> (any SourcePull)? {
         attempt += 1
         defer { pull = nil }
         return pull
     }
 
-    /// Parses what arrived.
+    /// Parses bytes that arrived, and returns the items of the planned tracks.
     mutating func read(_ bytes: [UInt8], now: MediaTime) -> [FLVReader.Item] {
         do {
             let items = try reader.push(bytes).filter { planned.takes($0.track) }
@@ -91,14 +93,14 @@ struct PulledSource {
         }
     }
 
-    /// The server ended the connection, or it could not be made.
+    /// Notes that the server ended the connection, or that it could not be made.
     mutating func ended(reason: String, now: MediaTime) {
-        // A server that waits for a publisher, and bytes that are no stream, end without an error of their own.
+        // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
         let isMute = firstFrameAt == nil && reason == FLVElementPull.endOfStream
         failed(reason: isMute ? PulledSource.nothingCame : reason, now: now)
     }
 
-    /// The connection is over or of no use; it is tried again, later each time.
+    /// Notes that the connection is over or useless, and schedules the next attempt, after a longer delay each time.
     private mutating func failed(reason: String, now: MediaTime) {
         failures += 1
         error = reason
@@ -106,10 +108,10 @@ struct PulledSource {
         retryAt = now + .seconds(wait)
     }
 
-    /// True when the connection has to be made anew.
+    /// Whether the connection has to be made again.
     func isDue(now: MediaTime) -> Bool { retryAt.map { now >= $0 } ?? false }
 
-    /// True while it is wanted, connected, and delivers: no deadline of it is near.
+    /// Whether the source is planned, connected and delivers, so that no deadline of it is near.
     func isSteady(now: MediaTime) -> Bool {
         removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.silence / 4 } ?? false
     }
@@ -118,10 +120,10 @@ struct PulledSource {
         lastOfTrack.map { now - $0 > PulledSource.silence } ?? true
     }
 
-    /// When something of the track came last by which the source is judged.
+    /// Time of the last frame of the track by which the source is judged.
     private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
 
-    /// Whether there is nothing to show of it, and not just because it has only begun.
+    /// Whether the source has nothing to show, for other reasons than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
         isUnsupported || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
     }
@@ -153,13 +155,13 @@ struct PulledSource {
             frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds)
     }
 
-    /// Silence as operators see it: while the camera is off, sound is all that is due.
+    /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.
     private func isStalled(now: MediaTime) -> Bool {
         guard isSilent(now: now) else { return false }
         return planned.video || timeline.lastAudio.map { now - $0 > PulledSource.silence } ?? true
     }
 
-    /// What operators have not been told yet: a new error, or that the source is well again.
+    /// Returns a message that operators have not had yet: a new error, or that the source is well again.
     mutating func news(now: MediaTime) -> (code: String, message: String)? {
         let status = status(now: now)
         if let error = status.error {
@@ -184,7 +186,7 @@ extension PlannedSource {
 }
 
 extension FLVReader.Item {
-    /// `nil` for what is of both.
+    /// The item's track; `nil` if it belongs to both.
     fileprivate var track: Track? {
         switch self {
         case .metadata: nil

@@ -5,13 +5,13 @@ import ProgramSplicer
 /// One connection on the relay's socket.
 struct Connection {
     enum Role {
-        /// Its first line has not come yet.
+        /// No line has come yet.
         case unknown
         case control
         case viewer
     }
 
-    /// A viewer that is this far behind, in bytes, is disconnected: about half a minute of a program.
+    /// Bytes by which a viewer may be behind before it is disconnected: about half a minute of a program.
     static let viewerLimit = 8 << 20
     /// Bytes of commands that may wait for the relay.
     static let commandLimit = 8 << 20
@@ -19,7 +19,7 @@ struct Connection {
     let channel: SocketChannel
     var role = Role.unknown
     var lines = LineBuffer()
-    /// What has come and is not handled.
+    /// Commands that have come and are not handled yet.
     let backlog: Backlog
 }
 
@@ -81,7 +81,7 @@ extension Relay {
         }
     }
 
-    /// A plan is the whole of what is wanted; one that is not newer changes nothing.
+    /// Applies a plan, which is complete in itself. A plan that is not newer than the current one changes nothing.
     private func apply(_ plan: ProgramPlan) {
         guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
         logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
@@ -115,7 +115,7 @@ extension Relay {
         reportStatus()
     }
 
-    /// A destination is its URL: an output that gets another one begins anew. The others do not notice.
+    /// Opens and closes outputs. An output with another URL begins anew; the others are not affected.
     private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
         for (id, output) in outputs where !planned.contains(where: { $0.id == id && $0.url == output.url }) {
             endings.append { await output.close() }
@@ -161,7 +161,7 @@ extension Relay {
 
     private func reply(_ report: RelayReport, on id: Int) {
         guard let line = try? DocumentEncoder.json(report), let channel = connections[id]?.channel else { return }
-        // Whoever reads nothing is let go, as a viewer is.
+        // A client that reads nothing is disconnected, as a viewer is.
         guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
         channel.send(Array(line.utf8) + [0x0A])
     }

@@ -3,15 +3,16 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// A mixer that has run for this long is healthy: the next failure is the first again.
+    /// Time after which a mixer counts as healthy and its next failure counts as the first.
     private static let healthyAfter = MediaTime.seconds(30)
-    /// A mixer that has not taken this much from its socket hangs.
+    /// Bytes that may wait for a mixer before it counts as hung.
     private static let hangLimit = 24 << 20
-    /// How long a mix goes on after it was told to let somebody's sound go: the mixer fades it out over one AAC frame, and a
-    /// splice in the middle of that is a click. A GOP of one person's may begin meanwhile; then the next one is taken.
+    /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
+    /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
+    /// takes place at the one after it.
     private static let fadeOut = MediaTime.milliseconds(100)
 
-    /// Brings mixer, target and scene in line with the plan and with what is possible now.
+    /// Adapts the mixer, the splicer's target and the scene to the plan and to what is possible now.
     func reconsider() {
         guard let plan else { return }
         let now = now
@@ -23,12 +24,12 @@ extension Relay {
             isMixerFailing: isMixerFailing)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision, plan: plan, scene: scene, now: now)
-        // One that is about to be left, or replaced, keeps what it shows.
+        // A mixer that is about to be left or replaced keeps its scene.
         if let mixer, mixer.fits(scene.canvas, plan) {
             divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
             self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
             let shown = opening(of: scene) ?? scene
-            // Before the scene: it finds everybody decoding, and waits for their pictures.
+            // Before the scene, which then finds every source decoding and waits for its pictures.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
@@ -50,7 +51,7 @@ extension Relay {
         retireMixers(need: decision.mixer, now: now)
         let isCalm = isCalm(now: now)
         let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
-        // A mix that is to be left has a plan that says nothing of it: what its own plan said counts.
+        // The plan after a mix says nothing about the mix's degradation, so that the mix's own plan counts.
         if case .mix = plan.mode { isMixCheaper = plan.degradation != nil }
         let isSpareWanted = sparePolicy.isWanted(
             for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
@@ -59,42 +60,44 @@ extension Relay {
         ticker.setPace(isCalm ? .calm : .quick)
     }
 
-    /// A mixer that takes over is asked for the very frame; only one on air keeps its own distance.
+    /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
+    /// takes over has to deliver the exact frame requested.
     private func divideFrames(of slot: MixerSlot, by divisor: Int) {
         mixer?.divideFrames(by: divisor)
         guard let fps = slot.setup?.canvas.fps else { return }
         splicer.setInterval(.units(splicer.onAir == slot.feed ? Int64(divisor) : 1, rate: fps), of: slot.feed)
     }
 
-    /// What a mixer shows until it takes over from one person's bypass: that person alone. The way to the scene begins
-    /// when viewers see it, and with what they saw before. `nil` where scenes are cut.
+    /// Returns the scene that a mixer shows until it takes over from a participant's bypass: that participant alone.
+    /// The transition then begins when viewers see it, and from the picture they saw before. Returns `nil` if scenes
+    /// are cut.
     private func opening(of scene: Scene) -> Scene? {
         guard case .source(let source) = splicer.onAir, scene.transition.duration > 0 else { return nil }
         return scene.opening(with: source)
     }
 
-    /// True in a bypass that goes its way: packets and messages bring about all that can happen next.
+    /// Whether a bypass runs undisturbed, so that only packets and messages can change anything next.
     private func isCalm(now: MediaTime) -> Bool {
         guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
         guard splicer.onAir == .source(source), splicer.target == splicer.onAir else { return false }
         return sources.values.allSatisfy { $0.isSteady(now: now) }
     }
 
-    /// True when the mixer on air has died.
+    /// Whether the mixer on air has died.
     private var isOnAirLost: Bool {
         guard let onAir = splicer.onAir, onAir.isMixer else { return false }
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed
     }
 
-    /// Puts the first source on air from its last keyframe, without waiting for the next.
+    /// Puts the first source on air from its last keyframe, without waiting for the next one.
     private func begin(with source: SourceID, now: MediaTime) {
         for frame in sources[source]?.timeline.currentGOP ?? [] where frame.track == .video {
             perform(splicer.frame(frame, of: .source(source), now: now))
         }
     }
 
-    /// One that cannot make what is wanted goes on, fed as before, until another one takes over. It is not replaced for the
-    /// time until a source does.
+    /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene goes on, fed as
+    /// before, until another one takes over. It is not replaced if a source is about to take over.
     private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
         guard decision.mixer == .running else { return }
         if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
@@ -110,7 +113,7 @@ extension Relay {
         splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
     }
 
-    /// Has a mixer's process wait while one is likely to be wanted soon.
+    /// Keeps a mixer's process waiting while one is likely to be needed soon.
     private func keepSpare(isWanted: Bool, now: MediaTime) {
         if isWanted, spareMixer == nil, mixerFailures == 0 { spareMixer = launchMixer(now: now) }
         if !isWanted, let spare = spareMixer {
@@ -119,7 +122,7 @@ extension Relay {
         }
     }
 
-    /// `nil` when its process cannot be started.
+    /// Starts a mixer's process; returns `nil` if that fails.
     private func launchMixer(now: MediaTime) -> MixerSlot? {
         mixerGeneration += 1
         let generation = mixerGeneration
@@ -135,7 +138,7 @@ extension Relay {
         }
     }
 
-    /// Mixers that are neither on air nor on their way there are ended.
+    /// Ends mixers that are neither on air nor on their way there, and kills one that hangs.
     private func retireMixers(need: ProgramDirector.MixerNeed, now: MediaTime) {
         if let outgoing = outgoingMixer, !splicer.needs(outgoing.feed) {
             outgoing.process.stop()
@@ -154,9 +157,11 @@ extension Relay {
         }
     }
 
-    /// Lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a step.
+    /// Returns the setup that lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a
+    /// step.
     ///
-    /// What the plan does not say of the encoding is the service's choice for video, and the host's format for sound.
+    /// Encoding settings that the plan leaves open are chosen by the service for video and follow the host's format for
+    /// sound.
     private func setup(scene: Scene, plan: ProgramPlan, now: MediaTime) -> MixerSetup {
         let encoding = plan.encoding
         let host = hostID
@@ -172,7 +177,7 @@ extension Relay {
             programStart: programStart,
             sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.sampleRate ?? 48000 : 48000),
             channels: channels, colour: timeline?.sequenceParameters?.colour ?? .unsignalled,
-            // A tenth of a bit a pixel is transparent enough for faces at these sizes.
+            // 0.1 bit per pixel is transparent enough for faces at these sizes.
             videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
             audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
             gopFrames: encoding?.gopFrames, videoCodec: encoding?.videoCodec, profile: encoding?.profile,
@@ -188,7 +193,7 @@ extension Relay {
         }
     }
 
-    /// The next frame time of what is on air that the mixer can reach, or the one right after a source that is silent.
+    /// Returns the next frame time on air that the mixer can reach, or the one right after a source that is silent.
     private func videoOrigin(fps: Int, now: MediaTime) -> MediaTime {
         guard let last = splicer.lastVideo, let onAir = splicer.onAir else { return now }
         guard case .source(let id) = onAir, let source = sources[id] else {
@@ -198,8 +203,9 @@ extension Relay {
         return last + source.timeline.frameInterval * frames
     }
 
-    /// The frame boundary of the host's own audio nearest before `origin` and before the program's next audio frame, so
-    /// that its samples stay whole frames and none is missing; of the program's grid where the host has none.
+    /// Returns the boundary of the host's own audio frames nearest before the video origin and before the program's
+    /// next audio frame, so that its samples stay whole frames and none is missing. Uses the program's grid if the host
+    /// has none.
     private func audioOrigin(near video: MediaTime) -> MediaTime {
         let origin = splicer.audioGrid.map { min(video, $0.next + $0.frame / 2) } ?? video
         if let (newest, format) = hostID.flatMap({ sources[$0]?.timeline.audioGrid }) {
@@ -240,11 +246,11 @@ extension Relay {
         case .report(.note(let code, let message)):
             note(code: code, message)
         case .report(.failed(let reason)):
-            // It ends now; its end is what is told, once and with this reason.
+            // The mixer now ends. Its end is reported once, with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
         case .unreadable(let reason):
-            // Its end is what is told.
+            // Its end is reported, with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
             slot.process.kill()
@@ -260,8 +266,9 @@ extension Relay {
         }
     }
 
-    /// The first replacement comes at once, the next after 0.5, 1, 2, 4, 8, 16, 30 s. The same reason is told once until
-    /// a mixer is healthy: a missing encoder must not fill log and timeline.
+    /// Notes a failure and schedules a replacement: at once after the first one, then after 0.5, 1, 2, 4, 8, 16 and 30
+    /// s. A reason is reported only once until a mixer is healthy: a missing encoder must not fill the log and the
+    /// timeline.
     private func mixerFailed(_ reason: String, now: MediaTime) {
         mixerFailures += 1
         let wait = mixerFailures == 1 ? 0 : min(0.5 * Double(1 << min(mixerFailures - 2, 6)), 30)

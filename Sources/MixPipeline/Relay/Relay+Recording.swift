@@ -4,7 +4,7 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// Starts and ends recordings, so that there are those of the plan and no others.
+    /// Starts and ends recordings, so that exactly those of the plan run.
     func applyRecordings(_ plan: ProgramPlan) {
         let wanted = plan.recordings ?? []
         let publishing = Set(plan.sources.map(\.id))
@@ -13,7 +13,7 @@ extension Relay {
         recordWhoHasCome()
     }
 
-    /// Who publishes is recorded once it is clear where their timeline lies on the program's, from the keyframe before.
+    /// Begins to record participants, from the last keyframe on, once their timelines are settled on the program's.
     private func recordWhoHasCome() {
         let now = now
         for planned in plan?.recordings ?? [] where planned.settings.participants {
@@ -30,9 +30,9 @@ extension Relay {
         recordingCount += 1
         let key = RecordingSlot.Key(recording: planned.id, source: source, number: recordingCount)
         var planned = planned
-        // Who joins again is recorded in a file of its own.
+        // A participant who joins again is recorded in a new file.
         if source != nil { planned.settings.singleFilePerLayer = false }
-        // The program's own stream, or one that begins with the source's current group of pictures.
+        // Time 0 of the program's own stream, or of a stream that begins with the source's current group of pictures.
         let group = source.flatMap { sources[$0]?.timeline.currentGOP.first?.dts }
         let zero = source == nil ? program.streamTime(of: .zero).map { -$0 } : group
         let settings = RecorderSettings(
@@ -50,7 +50,7 @@ extension Relay {
         consumer.tick()
     }
 
-    /// Headers, what is on air, and the current group of pictures.
+    /// Headers, a cue with what is on air, and the current group of pictures.
     private var recordingPreamble: [FLVTag] {
         let group = program.currentGOP
         guard let first = group.first, let onAir = splicer.onAir else { return program.preamble + group }
@@ -60,7 +60,7 @@ extension Relay {
         return program.preamble + cue(change, at: first.timestamp) + group
     }
 
-    /// What a recorder needs to begin with the source at once.
+    /// Sends a recorder the source's configurations and current GOP, so that it can begin at once.
     private func replay(_ source: SourceID, to key: RecordingSlot.Key) {
         guard let timeline = sources[source]?.timeline else { return }
         for configuration in [timeline.video, timeline.audio].compactMap({ $0 }) {
@@ -75,7 +75,7 @@ extension Relay {
         endings.append { await slot.consumer.end(within: Relay.closingTime) }
     }
 
-    /// A recorder that closes an hour's file on a slow disk needs some seconds.
+    /// Seconds that a recorder may take to end. Closing an hour's file on a slow disk takes some seconds.
     private static let closingTime = 20.0
 
     func endRecordings() {
@@ -101,7 +101,7 @@ extension Relay {
         for slot in recordings.values { slot.consumer.tick() }
     }
 
-    /// The program's own tags.
+    /// Sends tags of the program to its recorders.
     func sendToRecorders(_ tags: [OutputTag]) {
         for slot in recordings.values where slot.key.source == nil { slot.consumer.send(shared: tags) }
     }

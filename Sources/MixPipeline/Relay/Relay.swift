@@ -4,20 +4,21 @@ import Logging
 import MixModel
 import ProgramSplicer
 
-/// Owns one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
+/// The owner of one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
 ///
-/// Everything that happens arrives as a `RelayInput` and is handled one at a time by `run()`, so that nothing about a
-/// program needs a lock. Decisions are made by pure types (`ProgramDirector`, `Splicer`); the relay performs them.
+/// Every event arrives as a `RelayInput`, and `run()` handles one at a time, so that nothing about a program needs a
+/// lock. Pure types (`ProgramDirector`, `Splicer`) make the decisions; the relay performs them.
 public actor Relay {
     public struct Configuration: Sendable {
         public var task: TaskID
-        /// Where the relay listens, at most 100 bytes.
+        /// Path of the unix socket on which the relay listens, at most 100 bytes.
         public var socketPath: String
-        /// How long it keeps the program on air while no orchestrator is connected, in seconds.
+        /// Time for which the program stays on air without an orchestrator, in seconds.
         public var orphanTimeout: Double
         /// The `mixworker` binary, for mixers.
         public var worker: URL
-        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to spare.
+        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to
+        /// spare.
         public var keepsMixerReady: Bool
 
         public init(
@@ -31,9 +32,9 @@ public actor Relay {
         }
     }
 
-    /// How long a source that left the plan is pulled on, at least.
+    /// Shortest time for which a source that left the plan is still pulled.
     static let farewell = MediaTime.milliseconds(300)
-    /// Bytes of a source that may wait for the relay; a server's cached group of pictures comes at once.
+    /// Bytes of a source that may wait for the relay. A server's cached group of pictures comes at once.
     static let pullLimit = 64 << 20
     private static let tooMuch = "it sends faster than can be taken: \(pullLimit >> 20) MiB wait"
 
@@ -42,7 +43,8 @@ public actor Relay {
     let inputs: AsyncStream<RelayInput>
     let inbox: AsyncStream<RelayInput>.Continuation
     let ticker: Ticker
-    /// Of recorders and the packager, each of which tells all that it has told before.
+    /// Reports of recorders and the packager that wait. Each one contains what the earlier ones said, so that some may
+    /// be left out.
     let news = Backlog(limit: 64 << 10)
     /// CLOCK_MONOTONIC at program time 0, in ns.
     let programStart = MonotonicClock.now
@@ -53,14 +55,14 @@ public actor Relay {
     var sources: [SourceID: PulledSource] = [:]
     var splicer = Splicer()
     var program = FLVProgram()
-    /// What players are told inside the picture.
+    /// Schedule of the SEI messages that players get inside the picture.
     var messages = SEISchedule()
-    /// Bytes of the length before each NAL unit of what is on air.
+    /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
     var outputs: [OutputID: RTMPOutput] = [:]
     var hls: HLSOutput?
     var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
-    /// Their files are being closed.
+    /// Recordings whose files are being closed.
     var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
     var recordingCount = 0
     var connections: [Int: Connection] = [:]
@@ -69,30 +71,30 @@ public actor Relay {
     var mixer: MixerSlot?
     /// A mixer that goes off air when the next one takes over.
     var outgoingMixer: MixerSlot?
-    /// A mixer's process that has nothing to do yet, so that the next mix does not wait for its start.
+    /// A mixer's process without work, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
     var sparePolicy = SparePolicy()
-    /// The newest plan of a mix leaves frames out, because the machine carries too much.
+    /// Whether the newest plan of a mix leaves out frames, because the machine is overloaded.
     var isMixCheaper = false
     var memory = MachineMemory()
     var mixerGeneration = 0
     var mixerFailures = 0
     var mixerRetryAt = MediaTime.zero
-    /// Why there is no mixer although one is wanted.
+    /// Reason why there is no mixer although one is needed.
     var mixerError: String?
-    /// Reasons that were told since a mixer was healthy last.
+    /// Reasons that were reported since a mixer was last healthy.
     var toldMixerErrors: Set<String> = []
-    /// What a mixer shows while the plan's own scene waits for a source.
+    /// The scene that the mixer shows, which differs from the plan's own while that one waits for a source.
     var sceneOnAir: Scene?
-    /// The mix on air is letting somebody's sound go.
+    /// Program time until which the mix on air may be fading out a participant's sound.
     var fadesUntil = MediaTime.zero
 
     var lastStatusAt = MediaTime.zero
-    /// Who has not come, as it was reported last.
+    /// Absent sources, as reported last.
     private var absentSources: Set<SourceID> = []
     var orphanSince: MediaTime?
     var isDraining = false
-    /// What has been given up and takes time to end; `run()` owns the tasks in which that happens.
+    /// Closing work that takes time. `run()` owns the tasks that do it.
     var endings: [@Sendable () async -> Void] = []
 
     public init(_ configuration: Configuration, logger: Logger) {
@@ -102,9 +104,10 @@ public actor Relay {
         ticker = Ticker { [inbox] in inbox.yield(.tick) }
     }
 
-    /// Serves until it is drained, told to terminate, or orphaned for too long. Every output is closed when it returns.
+    /// Serves until it is drained, terminated, or without an orchestrator for too long. Every output is closed when it
+    /// returns.
     ///
-    /// - Throws: when it cannot listen on its socket.
+    /// - Throws: `UnixListener.Failure`, if it cannot listen on its socket.
     public func run() async throws {
         let listener = try UnixListener(path: configuration.socketPath) { [inbox] descriptor in
             inbox.yield(.connected(descriptor: descriptor))
@@ -125,10 +128,10 @@ public actor Relay {
         }
     }
 
-    /// Asks `run()` to end, from any thread.
+    /// Asks `run()` to end. Safe to call from any thread.
     public nonisolated func terminate() { inbox.yield(.terminate) }
 
-    /// Program time now.
+    /// Current program time.
     var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now - programStart) }
 
     private func handle(_ input: RelayInput) {
@@ -158,8 +161,8 @@ public actor Relay {
         }
     }
 
-    /// The heart of the relay: a packet goes through the splicer first, because a splice decided on it must reach the
-    /// mixer before the packet does, and then to the mixer.
+    /// Passes a source's packets to the splicer first and then to the mixer, because a splice decided on a packet must
+    /// reach the mixer before the packet does.
     private func pulled(_ bytes: [UInt8], of id: SourceID, arrival: MediaTime) {
         let isNew = sources[id]?.firstKeyframeAt == nil
         guard let items = sources[id]?.read(bytes, now: arrival) else { return }
@@ -167,7 +170,7 @@ public actor Relay {
         if sources[id]?.retryAt != nil {
             disconnect(id)
             tellNews(of: id)
-            // What it sent before its unsupported track was noticed is not to be shown.
+            // Media from before its unsupported track was noticed must not be shown.
             if sources[id]?.status(now: now).state == .failed {
                 removeFromMixers(id)
             }
@@ -184,7 +187,7 @@ public actor Relay {
                 switch event {
                 case .configuration(let configuration):
                     logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
-                    // A layout may go by the shape of the pictures.
+                    // A layout may depend on the shape of the pictures.
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
@@ -199,7 +202,7 @@ public actor Relay {
                     if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
                         splicer.setInterval(interval, of: feed)
                     }
-                    // Before a splice that moves the source's timeline.
+                    // Before the splicer, because a splice may move the source's timeline.
                     sendToRecorders(frame, of: id)
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
@@ -209,7 +212,7 @@ public actor Relay {
         if splicer.onAir != feed || splicer.target != feed { reconsider() }
     }
 
-    /// Those that show something: the one on its way out, too.
+    /// The mixers that show a scene, including the one on its way out.
     private var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
 
     func removeFromMixers(_ id: SourceID) {
@@ -261,7 +264,7 @@ public actor Relay {
         sources[id]?.backlog = backlog
     }
 
-    /// A source's failure is told once, not at every attempt; the status always has it.
+    /// Reports a source's failure once, not at every attempt. The status always has it.
     private func tellNews(of id: SourceID) {
         guard let news = sources[id]?.news(now: now) else { return }
         note(code: news.code, news.message)
@@ -272,8 +275,8 @@ public actor Relay {
         if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
     }
 
-    /// Sources that left the plan are let go once they are off air: make before break. A little later still, so that
-    /// a mixer can fade out what it has of their sound.
+    /// Removes sources that left the plan once they are off air (make before break), and a little later still, so that
+    /// a mixer can fade out their sound.
     private func removeIdleSources() {
         let now = now
         for (id, source) in sources {
@@ -300,19 +303,19 @@ public actor Relay {
 }
 
 extension Scene {
-    /// Whether viewers see or hear it.
+    /// Whether viewers see or hear the source.
     func uses(_ source: SourceID) -> Bool {
         panes.contains { $0.source == source.rawValue } || sound.levels.contains { $0.source == source.rawValue }
     }
 
-    /// Whether somebody's sound is in this scene and not in the other.
+    /// Whether a participant's sound is in this scene and not in the other.
     func isHeardLess(in other: Scene) -> Bool {
         let remaining = Set(other.sound.levels.map(\.source))
         return sound.levels.contains { !remaining.contains($0.source) }
     }
 
-    /// One of the people of this scene alone, over the whole canvas, like a bypass of theirs; `nil` if they are not seen
-    /// in it. Everybody is heard.
+    /// Returns a scene with one participant of this scene alone, over the whole canvas, like a bypass of theirs. All
+    /// sources stay audible. Returns `nil` if the participant is not visible in this scene.
     func opening(with source: SourceID) -> Scene? {
         guard var pane = panes.first(where: { $0.source == source.rawValue && $0.isLive }) else { return nil }
         (pane.x, pane.y, pane.width, pane.height) = (0, 0, canvas.width, canvas.height)

@@ -2,14 +2,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// One connected stream socket: bytes in by callback, bytes out by a queue of its own.
+/// A connected stream socket. Delivers its input by callback and has a queue of its own for its output.
 ///
-/// Owns the descriptor and closes it. Safe to use from any thread; callbacks come one at a time, on a private queue,
-/// and must do constant work.
+/// Owns the descriptor and closes it. Safe to use from any thread. Callbacks come one at a time on a private queue, and
+/// must do constant work.
 final class SocketChannel: Sendable {
     private struct Sending {
         var pending = 0
-        /// Nothing more is sent after what is pending.
+        /// Whether writing ends after what is pending.
         var isEnding = false
     }
 
@@ -18,10 +18,11 @@ final class SocketChannel: Sendable {
     private let sending = Mutex(Sending())
     private let onSent: (@Sendable () -> Void)?
 
+    /// Creates a channel, which begins to read at once.
     /// - Parameters:
-    ///   - onBytes: what arrived, in order.
-    ///   - onSent: everything that was handed over is with the kernel, or lost.
-    ///   - onClosed: once, when the other side closed or the connection broke; not after `close()`.
+    ///   - onBytes: Takes bytes as they arrive, in order.
+    ///   - onSent: Called when all bytes handed over are with the kernel, or lost.
+    ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()`.
     init(
         descriptor: Int32, label: String, onBytes: @escaping @Sendable ([UInt8]) -> Void,
         onSent: (@Sendable () -> Void)? = nil, onClosed: @escaping @Sendable () -> Void
@@ -41,7 +42,7 @@ final class SocketChannel: Sendable {
     /// Bytes that were handed over and are not yet with the kernel.
     var pendingBytes: Int { sending.withLock { $0.pending } }
 
-    /// Queues `bytes`; never blocks. After the connection broke they are lost, and `onClosed` says so.
+    /// Queues `bytes`; never blocks. If the connection has broken they are lost, and `onClosed` is called.
     func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         sending.withLock { $0.pending += bytes.count }
@@ -51,7 +52,7 @@ final class SocketChannel: Sendable {
         }
     }
 
-    /// After what is queued the other side reads the end. What it sends is still received.
+    /// Ends the output after what is queued. Input is still received.
     func endWriting() {
         let isIdle = sending.withLock { sending in
             sending.isEnding = true
@@ -63,7 +64,7 @@ final class SocketChannel: Sendable {
     /// Sends what is queued, then closes.
     func finish() { channel.close() }
 
-    /// Closes at once; what is queued is lost.
+    /// Closes at once. Queued bytes are lost.
     func close() { channel.close(flags: .stop) }
 
     private func sent(_ count: Int) {

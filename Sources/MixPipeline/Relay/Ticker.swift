@@ -1,8 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// A relay's timer. Every tick wakes two threads, which costs as much as forwarding a packet: where nothing can be due
-/// soon it goes slower.
+/// A relay's timer.
+///
+/// Every tick wakes two threads, which costs as much as forwarding a packet. The pace is therefore slower while nothing
+/// can be due soon.
 final class Ticker: Sendable {
     enum Pace: Double, Sendable {
         /// Deadlines are near: a splice, a connection, a mixer.
@@ -10,14 +12,15 @@ final class Ticker: Sendable {
         /// One source is on air, delivers, and nothing else is wanted.
         case calm = 0.25
 
-        /// In seconds.
+        /// Time between two ticks, in seconds.
         var interval: Double { rawValue }
     }
 
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
     private let pace = Mutex(Pace.quick)
 
-    /// - Parameter onTick: called on a queue of the ticker's own, from `start()` to `stop()`.
+    /// Creates a ticker that is not running yet.
+    /// - Parameter onTick: Called on a queue of the ticker's own, from `start()` to `stop()`.
     init(onTick: @escaping @Sendable () -> Void) {
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "relay.tick"))
         timer.setEventHandler(handler: onTick)
@@ -30,7 +33,7 @@ final class Ticker: Sendable {
 
     func stop() { timer.cancel() }
 
-    /// The next tick comes one interval of the new pace from now.
+    /// Changes the pace. The next tick comes one interval of the new pace from now.
     func setPace(_ new: Pace) {
         let isNew = pace.withLock { pace in
             defer { pace = new }

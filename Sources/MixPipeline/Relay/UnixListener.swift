@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// Listens on a unix socket that only this user may open.
+/// A listener on a unix socket that only this user may open.
 final class UnixListener: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -10,9 +10,10 @@ final class UnixListener: Sendable {
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let path: String
 
+    /// Begins to listen.
     /// - Parameters:
-    ///   - path: at most 100 bytes; a socket nobody listens on is replaced.
-    ///   - onAccept: gets the descriptor of each new connection and owns it.
+    ///   - path: At most 100 bytes. A socket on which no process listens is replaced.
+    ///   - onAccept: Takes the descriptor of each new connection, and owns it.
     /// - Throws: `Failure` naming the path and the cure.
     init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
         self.path = path

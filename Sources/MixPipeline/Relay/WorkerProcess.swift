@@ -3,20 +3,21 @@ import Synchronization
 
 /// A `mixworker` process that a relay has started, at the other end of a socket that is its standard input.
 ///
-/// It is started when made; whoever makes it ends it. Safe to use from any thread.
+/// The initialiser starts it, and the owner has to end it. Safe to use from any thread.
 final class WorkerProcess: Sendable {
     private let channel: SocketChannel
     private let process: Process
-    /// Finishes when the process has ended and that was told.
+    /// Finishes when the process has ended and `onExit` was called.
     private let exit: AsyncStream<Never>
     private let ending: Ending
 
+    /// Starts a process.
     /// - Parameters:
-    ///   - executable: the `mixworker` binary.
-    ///   - onBytes: what it sends, in order.
-    ///   - onSent: it has taken everything that `send` was given; called when that has happened, also while it is ending.
-    ///   - onExit: once, last; how it ended, in words.
-    /// - Throws: when no socket pair or process can be made.
+    ///   - executable: The `mixworker` binary.
+    ///   - onBytes: Takes bytes from the process, in order.
+    ///   - onSent: Called when the process has been sent everything given to `send`, also while it is ending.
+    ///   - onExit: Called once, last, with the way in which it ended, in words.
+    /// - Throws: If no socket pair or process can be created.
     init(
         executable: URL, arguments: [String], label: String, onBytes: @escaping @Sendable ([UInt8]) -> Void,
         onSent: (@Sendable () -> Void)? = nil, onExit: @escaping @Sendable (String) -> Void
@@ -56,22 +57,22 @@ final class WorkerProcess: Sendable {
 
     var processID: Int32 { process.processIdentifier }
 
-    /// Bytes it has not taken yet; grows when it hangs.
+    /// Bytes that the process has not taken yet. Grows when it hangs.
     var pendingBytes: Int { channel.pendingBytes }
 
     /// Queues bytes; never waits.
     func send(_ bytes: [UInt8]) { channel.send(bytes) }
 
-    /// After what is queued its standard input ends. What it sends is read on.
+    /// Ends the process's standard input after what is queued. Its output is still read.
     func endInput() { channel.endWriting() }
 
-    /// Closes the connection after what is queued. What it sends from now on need not be read.
+    /// Closes the connection after what is queued. Further output of the process need not be read.
     func finish() {
         channel.finish()
         ending.closed()
     }
 
-    /// Kills it unless it has ended by itself within `seconds`.
+    /// Kills the process unless it has ended by itself within `seconds`.
     func kill(after seconds: Double) {
         let process = process
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
@@ -85,12 +86,13 @@ final class WorkerProcess: Sendable {
         if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Returns when it is gone and `onExit` was called. Only one may wait.
+    /// Waits until the process is gone and `onExit` was called. Only one caller may wait.
     func waitForExit() async {
         for await _ in exit {}
     }
 
-    /// A GOP of two people must fit, so that replaying it does not take turns with a decoder.
+    /// Enlarges a socket's buffers, so that a GOP of two participants fits and replaying it need not wait for a
+    /// decoder.
     private static func enlargeBuffers(of descriptor: Int32) {
         var size: Int32 = 1 << 20
         for option in [SO_SNDBUF, SO_RCVBUF] {
@@ -99,8 +101,9 @@ final class WorkerProcess: Sendable {
     }
 }
 
-/// Tells of a process's end after the last that it sent: it may be seen to be gone before everything was read, and with
-/// it the reason.
+/// Reports a process's end after its last output.
+///
+/// The process may be seen to be gone before all of its output, which may contain the reason, was read.
 private final class Ending: Sendable {
     private struct State {
         var exit: String?
@@ -108,7 +111,7 @@ private final class Ending: Sendable {
         var isTold = false
     }
 
-    /// How long what was sent is waited for, in seconds.
+    /// Longest wait for the rest of the output, in seconds.
     private static let patience = 0.2
 
     private let state = Mutex(State())
@@ -122,7 +125,7 @@ private final class Ending: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.closed() }
     }
 
-    /// Nothing more is read.
+    /// Notes that no more output is read.
     func closed() {
         state.withLock { $0.isClosed = true }
         tellIfComplete()

@@ -2,11 +2,11 @@ import GStreamerKit
 import MixModel
 import Synchronization
 
-/// What the pulls share: one GStreamer source element whose output is an FLV stream, and a sink that hands the bytes on
-/// as they come.
+/// The part that pulls share: one GStreamer source element with an FLV stream as its output, and a sink that hands on
+/// the bytes as they come.
 ///
-/// The sink neither waits for a clock nor prerolls: a source whose sound begins long before its first picture would
-/// otherwise block itself.
+/// The sink neither waits for a clock nor prerolls. Otherwise, a source whose sound begins long before its first
+/// picture would block itself.
 final class FLVElementPull: Sendable {
     private struct State {
         var runner: Task<Void, Never>?
@@ -25,12 +25,14 @@ final class FLVElementPull: Sendable {
     private let pinned: @Sendable (InternetAddress) -> [(String, String)]
     private let state: Mutex<State>
 
+    /// Creates a pull; `start()` begins to connect.
     /// - Parameters:
-    ///   - limits: Where the connection may go; `nil` = anywhere.
-    ///   - pinned: Properties that make the element connect to the address that was checked; without any it looks the
-    ///     host up again, and docs/adr/0015 says what that leaves open.
-    ///   - element: In the notation of `gst-launch-1.0`, without anything that comes from outside.
-    ///   - properties: Set one by one, so that a URL cannot be read as a part of a description.
+    ///   - element: The element, in the notation of `gst-launch-1.0`, without anything that comes from outside.
+    ///   - properties: Properties of the element. They are set one by one, so that a URL cannot be read as a part of a
+    ///     description.
+    ///   - limits: Addresses that the connection may go to; `nil` = any.
+    ///   - pinned: Returns properties that make the element connect to the checked address. Without any, it looks the
+    ///     host up again; docs/adr/0015 says what that leaves open.
     init(
         _ element: String, properties: [(String, String)], url: String, limits: Destination.Limits?,
         pinned: @escaping @Sendable (InternetAddress) -> [(String, String)] = { _ in [] },
@@ -67,7 +69,7 @@ final class FLVElementPull: Sendable {
         }
     }
 
-    /// Lives until the connection has ended or `stop()` was called: cancellation ends the loop over the events.
+    /// Runs until the connection has ended or `stop()` was called: cancellation ends the loop over the events.
     private func run() async {
         let address: InternetAddress?
         do throws(Destination.Unreachable) {
@@ -94,7 +96,7 @@ final class FLVElementPull: Sendable {
         await pipeline.tearDown(within: .seconds(2))
     }
 
-    /// `nil` where nothing is to be checked.
+    /// Looks the host up and returns an allowed address; `nil` if there are no limits to check.
     private func checkedAddress() async throws(Destination.Unreachable) -> InternetAddress? {
         guard let destination, destination.limits != nil else { return nil }
         return try await destination.check(within: .seconds(5))

@@ -1,15 +1,15 @@
 import MixModel
 
-/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Redirects are not followed: nobody has checked where
-/// they lead.
+/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Does not follow redirects, because their targets
+/// are not checked.
 public final class HTTPPull: SourcePull {
     private let pull: FLVElementPull
 
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `http://` or `https://`.
-    ///   - limits: Where the connection may go; `nil` = anywhere.
-    ///   - timeout: For the connection and for silence on it, in whole seconds.
+    ///   - limits: Addresses that the connection may go to; `nil` = any.
+    ///   - timeout: Limit for connecting and for silence on the connection, in whole seconds, at least 1.
     static func open(
         _ url: String, limits: Destination.Limits? = nil, timeout: Int = 15,
         onEvent: @escaping @Sendable (PullEvent) -> Void
@@ -22,8 +22,9 @@ public final class HTTPPull: SourcePull {
         return HTTPPull(pull)
     }
 
-    /// The URL with a checked address for the host, which is named in a header instead. Not for HTTPS: a certificate is
-    /// for a name, and keeps those away who have none for it.
+    /// Returns properties that replace the URL's host by a checked address and name the host in a header instead.
+    ///
+    /// Empty for HTTPS: a certificate is for a name, and protects against servers that have none for it.
     static func pinned(_ url: String, to address: InternetAddress) -> [(String, String)] {
         let scheme = "http://"
         guard url.prefix(scheme.count).lowercased() == scheme else { return [] }

@@ -1,10 +1,10 @@
 import MixModel
 
-/// Opens the pull that a URL's scheme asks for.
+/// Opens the kind of pull that a URL needs, by its scheme and credentials.
 enum Pulls {
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     ///
-    /// - Parameter reach: Where the connection may go; `nil` = anywhere.
+    /// - Parameter reach: Addresses that the connection may go to; `nil` = any.
     static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void)
         -> any SourcePull
     {

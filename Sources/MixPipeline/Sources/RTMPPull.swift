@@ -1,16 +1,16 @@
 /// Pulls a stream over RTMP or RTMPS from servers that want a user name, one FLV tag per event.
 ///
-/// Through `rtmp2src`: docs/adr/0001-rtmp-source.md has the measurements.
+/// Uses `rtmp2src`; docs/adr/0001-rtmp-source.md has the measurements.
 public final class RTMPPull: SourcePull {
     private let pull: FLVElementPull
 
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `rtmp://` or `rtmps://` host, application and stream.
-    ///   - limits: Where the connection may go; `nil` = anywhere.
-    ///   - connectTimeout: For every step of making the connection, in whole seconds.
-    ///   - idleTimeout: The connection ends when nothing has come for so long, in whole seconds; 0 = never. Also the
-    ///     longest wait for somebody to publish.
+    ///   - limits: Addresses that the connection may go to; `nil` = any.
+    ///   - connectTimeout: Limit for each step of connecting, in whole seconds, at least 1.
+    ///   - idleTimeout: Silence after which the connection ends, in whole seconds; 0 = never. Also the longest wait for
+    ///     a publisher.
     static func open(
         _ url: String, limits: Destination.Limits? = nil, connectTimeout: Int = 5, idleTimeout: Int = 15,
         onEvent: @escaping @Sendable (PullEvent) -> Void

@@ -3,13 +3,12 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// Pulls a stream over RTMP or RTMPS with a socket of its own. An event holds the FLV tags that came together, whole; the first
-/// follows the FLV header.
+/// Pulls a stream over RTMP or RTMPS with a socket of its own. Each event holds the whole FLV tags that came together;
+/// the first event begins with the FLV header.
 ///
-/// Not for URLs with a user name, which are `RTMPPull`'s. docs/adr/0010-rtmp-over-sockets.md says why
-/// there are two.
+/// URLs with a user name need `RTMPPull` instead; docs/adr/0010-rtmp-over-sockets.md says why there are two.
 public final class RTMPSocketPull: SourcePull {
-    /// What the session's queue and the owner share.
+    /// State shared by the session's queue and the owner.
     private final class Receiver: Sendable {
         struct State {
             /// `nil` after the last event.
@@ -47,17 +46,17 @@ public final class RTMPSocketPull: SourcePull {
     }
 
     private let receiver: Receiver
-    /// `nil` if the URL is of no use.
+    /// The session; `nil` if the URL is invalid.
     private let session: RTMPSession?
 
     /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
     /// - Parameters:
     ///   - url: `rtmp://` or `rtmps://` host, application and stream.
-    ///   - limits: Where the connection may go; `nil` = anywhere.
-    ///   - trust: Whose certificates are believed; `nil` = whom the system believes.
-    ///   - connectTimeout: For every step of making the connection, in whole seconds.
-    ///   - idleTimeout: The connection ends when no media has come for so long, in whole seconds; 0 = never. Also the
-    ///     longest wait for somebody to publish.
+    ///   - limits: Addresses that the connection may go to; `nil` = any.
+    ///   - trust: Trusted certificates; `nil` = those that the system trusts.
+    ///   - connectTimeout: Limit for each step of connecting, in whole seconds, at least 1.
+    ///   - idleTimeout: Time without media after which the connection ends, in whole seconds; 0 = never. Also the
+    ///     longest wait for a publisher.
     static func open(
         _ url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil, connectTimeout: Int = 5,
         idleTimeout: Int = 15, onEvent: @escaping @Sendable (PullEvent) -> Void
@@ -78,7 +77,7 @@ public final class RTMPSocketPull: SourcePull {
             address = try RTMPAddress(url)
         } catch {
             session = nil
-            // Elsewhere, as with every other event: the caller may hold a lock.
+            // On another thread, as with every other event, because the caller may hold a lock.
             let reason = redaction.clean(error.description)
             DispatchQueue.global().async { receiver.end(reason) }
             return

@@ -1,19 +1,18 @@
-/// What comes out of a pull, in order.
+/// An event of a pull. Events come in order.
 public enum PullEvent: Hashable, Sendable {
-    /// The next bytes of the source's FLV stream, cut anywhere, and when they were here, in ns of CLOCK_MONOTONIC.
+    /// The next bytes of the source's FLV stream, cut anywhere, with their time of arrival in ns of CLOCK_MONOTONIC.
     case bytes([UInt8], arrivedAt: Int64)
-    /// Nothing more comes; in words that hold no secret. Once, and last.
+    /// The connection has ended, for a reason in words that hold no secret. Comes once, and last.
     case ended(reason: String)
 }
 
-/// The connection to one source's stream. Made for one attempt: whoever wants another makes another.
+/// The connection to one source's stream, made for one attempt. Each further attempt is a new pull.
 ///
 /// Events come from the pull's own threads, one after another; the receiver must return soon.
 public protocol SourcePull: Sendable {
-    /// Begins to end the connection and returns at once. Idempotent. One event that is just being delivered may still
-    /// come through.
+    /// Begins to end the connection and returns at once. Idempotent. An event that is being delivered may still arrive.
     func stop()
 
-    /// Ends the connection and waits for it: 2 s at most, also with a server that does not answer.
+    /// Ends the connection and waits until it is closed: at most 2 s, even with a server that does not answer.
     func close() async
 }
