@@ -4,12 +4,12 @@ import GStreamerKit
 import MixModel
 
 extension ImageDecoder {
-    /// Decodes a PNG, JPEG or WebP file; what it is tells its content, not its name.
+    /// Decodes a PNG, JPEG or WebP file. The content decides which it is, not the name.
     ///
-    /// - Parameter most: Pixels that the picture may have; checked before anything is decoded.
+    /// - Parameter most: Most pixels that the picture may have. Checked before anything is decoded.
     /// - Returns: An upright picture in BGRA with straight (not premultiplied) alpha, in the full range of sRGB.
-    /// - Throws: `.notFound` when the file cannot be read, `.syntax` for what is no such image, damaged or larger,
-    ///   `.resource` when it takes more than 10 s.
+    /// - Throws: `.notFound` if the file cannot be read, `.syntax` if it is no such image, damaged or too large,
+    ///   `.resource` if decoding takes more than 10 s.
     public static func image(
         file: String, most: Int = ImageHeader.mostPixels
     ) async throws(GStreamerError) -> VideoFrame {
@@ -29,7 +29,7 @@ extension ImageDecoder {
         }
     }
 
-    /// Reads no more than an image may have, and not on a thread of Swift's pool: a disk can be slow.
+    /// Reads no more than an image may have. A disk can be slow, so this does not run on a thread of Swift's pool.
     private static func read(_ file: String) async throws(GStreamerError) -> [UInt8] {
         let result: Result<[UInt8], GStreamerError> = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -1,9 +1,9 @@
 import Foundation
 
 extension Process {
-    /// `run()`, with no signal blocked in the child.
+    /// Runs the process as `run()` does, with no signal blocked in it.
     ///
-    /// Swift's and Dispatch's threads block most signals, and a child inherits that from the thread that starts it:
+    /// Swift's and Dispatch's threads block most signals, and a child inherits the mask of the thread that starts it:
     /// SIGTERM would never reach it.
     public func runWithSignalsUnblocked() throws {
         var none = sigset_t()

@@ -1,9 +1,9 @@
 /// The GStreamer elements that the pipelines of relays and mixers name.
 public enum RequiredElements {
-    /// One element.
+    /// A required element.
     public struct Required: Hashable, Sendable {
         public let name: String
-        /// What does not work without it.
+        /// The function that needs it.
         public let purpose: String
     }
 

@@ -1,16 +1,16 @@
 import MixModel
 import ProgramSplicer
 
-/// How a pipeline decodes pictures of one configuration.
+/// The part of a pipeline that decodes pictures of one configuration.
 struct VideoDecoding {
-    /// The decoder as a pipeline names it. Frame threading would hold back one picture per thread; `strict` would hold back
-    /// the largest possible reordering.
+    /// The decoder, as a pipeline names it. Frame threading would hold back one picture per thread, and `strict` the
+    /// largest possible reordering.
     let element: String
-    /// What goes into it, configuration included.
+    /// Caps of the decoder's input, including the configuration.
     let caps: String
     let parameters: SequenceParameterSet
 
-    /// `nil` if the configuration cannot be read.
+    /// Creates the part; `nil` if the configuration cannot be read.
     init?(_ configuration: CodecConfiguration) {
         guard let record = VideoConfiguration(configuration), let parameters = record.sequenceParameters else {
             return nil
@@ -27,6 +27,6 @@ struct VideoDecoding {
 }
 
 extension [UInt8] {
-    /// Two lower-case digits a byte.
+    /// The bytes as hexadecimal text, two lower-case digits each.
     var hexadecimal: String { map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined() }
 }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// The standard input of a consumer's process: one line of settings, then the program; and the way back. A socket, or a
-/// pipe or file for trying things out: reports go to standard output then.
+/// The standard input of a consumer's process: one line of settings, then the program. Also the way back for reports.
+///
+/// It is a socket. For experiments it may be a pipe or a file; reports then go to standard output.
 final class ConsumerInput: Sendable {
     private let reports: Int32
     private let lock = NSLock()
@@ -14,7 +15,7 @@ final class ConsumerInput: Sendable {
         reports = isSocket ? STDIN_FILENO : STDOUT_FILENO
     }
 
-    /// Sends one line whole. Waits while the other end does not read; does nothing when it is gone.
+    /// Sends one line whole. Waits while the other end does not read, and does nothing once it is gone.
     func send(_ line: [UInt8]) {
         lock.withLock {
             var position = 0
@@ -27,7 +28,7 @@ final class ConsumerInput: Sendable {
         }
     }
 
-    /// Up to the end of the first line, without it; `nil` if there is none.
+    /// Returns the first line without its end; `nil` if there is none or if it is longer than 1 MiB.
     func readSettings() -> [UInt8]? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -42,7 +43,7 @@ final class ConsumerInput: Sendable {
         return nil
     }
 
-    /// The next bytes; `nil` at the end.
+    /// Returns the next bytes; `nil` at the end.
     func read() -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         while true {

@@ -3,7 +3,7 @@ import Foundation
 import GStreamerKit
 import MixPipeline
 
-/// `mixworker doctor`: whether this machine has every GStreamer element that relays and mixers are made of.
+/// `mixworker doctor`: checks that this machine has every GStreamer element that relays and mixers use.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

@@ -6,7 +6,7 @@ import Logging
 import MixModel
 import MixPipeline
 
-/// `mixworker mixer`
+/// `mixworker mixer`: composes and encodes the sources of one relay.
 struct MixerCommandLine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mixer",
@@ -32,14 +32,14 @@ struct MixerCommandLine: AsyncParsableCommand {
 
     func run() async throws {
         try await serve()
-        // Outside of what held GStreamer's objects.
+        // Called here, where no GStreamer object is held any more.
         if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
     }
 
     private func serve() async throws {
         LoggingSystem.bootstrap { WorkerLog.handler(label: $0) }
         let logger = Logger(label: "mixworker.mixer")
-        // A relay that is gone shows as a failed write.
+        // A relay that is gone is noticed by a failed write.
         signal(SIGPIPE, SIG_IGN)
         let socket = MixerSocket(descriptor: FileHandle.standardInput.fileDescriptor)
         guard socket.isSocket else {
@@ -53,7 +53,7 @@ struct MixerCommandLine: AsyncParsableCommand {
             case .configuration, .frame, .volumes, .delays: break
             }
             socket.send(report)
-            // A mixer that cannot go on makes room for another: the relay sees the end of the socket.
+            // Closing the socket tells the relay to start another mixer.
             if case .failed = report { socket.close() }
         }
         let reason = await withCheckedContinuation { continuation in

@@ -2,7 +2,7 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// A mixer's end of the socket to its relay. `send` from any thread, `receive` from one.
+/// A mixer's end of the socket to its relay. `send` may be called from any thread, `receive` from one.
 final class MixerSocket: Sendable {
     private let descriptor: Int32
     private let isOpen = Mutex(true)
@@ -16,8 +16,8 @@ final class MixerSocket: Sendable {
             && type == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// Sends one message whole. Waits while the relay does not read. Does nothing after an error: `receive` sees the
-    /// end.
+    /// Sends one message whole. Waits while the relay does not read. Does nothing after an error, because `receive`
+    /// then sees the end.
     func send(_ report: MixerReport) {
         guard let bytes = try? report.wireBytes() else { return }
         isOpen.withLock { isOpen in
@@ -35,13 +35,13 @@ final class MixerSocket: Sendable {
         }
     }
 
-    /// Ends both directions.
+    /// Ends the connection in both directions.
     func close() {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     /// Hands over every message until the relay closes the socket.
-    /// - Returns: What was wrong; `nil` after an orderly end.
+    /// - Returns: The failure that ended the connection, in words; `nil` after an orderly end.
     func receive(_ handle: (MixerCommand) -> Void) -> String? {
         var reader = MessageReader<MixerCommand>()
         var buffer = [UInt8](repeating: 0, count: 1 << 18)

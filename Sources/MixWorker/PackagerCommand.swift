@@ -4,7 +4,7 @@ import Logging
 import MixModel
 import MixPipeline
 
-/// `mixworker packager`
+/// `mixworker packager`: makes HLS of one program.
 struct PackagerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "packager",
@@ -48,8 +48,8 @@ struct PackagerCommand: AsyncParsableCommand {
             thread.start()
         }
         if let failure { logger.error("the program cannot be read: \(failure)") }
-        // A relay that was killed did not mean to end the program; its successor goes on with it. Who has a new
-        // parent shows a little after the end of the input.
+        // A killed relay did not mean to end the program; its successor goes on with it. The new parent of this process
+        // shows a little after the end of the input.
         try? await Task.sleep(for: .milliseconds(100))
         await packager.finish(isInterrupted: failure != nil || getppid() != parent)
         if failure != nil { throw ExitCode.failure }

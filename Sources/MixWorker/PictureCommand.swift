@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import GStreamerKit
 
-/// `mixworker picture`: what `mixorchestrator layout preview` draws, as pixels.
+/// `mixworker picture`: rasterises drawings of `mixorchestrator layout preview`.
 struct PictureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "picture",
@@ -21,7 +21,7 @@ struct PictureCommand: AsyncParsableCommand {
     @Option(help: "PNG file to write; - for standard output.")
     var png: String
 
-    /// Contact sheets with embedded images stay far below it.
+    /// Largest drawing that is read, in bytes. Contact sheets with embedded images stay far below it.
     private static let mostBytes = 64_000_000
 
     func run() async throws {
@@ -60,7 +60,7 @@ struct PictureCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the system said, if it did.
+    /// Returns the system's words for an error, if it has any.
     private static func reason(_ error: any Error) -> String {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
@@ -68,7 +68,7 @@ struct PictureCommand: AsyncParsableCommand {
             ? String(cString: strerror(Int32(cause.code))) : error.localizedDescription
     }
 
-    /// Without the usage text that a `ValidationError` brings: the arguments were fine.
+    /// A failure without the usage text of a `ValidationError`, because the arguments were fine.
     private struct Failure: Error, CustomStringConvertible {
         var description: String
 

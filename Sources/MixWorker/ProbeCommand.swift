@@ -4,7 +4,7 @@ import Foundation
 import LayoutEngine
 import MixPipeline
 
-/// `mixworker probe`: what a viewer of a program gets, recorded first and judged afterwards.
+/// `mixworker probe`: records a program as a viewer gets it, then judges it.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
@@ -61,7 +61,7 @@ struct ProbeCommand: AsyncParsableCommand {
             }
         }
         if recording.arrivals.isEmpty, let error = recording.lastError { throw error }
-        // Read only now, so that whoever makes the program may still add scenes while it runs.
+        // Read only now, so that scenes may still be added while the program runs.
         configuration.scenes = try scenes()
         let report = try await Probe.judge(recording, configuration)
         print(report.table)

@@ -58,7 +58,7 @@ struct PublishCommand: ParsableCommand {
         }
         var pointers = arguments.map { strdup($0) }
         pointers.append(nil)
-        // Swift's threads block most signals, which ffmpeg would inherit: it could not be ended by SIGTERM.
+        // Swift's threads block most signals, and ffmpeg would inherit that: SIGTERM could not end it.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import MixPipeline
 
-/// `mixworker recorder`: a stream on standard input becomes MP4 files.
+/// `mixworker recorder`: records a stream on standard input as MP4 files.
 struct RecorderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recorder",
@@ -26,7 +26,8 @@ struct RecorderCommand: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGTERM, SIG_IGN)
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        // The end of the input, as far as the reading thread can tell; not a socket's: then it is the end of all.
+        // Lets the reading thread see the end of the input. `shutdown` keeps a socket open for reports; any other input
+        // is closed.
         terminate.setEventHandler { if shutdown(0, Int32(SHUT_RD)) != 0 { close(0) } }
         terminate.resume()
         defer { terminate.cancel() }

@@ -35,12 +35,12 @@ struct RelayCommandLine: AsyncParsableCommand {
 
     func run() async throws {
         try await serve()
-        // Outside of what held GStreamer's objects.
+        // Called here, where no GStreamer object is held any more.
         if GStreamerRuntime.isWatchedForLeaks { GStreamerRuntime.shutDownForLeakCheck() }
     }
 
     private func serve() async throws {
-        // A session of its own: what ends the orchestrator's terminal must not end the program.
+        // A session of its own, so that closing the orchestrator's terminal does not end the program.
         setsid()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGTERM, SIG_IGN)
@@ -60,7 +60,7 @@ struct RelayCommandLine: AsyncParsableCommand {
         try await relay.run()
     }
 
-    /// The link and not its target's name, so that a replaced binary is still found while this one runs.
+    /// Path of this program, as the link `/proc/self/exe` names it. The first argument if the link cannot be read.
     private var ownExecutable: URL {
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(fileURLWithPath: path ?? CommandLine.arguments[0])

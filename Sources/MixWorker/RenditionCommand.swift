@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import MixPipeline
 
-/// `mixworker rendition`
+/// `mixworker rendition`: transcodes a program's pictures for one packager.
 struct RenditionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rendition",
@@ -14,14 +14,14 @@ struct RenditionCommand: AsyncParsableCommand {
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
-        // The program itself goes first when the machine is short of time.
+        // A lower priority, because the program itself comes first when the machine is short of time.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
         let input = ConsumerInput()
         guard let settings = input.readSettings() else {
             throw ValidationError("The first line of the input must be the rendition's settings.")
         }
         var program = try RenditionProgram(settings: settings) { input.send($0) }
-        // Nothing else runs in this process: its reads may wait here.
+        // Reads may block here, because nothing else runs in this process.
         while let bytes = input.read() { try await program.push(bytes) }
         await program.finish()
     }

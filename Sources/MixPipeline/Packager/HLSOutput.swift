@@ -4,13 +4,14 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// HLS of a relay's program: its packager's process, and what that says.
+/// The HLS output of a relay's program: the packager's process and its newest status.
 final class HLSOutput: Sendable {
     let plan: PlannedHLS
     private let consumer: ProgramConsumer<PlannedHLS, HLSStatus>
     private let told: Mutex<HLSStatus>
 
-    /// - Parameter onChange: `status` is another one; on any thread.
+    /// Starts the packager's process.
+    /// - Parameter onChange: Called on any thread when `status` may have changed.
     init(
         _ plan: PlannedHLS, worker: URL, preamble: [FLVTag], logger: Logger, onChange: @escaping @Sendable () -> Void
     ) {
@@ -45,12 +46,12 @@ final class HLSOutput: Sendable {
     func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
     func tick() { consumer.tick() }
 
-    /// Waits until the playlists are closed, or for some seconds.
+    /// Waits until the playlists are closed. The packager is killed after 10 s.
     func close() async { await consumer.end(within: 10) }
 
     private typealias Event = ProgramConsumer<PlannedHLS, HLSStatus>.Event
 
-    /// Lets a consumer tell its maker, which is made after it.
+    /// Passes a consumer's events to its owner, which is complete only after the consumer.
     private final class EventSlot: Sendable {
         private let body = Mutex<(@Sendable (Event) -> Void)?>(nil)
 

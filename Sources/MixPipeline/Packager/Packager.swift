@@ -6,18 +6,19 @@ import Synchronization
 
 /// Makes HLS of a program: cuts it into segments, writes them and their playlists, and has renditions transcoded.
 ///
-/// Everything is written by the thread that calls. What fails is told in the status and tried again with the next
-/// segment, which then begins with a discontinuity. Decoding happens in the renditions' own processes: one that crashes
-/// or is too slow leaves gaps in its own playlist.
+/// The calling thread writes everything. A failure is reported in the status and tried again with the next segment,
+/// which then begins with a discontinuity. Decoding happens in the renditions' own processes: one that crashes or is
+/// too slow leaves gaps in its own playlist.
 public final class Packager: Sendable {
     private let core: Mutex<PackagerCore>
     private let transcoders: [ProgramConsumer<RenditionSettings, RenditionReport>]
-    /// For the transcoders; `nil` without any.
+    /// Ticker for the transcoders; `nil` without renditions.
     private let ticker: Ticker?
 
+    /// Creates a packager and starts its renditions.
     /// - Parameters:
-    ///   - worker: the `mixworker` binary, for renditions.
-    ///   - report: comes on any thread, whenever something has changed.
+    ///   - worker: The `mixworker` binary, for renditions.
+    ///   - report: Called on any thread whenever the status has changed.
     public init(
         _ plan: PlannedHLS, worker: URL, logger: Logger, report: @escaping @Sendable (HLSStatus) -> Void
     ) {
@@ -42,9 +43,9 @@ public final class Packager: Sendable {
         ticker?.start()
     }
 
-    /// Hands over the next bytes of the program, an FLV stream. Waits for the disk.
+    /// Takes the next bytes of the program, an FLV stream. Waits for the disk.
     ///
-    /// - Throws: `FLVReader.Failure`; it must not be called again then.
+    /// - Throws: `FLVReader.Failure`, after which it must not be called again.
     public func push(_ bytes: some Collection<UInt8>) throws {
         try core.withLock { core in
             let tags = try core.push(bytes)
@@ -52,9 +53,9 @@ public final class Packager: Sendable {
         }
     }
 
-    /// The program has ended: the playlists are closed.
+    /// Ends the program and closes the playlists.
     ///
-    /// - Parameter isInterrupted: Whoever fed it is gone, and may come back: the playlists stay open.
+    /// - Parameter isInterrupted: Whether the relay is gone and may come back. The playlists then stay open.
     public func finish(isInterrupted: Bool) async {
         core.withLock { $0.finishProgram() }
         await withTaskGroup(of: Void.self) { group in
@@ -65,7 +66,7 @@ public final class Packager: Sendable {
     }
 }
 
-/// Where events go once there is somebody to take them. Set before anything is started.
+/// Receiver of the renditions' events, set before any of them is started.
 private final class Events: Sendable {
     typealias Handler = @Sendable (Int, ProgramConsumer<RenditionSettings, RenditionReport>.Event) -> Void
     private let stored = Mutex<Handler?>(nil)

@@ -3,7 +3,7 @@ import Logging
 import MixModel
 import ProgramSplicer
 
-/// The state of a packager, and the files that follow from it.
+/// The state of a packager, and the writing of the files that represent it.
 struct PackagerCore: Sendable {
     private struct Rendition: Sendable {
         let settings: HLSRendition
@@ -23,7 +23,7 @@ struct PackagerCore: Sendable {
     private var renditions: [Rendition]
     private var session: PackagerSession?
     private var failure: ServiceState.Failure?
-    /// A segment is missing: the next one does not follow the last.
+    /// Whether a segment is missing, so that the next one does not follow the last.
     private var isBroken = false
     private var told: HLSStatus?
 
@@ -41,7 +41,8 @@ struct PackagerCore: Sendable {
 
     private static var now: Double { Date().timeIntervalSince1970 }
 
-    /// - Returns: What transcoders have to know of it.
+    /// Takes the next bytes of the program and publishes the segments that they complete.
+    /// - Returns: Video tags for the transcoders.
     mutating func push(_ bytes: some Collection<UInt8>) throws -> [FLVTag] {
         var tags: [FLVTag] = []
         for item in try reader.push(bytes) {
@@ -86,7 +87,7 @@ struct PackagerCore: Sendable {
             let number = session.nextNumber
             let bytes = writer.segment(
                 segment.frames, video: segment.video, audio: segment.audio, isDiscontinuity: segment.isDiscontinuity)
-            // Also when it fails: the file may be there, and its number is not used twice.
+            // Kept even after a failure: the file may exist, and its number must not be used twice.
             defer { self.session = session }
             try session.append(bytes, of: segment, number: number, variant: 0, now: Self.now)
             isBroken = false
@@ -151,7 +152,7 @@ struct PackagerCore: Sendable {
             do {
                 try session?.append(bytes, of: made ?? source, number: number, variant: index + 1, now: Self.now)
             } catch {
-                // Number by number with the program, also where the file is missing.
+                // Every rendition has the program's segment numbers, even where a file is missing.
                 try? session?.append(nil, of: source, number: number, variant: index + 1, now: Self.now)
                 failed(error)
             }

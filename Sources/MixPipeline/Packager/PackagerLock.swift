@@ -1,7 +1,7 @@
 import Foundation
 import MixModel
 
-/// Keeps two packagers out of one room's directory: while one still closes its playlists, the next one waits.
+/// A lock that keeps a second packager out of a room's directory while the first still closes its playlists.
 public final class PackagerLock: Sendable {
     private let descriptor: Int32
 
@@ -9,10 +9,11 @@ public final class PackagerLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns when the directory is ours. One that cannot be made is nobody's: writing to it tells why.
+    /// Waits until the directory is locked. If the lock cannot be created, returns at once: writing to the directory
+    /// then shows the reason.
     ///
-    /// - Parameter patience: seconds; longer than a packager may take to end.
-    /// - Returns: `nil` if another one still has it, or it cannot be made.
+    /// - Parameter patience: Longest wait in seconds. Longer than a packager may take to end.
+    /// - Returns: `nil` if another packager still has the lock, or if it cannot be created.
     public static func take(_ plan: PlannedHLS, patience: Double = 15) async -> PackagerLock? {
         try? SessionFiles(directory: plan.directory).create()
         let descriptor = open("\(plan.directory)/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

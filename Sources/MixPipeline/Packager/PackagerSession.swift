@@ -2,19 +2,19 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// What one run of HLS has made so far, with the files that say so. Another packager goes on with it.
+/// The output of one run of HLS so far, with the files that record it. Another packager can go on with it.
 struct PackagerSession: Sendable {
-    /// As stored, in `session.json`.
+    /// The session as stored in `session.json`.
     struct Record: Hashable, Codable, Sendable {
         /// Seconds since 1970.
         var startedAt: Double
         var settings: HLSSettings
         var isEnded = false
-        /// The program itself first, then the renditions.
+        /// The program itself, then the renditions.
         var variants: [PlaylistVariant]
     }
 
-    /// A line of `segments.jsonl`, where all segments are kept.
+    /// A line of `segments.jsonl`, which lists all segments.
     struct Line: Codable {
         var variant: String
         var entry: PlaylistEntry
@@ -24,7 +24,7 @@ struct PackagerSession: Sendable {
     static let linesName = "segments.jsonl"
     static let masterName = "index.m3u8"
     static let topName = "video"
-    /// A session that nobody has written to for so long is over, in seconds.
+    /// Time without a new segment after which a session is over, in seconds.
     static let mostPause = 600.0
 
     let name: String
@@ -32,7 +32,7 @@ struct PackagerSession: Sendable {
     private(set) var record: Record
     private var master = ""
 
-    /// A new one, in a directory of its own.
+    /// Creates a session in a directory of its own.
     init(in directory: String, settings: HLSSettings, targetDuration: Int, now: Double) throws(SessionFiles.Failure) {
         name = String(Int64(now * 1000))
         files = SessionFiles(directory: "\(directory)/\(name)")
@@ -44,7 +44,8 @@ struct PackagerSession: Sendable {
         try files.create()
     }
 
-    /// The newest in `directory` if it was not ended and fits; otherwise it is ended now.
+    /// Resumes the newest session in `directory` if it was not ended and fits the settings. Ends it and returns `nil`
+    /// if it does not fit or is too old.
     init?(resuming directory: String, settings: HLSSettings, now: Double) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard let name = names.filter({ Int64($0) != nil }).max(by: { Int64($0) ?? 0 < Int64($1) ?? 0 }) else {
@@ -72,9 +73,9 @@ struct PackagerSession: Sendable {
     var targetDuration: Int { record.variants[0].live.targetDuration }
     var nextNumber: Int { record.variants[0].nextNumber }
 
-    /// Puts a segment into a variant: file first, then whatever names it.
+    /// Adds a segment to a variant: first the file, then the playlists that name it.
     ///
-    /// - Parameter bytes: `nil` for a gap.
+    /// - Parameter bytes: The segment; `nil` for a gap.
     mutating func append(
         _ bytes: [UInt8]?, of segment: ProgramSegment, number: Int, variant index: Int, now: Double
     ) throws(SessionFiles.Failure) {
@@ -125,7 +126,7 @@ struct PackagerSession: Sendable {
         try files.write([UInt8](data), to: Self.recordName)
     }
 
-    /// Nothing more comes.
+    /// Ends the session, writes its final playlists and marks it as ended.
     mutating func end() throws(SessionFiles.Failure) {
         record.isEnded = true
         for index in record.variants.indices { record.variants[index].end() }
@@ -141,18 +142,18 @@ struct PackagerSession: Sendable {
         try writeRecord()
     }
 
-    /// The master playlist of other playlists of the same variants.
+    /// Returns the master playlist for another kind of playlist of the same variants.
     private static func renamed(_ master: String, _ kind: String) -> String {
         master.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.hasSuffix(".m3u8") && !line.hasPrefix("#") ? "\(line.dropLast(5))-\(kind).m3u8" : String(line)
         }.joined(separator: "\n")
     }
 
-    // MARK: - After another process
+    // MARK: - Resuming after another process
 
     private mutating func restoreComplete() {
         let lines = (files.read(Self.linesName) ?? Data()).split(separator: 0x0A).compactMap {
-            // The last one may be cut off.
+            // The last line may be cut off.
             try? JSONDecoder().decode(Line.self, from: $0)
         }
         for index in record.variants.indices {
@@ -170,7 +171,7 @@ struct PackagerSession: Sendable {
         }
     }
 
-    /// What a rendition had not been given in time for is missing from it.
+    /// Adds gaps for the segments that a rendition was not given in time.
     private mutating func fillGaps() {
         let top = record.variants[0].live.entries
         for index in record.variants.indices.dropFirst() {
@@ -192,7 +193,7 @@ struct PackagerSession: Sendable {
 }
 
 extension HLSSettings {
-    /// Whether a playlist can go on with the other settings.
+    /// Whether a playlist can continue with the other settings.
     fileprivate func makesTheSame(as other: HLSSettings) -> Bool {
         renditions.map(\.name) == other.renditions.map(\.name) && enableVOD == other.enableVOD
             && segmentSeconds == other.segmentSeconds

@@ -1,18 +1,18 @@
 import Foundation
 import MixModel
 
-/// What a transcoder makes: the first line that it reads.
+/// Settings of a transcoder. The first line that it reads.
 struct RenditionSettings: Hashable, Codable, Sendable {
     var rendition: HLSRendition
 }
 
-/// What a transcoder tells its packager: one JSON object a line.
+/// A report from a transcoder to its packager. One JSON object a line.
 enum RenditionReport: Codable, Sendable, ConsumerReport {
-    /// An AVCDecoderConfigurationRecord; before the first picture that needs it.
+    /// An AVCDecoderConfigurationRecord. Comes before the first picture that needs it.
     case configuration(Data)
-    /// `time` in ms, as FLV had it.
+    /// An encoded picture, with `time` in ms as in the FLV stream.
     case picture(time: Int64, isIDR: Bool, payload: Data)
-    /// A decoder or encoder failed; it goes on with the next one.
+    /// A decoder or encoder failed. The transcoder goes on with a new one.
     case failed(String)
 
     var finalFailure: String? { nil }

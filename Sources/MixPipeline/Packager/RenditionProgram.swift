@@ -3,7 +3,7 @@ import GStreamerKit
 import MixModel
 import ProgramSplicer
 
-/// A rendition's side of a program: one transcoder for each codec configuration, one after another.
+/// The program as one rendition transcodes it: one transcoder for each codec configuration, one after another.
 public struct RenditionProgram {
     private let rendition: HLSRendition
     private let output: @Sendable ([UInt8]) -> Void
@@ -11,15 +11,16 @@ public struct RenditionProgram {
     private var configuration: CodecConfiguration?
     private var transcoder: RenditionTranscoder?
 
+    /// Creates a rendition's program.
     /// - Parameters:
-    ///   - settings: the first line that the packager has sent.
-    ///   - output: lines for the packager, called on any thread.
+    ///   - settings: The first line that the packager sent.
+    ///   - output: Takes lines for the packager; called on any thread.
     public init(settings: [UInt8], output: @escaping @Sendable ([UInt8]) -> Void) throws {
         rendition = try JSONDecoder().decode(RenditionSettings.self, from: Data(settings)).rendition
         self.output = output
     }
 
-    /// Waits while the transcoder has enough to do.
+    /// Takes the next bytes of the program, an FLV stream. Waits while the transcoder has enough to do.
     public mutating func push(_ bytes: some Collection<UInt8>) async throws {
         for item in try reader.push(bytes) {
             switch item {
@@ -39,7 +40,7 @@ public struct RenditionProgram {
         }
     }
 
-    /// Gives out what is still in the transcoder.
+    /// Delivers what is still in the transcoder, and ends it.
     public mutating func finish() async {
         guard let transcoder else { return }
         self.transcoder = nil

@@ -4,19 +4,21 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// Decodes, scales and encodes the pictures of one codec configuration. Each picture keeps its time, and each IDR of
-/// the program is one of the rendition, so that both can be cut alike.
+/// Decodes, scales and encodes the pictures of one codec configuration.
+///
+/// Each picture keeps its time, and each IDR of the program is one of the rendition, so that both can be cut alike.
 final class RenditionTranscoder: Sendable {
     private let pipeline: Pipeline
     private let source: AppSource
     private let known = Mutex<[UInt8]?>(nil)
     private let hasBegun = Atomic(false)
 
-    /// Pipeline time may not be negative; decoding times may be a little.
+    /// Offset in ns: pipeline time may not be negative, and decoding times may be slightly so.
     private static let shift: Int64 = 10_000_000_000
 
+    /// Creates a transcoder that is not running yet.
     /// - Parameter output: Called on the encoder's thread.
-    /// - Throws: `.syntax` if the configuration is none.
+    /// - Throws: `GStreamerError` with code `.syntax`, if the configuration cannot be read.
     init(
         _ configuration: CodecConfiguration, _ rendition: HLSRendition,
         output: @escaping @Sendable (RenditionReport) -> Void
@@ -49,9 +51,10 @@ final class RenditionTranscoder: Sendable {
 
     var failure: String? { pipeline.firstError?.message }
 
-    /// Waits while the encoder has enough to do.
+    /// Takes the next picture. Waits while the encoder has enough to do.
     func push(_ frame: EncodedFrame) {
-        // The first is one anyway. Asked for it, GStreamer 1.22 takes its time for 1000 h and heeds no further request.
+        // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
+        // ignores all further requests.
         if frame.isIDR, hasBegun.exchange(true, ordering: .relaxed) {
             source.pushForceKeyUnit(runningTime: Self.pipelineTime(frame.pts))
         }
@@ -60,7 +63,7 @@ final class RenditionTranscoder: Sendable {
             isDelta: !frame.isIDR)
     }
 
-    /// Returns when everything that was pushed has come out, or after some seconds.
+    /// Waits until everything that was pushed has come out, for at most 3 s, and ends the pipeline.
     func finish() async {
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(3))
@@ -84,7 +87,7 @@ final class RenditionTranscoder: Sendable {
         UInt64(max(0, time.nanoseconds.saturatingSum(shift)))
     }
 
-    /// The same shape, even, never larger than the program.
+    /// Returns the rendition's size in pixels: the shape of the program, even, and never larger than it.
     static func size(of rendition: HLSRendition, from width: Int, _ height: Int) -> (width: Int, height: Int) {
         guard height > rendition.height else { return (width / 2 * 2, height / 2 * 2) }
         let scaled = Double(width) * Double(rendition.height) / Double(height)

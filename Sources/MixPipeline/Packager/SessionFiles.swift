@@ -1,18 +1,19 @@
 import Foundation
 import MixModel
 
-/// The directory of one session: every file appears whole or not at all.
+/// The directory of one session. A written file appears whole or not at all.
 struct SessionFiles: Sendable {
-    /// Absolute.
+    /// Absolute path.
     let directory: String
 
-    /// Why a file is not there.
+    /// A failure to write a file, in words for operators.
     struct Failure: Error, Hashable {
         let state: ServiceState.Failure
 
         init(_ code: String, _ message: String) { state = ServiceState.Failure(code: code, message: message) }
 
-        /// - Parameter path: What could not be written.
+        /// Creates a failure from an error number of the system.
+        /// - Parameter path: The file or directory that could not be written.
         init(errno error: Int32, path: String) {
             let reason = String(cString: strerror(error))
             switch error {
@@ -28,7 +29,7 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// For the service's user alone.
+    /// Creates the directory and those above it, for the service's user alone.
     func create() throws(Failure) {
         var path = ""
         for part in directory.split(separator: "/") {
@@ -39,7 +40,7 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// A directory that somebody took away is made again.
+    /// Writes a file whole, or not at all. A directory that was removed is created again.
     func write(_ bytes: [UInt8], to name: String) throws(Failure) {
         do {
             try writeOnce(bytes, to: name)
@@ -57,7 +58,7 @@ struct SessionFiles: Sendable {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(errno: errno, path: path) }
         let error = Self.write(bytes, to: descriptor)
-        // Some file systems say only now that they are full.
+        // Some file systems report only on closing that they are full.
         let closed = close(descriptor) == 0 ? 0 : errno
         guard error == 0, closed == 0, rename(temporary, path) == 0 else {
             let reason = error != 0 ? error : closed != 0 ? closed : errno
@@ -66,7 +67,7 @@ struct SessionFiles: Sendable {
         }
     }
 
-    /// One line at the end of a file that is only ever added to.
+    /// Adds one line at the end of a file that is only ever appended to.
     func append(_ line: [UInt8], to name: String) throws(Failure) {
         let path = "\(directory)/\(name)"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -76,7 +77,8 @@ struct SessionFiles: Sendable {
         if error != 0 { throw Failure(errno: error, path: path) }
     }
 
-    /// - Returns: `errno`, 0 if all is well.
+    /// Writes all bytes.
+    /// - Returns: The error number; 0 if all is well.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var position = 0
         while position < bytes.count {

@@ -11,9 +11,9 @@ final class Recorder {
     private var file: RecordingFile?
     private var manifest: RecordingManifest?
     private var part = 0
-    /// Of the current part's time 0, on the stream's timeline.
+    /// Time 0 of the current part, on the stream's timeline.
     private var origin = MediaTime.zero
-    /// Told before the part began in which it is.
+    /// Switches that were reported before the part that contains them began.
     private var waitingSwitches: [RecordingManifest.Switch] = []
     private var report = RecorderReport(state: .starting)
     private var bytesBefore: Int64 = 0
@@ -32,10 +32,10 @@ final class Recorder {
         self.onReport = onReport
     }
 
-    /// False when nothing more will be written.
+    /// Whether the recorder writes nothing more: it failed, ended by a limit, or another process has to take over.
     var isOver: Bool { report.state == .failed || report.state == .ended || report.state == .recovering }
 
-    /// Bytes of an FLV stream.
+    /// Takes the next bytes of an FLV stream.
     func push(_ bytes: [UInt8]) throws {
         guard !isOver else { return }
         for item in try reader.push(bytes) where !isOver {
@@ -47,7 +47,7 @@ final class Recorder {
         }
     }
 
-    /// Closes what is open.
+    /// Closes the current part.
     func finish() {
         guard !isOver else { return }
         guarded { () throws(RecordingFailure) in try perform(recording?.finish() ?? []) }
@@ -64,7 +64,7 @@ final class Recorder {
 
     // MARK: - Parts
 
-    /// Makes the directory, and finds what a lost recorder has left of this recording.
+    /// Creates the directory, and takes over what a lost recorder has left of this recording.
     private func open(at item: FLVReader.Item) throws(RecordingFailure) {
         if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be made", path: directory) }
         try checkDisk()
@@ -87,7 +87,7 @@ final class Recorder {
     }
 
     private func begin(_ movie: MP4Movie, at time: MediaTime) throws(RecordingFailure) {
-        // One that was to be continued and cannot be.
+        // Ends a part that was to be continued but cannot be.
         try end("tracksChanged")
         origin = time
         let file = try newFile()
@@ -120,7 +120,7 @@ final class Recorder {
         manifest?.duration = duration
         manifest?.bytes = file?.size ?? 0
         if report.state == .starting {
-            // A part that goes on.
+            // A part that another recorder began.
             report.state = .recording
             tell()
         }
@@ -148,9 +148,9 @@ final class Recorder {
 
     private func fail(_ error: RecordingFailure) {
         report.error = error.failure
-        // What is there gets its index, if that is possible, and its manifest in any case.
+        // The current part gets its index if possible, and its manifest in any case.
         try? end(error.failure.code, error: error.failure)
-        // Another process may get further where this one does not.
+        // Another process may succeed where this one fails.
         report.state = error.isPassing ? .recovering : .failed
         tell()
     }
@@ -161,9 +161,10 @@ final class Recorder {
         throw .nearlyFull(directory, free: free, keep: keep)
     }
 
-    // MARK: - What was left by another recorder
+    // MARK: - Files left by another recorder
 
-    /// Indexes files of this recording that were left open. The last one is continued where that was asked for.
+    /// Indexes files of this recording that were left open. Continues the last one if the settings ask for a single
+    /// file.
     private func takeOver() throws(RecordingFailure) -> ProgramRecording.Continuation? {
         var last: (number: Int, file: RecordingFile, movie: [UInt8], index: MP4Index)?
         for number in 1...Self.mostParts {
@@ -194,7 +195,7 @@ final class Recorder {
         self.manifest = manifest
         report.file = manifest.file
         report.files += 1
-        // The same moment on this stream's timeline.
+        // The start of the file, on this stream's timeline.
         origin = .seconds(manifest.startedAt - wallClock(at: .zero))
         return ProgramRecording.Continuation(movie: tracks, origin: origin, duration: last.index.duration)
     }
@@ -224,7 +225,8 @@ final class Recorder {
     private func takeWaitingSwitches() {
         for var change in waitingSwitches {
             change.at -= origin.inSeconds
-            // A switch that is repeated with other headers, or was before the first frame, is none of this file.
+            // A switch that is repeated with other headers, or that precedes the first frame, does not belong to this
+            // file.
             guard change.at >= -0.001,
                 manifest?.switches.contains(where: { $0.wallClock == change.wallClock }) == false,
                 manifest?.switches.count ?? 0 < Self.mostSwitches
@@ -261,7 +263,7 @@ final class Recorder {
         if let manifest { write(manifest) }
     }
 
-    /// A manifest that cannot be written costs the recording nothing.
+    /// Writes a manifest. A failure does not affect the recording.
     private func write(_ manifest: RecordingManifest) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -275,8 +277,8 @@ final class Recorder {
         if written == data.count { rename(temporary, path) } else { unlink(temporary) }
     }
 
-    /// Makes a directory and those above it, for this user alone.
-    /// - Returns: 0, or -1 with `errno`.
+    /// Creates a directory and those above it, for this user alone.
+    /// - Returns: 0, or -1 with `errno` set.
     private func mkdirs(_ path: String) -> Int32 {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return 0 }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return -1 }
@@ -285,7 +287,7 @@ final class Recorder {
     }
 }
 
-/// Cues that a relay sends its recorders.
+/// Names of the cues that a relay sends its recorders.
 enum RecorderCue {
     static let switched = "onSwitch"
 }

@@ -2,15 +2,17 @@ import Foundation
 import MixModel
 import Synchronization
 
-/// The body of `mixworker recorder`: settings and stream from a descriptor to files. Blocks the calling thread.
+/// The body of `mixworker recorder`: writes a stream from a descriptor to files. Blocks the calling thread.
 public enum RecorderProcess {
-    /// A line of settings is far shorter.
+    /// Longest line of settings that is read, in bytes. A real one is far shorter.
     private static let longestLine = 1 << 20
 
     /// Reads until the end of the input, then closes the files.
     /// - Parameters:
-    ///   - input: A socket, to which reports go back; or anything else, then they go to `output`.
-    /// - Returns: False when the recording has failed.
+    ///   - input: The stream, after a line of settings. If it is a socket, reports go back over it.
+    ///   - output: Descriptor for reports if `input` is not a socket.
+    /// - Returns: `false` if the stream was unreadable, or if the recorder stopped before the end of the input: by a
+    ///   failure or by a limit of the recording.
     public static func run(input: Int32, output: Int32) throws -> Bool {
         var reports = output
         var type: Int32 = 0
@@ -26,7 +28,7 @@ public enum RecorderProcess {
         let recorder = Recorder(settings: settings) { report in
             guard let data = try? JSONEncoder().encode(report) else { return }
             let text = [UInt8](data) + [0x0A]
-            // Nobody there to read it: the recording goes on.
+            // The recording goes on even if no process reads the report.
             _ = text.withUnsafeBytes { write(reports, $0.baseAddress, $0.count) }
         }
         var isReadable = true
@@ -35,7 +37,7 @@ public enum RecorderProcess {
             do {
                 try recorder.push(bytes)
             } catch {
-                // Out of step: what is there is closed, and the relay starts another one.
+                // The stream is unreadable: the files are closed, and the relay starts another recorder.
                 isReadable = false
                 break
             }
@@ -47,8 +49,9 @@ public enum RecorderProcess {
         return isReadable && !hasFailed
     }
 
-    /// Writes the index of files that a lost recorder has left.
-    /// - Returns: What was done, in words; throws why it was not.
+    /// Writes the index of a file that a lost recorder left.
+    /// - Returns: The result, in words.
+    /// - Throws: `RecordingFailure`, if the file cannot be opened or written.
     public static func index(_ path: String) throws -> String {
         guard let file = try RecordingFile.open(existing: path) else { return "\(path): is being written" }
         guard let (_, index) = file.readBack(), !index.isEmpty else {

@@ -1,16 +1,16 @@
 import MixModel
 
-/// What a recorder tells its relay, after every change and about once a second.
+/// A report from a recorder to its relay. Sent after every change and about once a second.
 struct RecorderReport: Hashable, Codable, ConsumerReport {
     var state: RecordingStatus.State
     var file: String?
     var files = 0
-    /// Of media, and of all files together.
+    /// Seconds of media in all files together. `bytes`: size of all files together.
     var seconds = 0.0
     var bytes: Int64 = 0
     var error: ServiceState.Failure?
 
-    /// With numbers that can be added up: whatever a recorder says, its relay goes on.
+    /// The report with its numbers bounded so that they can be added: no report can stop the relay.
     var bounded: RecorderReport {
         var report = self
         report.files = files.boundedCount

@@ -1,27 +1,27 @@
 import Foundation
 import ProgramSplicer
 
-/// One MP4 file while it is written. Used by one thread; blocks.
+/// An MP4 file that is being written. Used by one thread; blocks on the disk.
 ///
-/// Room for the index is held by a nameless file beside it, so that a disk that runs full still has it. A lock tells others
-/// that the file is being written.
+/// A nameless file beside it reserves room for the index, so that a disk that runs full still has room for it. A lock
+/// tells other processes that the file is being written.
 final class RecordingFile {
     let path: String
     private let descriptor: Int32
-    /// Of what is whole: the beginning and every fragment.
+    /// Size of everything that is whole: the beginning, every fragment, and the index once it is written. In bytes.
     private(set) var size: Int64 = 0
-    /// The nameless file, and how much it holds.
+    /// Descriptor of the nameless file, -1 = none. `spareSize`: bytes that it reserves.
     private var spare: Int32 = -1
     private var spareSize = 0
     private var lastSync = MonotonicClock.now
 
-    /// The room for the index grows by so many bytes.
+    /// Bytes by which the room for the index grows.
     private static let step = 1 << 20
-    /// A power failure costs at most so much, in ns.
+    /// Time between syncs in ns, which a power failure costs at most.
     private static let syncInterval: Int64 = 5_000_000_000
 
-    /// A new file that only this user may read.
-    /// - Returns: `nil` when there is one of this name.
+    /// Creates a file that only this user may read.
+    /// - Returns: `nil` if there is already a file of this name.
     static func make(_ path: String) throws(RecordingFailure) -> RecordingFile? {
         let descriptor = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -31,8 +31,8 @@ final class RecordingFile {
         return RecordingFile(path: path, descriptor: descriptor)
     }
 
-    /// A file that another recorder left.
-    /// - Returns: `nil` while somebody else writes it.
+    /// Opens a file that another recorder left.
+    /// - Returns: `nil` while another process writes it.
     static func open(existing path: String) throws(RecordingFailure) -> RecordingFile? {
         let descriptor = Foundation.open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw RecordingFailure(errno, "be opened", path: path) }
@@ -55,8 +55,8 @@ final class RecordingFile {
 
     // MARK: - Writing
 
-    /// Appends a beginning or a fragment, whole or not at all.
-    /// - Parameter index: Bytes that the index of everything will need.
+    /// Appends the file's beginning or a fragment, whole or not at all.
+    /// - Parameter index: Bytes that the index of the whole file will need.
     func append(_ bytes: [UInt8], index: Int) throws(RecordingFailure) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else { throw .removed(path) }
@@ -79,7 +79,7 @@ final class RecordingFile {
             unlink(name)
         }
         guard spare >= 0 else { return }
-        // Ahead of time; when there is not so much room, what is needed.
+        // Reserved ahead; if there is not so much room, only what is needed.
         var wanted = count + Self.step
         var result = posix_fallocate(spare, 0, off_t(wanted))
         if result == ENOSPC || result == EDQUOT {
@@ -87,7 +87,7 @@ final class RecordingFile {
             result = posix_fallocate(spare, 0, off_t(wanted))
         }
         if result == ENOSPC || result == EDQUOT { throw RecordingFailure(result, "be written", path: path) }
-        // A file system that cannot: then there is no telling, and writing shows.
+        // The file system cannot reserve room. Whether the disk is full then shows only on writing.
         spareSize = result == 0 ? wanted : .max
     }
 
@@ -122,20 +122,21 @@ final class RecordingFile {
         lastSync = MonotonicClock.now
     }
 
-    /// Bytes that this user may still write to the disk; `nil` when that cannot be told.
+    /// Returns the bytes that this user may still write to the disk; `nil` if that is unknown.
     static func freeBytes(at directory: String) -> Int64? {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return nil }
         return Int64(clamping: status.f_bavail).saturatingProduct(Int64(clamping: status.f_frsize))
     }
 
-    // MARK: - Reading what is there
+    // MARK: - Reading back
 
-    /// Bytes of a `moov` before the fragments, or of a `moof`: of ours they have some hundred, or some thousand.
+    /// Longest `moov` before the fragments, or `moof`, that is read, in bytes. Those of this recorder have some hundred
+    /// or some thousand.
     private static let longestHead: Int64 = 64 << 20
 
-    /// The fragments of the file, whole ones only; goes back to the fragmented form where it was indexed.
-    /// - Returns: The `moov` box it begins with, and its index; `nil` when this is no file of ours.
+    /// Reads the file's whole fragments. A file that was indexed is read in its fragmented form.
+    /// - Returns: The `moov` box that it begins with, and its index; `nil` if it is not a file of this recorder.
     func readBack() -> (movie: [UInt8], index: MP4Index)? {
         let end = lseek(descriptor, 0, SEEK_END)
         var offset = Int64(MP4Index.movieOffset)
@@ -153,20 +154,20 @@ final class RecordingFile {
         return (movie, index)
     }
 
-    /// Takes the index off again, and everything else that is no whole fragment; after `readBack`.
+    /// Removes the index, and everything after the last whole fragment. Call it after `readBack`.
     func reopen() throws(RecordingFailure) {
         try write(MP4Index.freeBox, at: Int64(MP4Index.placeholderOffset))
         guard cut(to: size) else { throw RecordingFailure(errno, "be cut", path: path) }
     }
 
-    /// Writes the index in the room that was held for it. The file stays as it was when that fails.
+    /// Writes the index into the room reserved for it. If that fails, the file stays as it was.
     func finish() throws(RecordingFailure) {
         guard let (_, index) = readBack(), !index.isEmpty else { return }
         let movie = index.movie
         giveBackSpare()
         do throws(RecordingFailure) {
             try write(movie, at: size)
-            // First the index, then what makes it count.
+            // The index is on disk before the header that makes it count.
             guard cut(to: size + Int64(movie.count)), fdatasync(descriptor) == 0 else {
                 throw RecordingFailure(errno, "be written", path: path)
             }
@@ -179,7 +180,7 @@ final class RecordingFile {
         size += Int64(movie.count)
     }
 
-    /// A box whose content is whole.
+    /// Returns the type and size of a box, if its content is complete.
     private func box(at offset: Int64, end: Int64) -> (type: String, size: Int64)? {
         guard let head = read(8, at: offset) else { return nil }
         let size = head[..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }

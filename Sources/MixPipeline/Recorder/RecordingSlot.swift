@@ -2,14 +2,14 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// One stream that a relay has recorded: its program, or what somebody publishes, untouched.
+/// One stream that a relay has recorded: its program, or a participant's source, untouched.
 struct RecordingSlot {
     struct Key: Hashable, Sendable {
         /// `RecordingSettings.id`.
         var recording: String
-        /// `nil` = the program.
+        /// The recorded source; `nil` = the program.
         var source: SourceID?
-        /// Tells two of the same recording apart: who leaves and joins again gets another file.
+        /// Tells two recorders of one recording apart: a participant who leaves and joins again gets another file.
         var number: Int
     }
 
@@ -19,15 +19,15 @@ struct RecordingSlot {
     let planned: PlannedRecording
     let consumer: Consumer
     private(set) var status: RecordingStatus
-    /// Of a source: the program makes its own.
+    /// FLV stream made of a source. The program has its own.
     private var stream = FLVProgram()
-    /// The source's timeline may still be moved; what is recorded of it has no steps.
+    /// Evens out movements of the source's timeline, so that the recording of it has no steps.
     private var easing = Easing()
-    /// Of files of processes before the one that runs.
+    /// Totals of the files of earlier processes.
     private var before = RecorderReport(state: .starting)
     private var latest = RecorderReport(state: .starting)
 
-    /// Something for operators.
+    /// A message for operators.
     struct News {
         var code: String
         var message: String
@@ -41,10 +41,10 @@ struct RecordingSlot {
         status = RecordingStatus(id: planned.id, source: key.source)
     }
 
-    /// What was made of the source.
+    /// Records a configuration of the source.
     mutating func take(_ configuration: CodecConfiguration) { consumer.send(stream.configure(configuration)) }
     mutating func take(_ frame: EncodedFrame) { consumer.send(stream.write(easing.place(frame))) }
-    /// The source's timeline was moved; `nil`: it began a new one.
+    /// Notes that the source's timeline was moved; `nil` = it began a new one.
     mutating func sourceMoved(by amount: MediaTime?) {
         if let amount { easing.absorb(amount) } else { easing = Easing() }
     }
@@ -76,12 +76,12 @@ struct RecordingSlot {
             return isNew ? News(code: "recording", message: "\(name) goes to \(report.file ?? "")") : nil
         case .failed(let reason, let isFinal):
             guard !isFinal || status.state != .ended else { return nil }
-            // The recorder's own words tell more than how it ended.
+            // The recorder's own words tell more than its exit status.
             let failure = latest.error ?? ServiceState.Failure(code: "recorder_lost", message: reason)
             status.error = failure
             status.state = isFinal ? .failed : .recovering
             if !isFinal { status.restarts += 1 }
-            // One that crashes again and again does not fill the timeline.
+            // A recorder that crashes again and again does not fill the timeline.
             guard isFinal || status.restarts <= Self.mostTold else { return nil }
             let outcome = isFinal ? "it has ended" : "it goes on in a new file"
             return News(

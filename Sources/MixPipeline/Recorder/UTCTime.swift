@@ -1,18 +1,19 @@
 import Foundation
 import MixModel
 
-/// A point in time as it stands in file names.
+/// A point in time, formatted in UTC for file names.
 struct UTCTime {
     private var parts = tm()
 
-    /// - Parameter seconds: since 1970.
+    /// Creates a point in time.
+    /// - Parameter seconds: Seconds since 1970.
     init(_ seconds: Double) {
-        // Up to the end of the year 9999, which is as much as fits into the name.
+        // Bounded by the end of the year 9999, the last that fits into the name.
         var time = time_t(saturating: seconds.boundedSeconds)
         gmtime_r(&time, &parts)
     }
 
-    /// `20260131T235959Z`: sorts by time.
+    /// The time as `20260131T235959Z`, which sorts by time.
     var compact: String {
         func digits(_ value: Int32, _ count: Int) -> String {
             let text = String(value)
