@@ -1,17 +1,17 @@
 import MixModel
 
 extension VideoEncoder {
-    /// Of our SPS and PPS of H.264. Sources nearly always use 0: with another number, a viewer's parser can keep both sets,
-    /// and reads the access units around a splice with the right one.
+    /// Number of the mix's H.264 SPS and PPS. Sources nearly always use 0. With another number, a viewer's parser can
+    /// keep both sets and reads the access units around a splice with the right one.
     private static let parameterSetID = 7
 
-    /// What makes access units with their configuration out of pictures, as a pipeline names it. Nothing in it holds
-    /// pictures back.
+    /// Returns the elements, as a pipeline names them, that turn pictures into access units with their configuration.
+    /// None of them holds pictures back.
     static func elements(_ setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning) -> [String] {
         let kilobits = max(1, setup.videoBitrate / 1000)
         switch setup.videoCodec ?? .h264 {
         case .h264:
-            // A profile is asked for by what follows the encoder.
+            // The caps after the encoder select the profile.
             let profile =
                 switch setup.profile {
                 case nil: ""
@@ -19,7 +19,8 @@ extension VideoEncoder {
                 case .main: ",profile=main"
                 case .high: ",profile=high"
                 }
-            // `insert-vui` would signal what the raw caps say, and raw caps cannot say "nothing"; x264's own options can.
+            // `insert-vui` would signal the raw caps, which cannot leave the colour unsignalled; x264's own options
+            // can.
             return [
                 """
                 x264enc tune=zerolatency speed-preset=\(setup.preset?.rawValue ?? tuning.preset) threads=\(tuning.threads) bitrate=\(kilobits) \
@@ -29,8 +30,8 @@ extension VideoEncoder {
                 "video/x-h264,stream-format=avc,alignment=au\(profile)",
             ]
         case .h265:
-            // A pool's threads work on one picture; without one, there is one. Key frames are IDR frames with closed groups
-            // alone. The encoder gives a byte stream.
+            // The threads of a pool work on one picture; without a pool there is one thread. All keyframes are IDR
+            // frames with closed groups. The encoder delivers a byte stream.
             let preset = setup.preset?.rawValue ?? tuning.h265Preset
             let pools = tuning.threads > 1 ? "\(tuning.threads)" : "none"
             return [

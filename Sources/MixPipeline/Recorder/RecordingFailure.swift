@@ -1,17 +1,17 @@
 import Foundation
 import MixModel
 
-/// Why a recording cannot go on.
+/// The reason why a recording cannot go on.
 struct RecordingFailure: Error, Hashable, CustomStringConvertible {
     var failure: ServiceState.Failure
-    /// Another try may work.
+    /// Whether another attempt may succeed.
     var isPassing = false
 
     var description: String { failure.message }
 
     init(_ code: String, _ message: String) { failure = ServiceState.Failure(code: code, message: message) }
 
-    /// What a call of the system said.
+    /// Creates a failure from an error number of the system.
     init(_ number: Int32, _ what: String, path: String) {
         let reason = String(cString: strerror(number))
         switch number {

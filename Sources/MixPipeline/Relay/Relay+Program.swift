@@ -4,7 +4,7 @@ import MixModel
 import ProgramSplicer
 
 extension Relay {
-    /// Performs what the splicer decided, in order.
+    /// Performs the splicer's actions, in order.
     func perform(_ actions: [Splicer.Action]) {
         for action in actions {
             switch action {
@@ -23,7 +23,7 @@ extension Relay {
         }
     }
 
-    /// The frame with what players shall be told with it. Untouched where nothing is.
+    /// Returns the frame with the SEI messages that are due; unchanged if there are none.
     private func withMessages(_ frame: EncodedFrame) -> EncodedFrame {
         guard frame.track == .video, !messages.isEmpty else { return frame }
         let due = messages.messages(at: frame.dts, isIDR: frame.isIDR, wallClock: { wallClock(of: frame) }) {
@@ -34,13 +34,13 @@ extension Relay {
         return frame.inserting(nalUnit: unit, lengthSize: pictures.lengthSize, codec: pictures.codec) ?? frame
     }
 
-    /// The time of day that belongs to the frame's time in the program, in ms since 1970: frames that wait for a splice
-    /// or come in a burst have the distances that they are shown at.
+    /// Returns the time of day that belongs to the frame's program time, in ms since 1970. Frames that wait for a
+    /// splice or come in a burst keep the distances at which they are shown.
     private func wallClock(of frame: EncodedFrame) -> Int64 {
         Int64((Date().timeIntervalSince1970 * 1000 + (frame.pts - now).inMilliseconds).rounded())
     }
 
-    /// Who is where in the picture on air.
+    /// Returns the layout of the picture on air, for the SEI messages.
     private func layout(at milliseconds: Int64) -> SEILayout {
         if case .source(let source) = splicer.onAir {
             return SEILayout(bypass: source, size: sources[source]?.timeline.pictureSize, at: milliseconds)
@@ -49,14 +49,15 @@ extension Relay {
         return SEILayout(scene: scene, volumes: mixer?.volumes ?? [:], at: milliseconds)
     }
 
-    /// The program has these tracks from now on.
+    /// Changes the program's tracks from now on.
     func setTracks(_ tracks: SourceSelection.Tracks) {
         guard tracks != splicer.tracks else { return }
         perform(splicer.setTracks(tracks, now: now))
         distribute(program.setTracks(tracks))
     }
 
-    /// Every output gets every tag; each has its own queue, so that none can hold up another.
+    /// Sends tags to every output, recorder and viewer. Each output has its own queue, so that none can hold up
+    /// another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
         if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
@@ -102,7 +103,7 @@ extension Relay {
         reportStatus()
     }
 
-    /// What viewers see when `feed` is on air.
+    /// Returns the kind of program that viewers see while `feed` is on air.
     func kind(_ feed: Feed) -> OnAir {
         guard feed.isMixer else { return .bypass }
         guard let scene = sceneOnAir else { return .slate }
