@@ -1,7 +1,8 @@
-/// Keeps an optional value out of line, so that what has it is small and cheap to copy: copies share it until one of them
-/// changes it. Read, written, compared and encoded like the value itself; `nil` takes no memory, and no key in a document.
+/// Stores an optional value out of line, which keeps its container small and cheap to copy.
 ///
-/// For large parts that most values do not have, or that seldom change.
+/// Copies share the value until one of them changes it. It is read, written, compared and encoded like the value
+/// itself; `nil` takes no memory, and no key in a document. Use it for large parts that most values do not have, or
+/// that seldom change.
 @propertyWrapper
 public struct Boxed<Value> {
     private final class Box {
@@ -9,7 +10,7 @@ public struct Boxed<Value> {
         init(_ value: Value) { self.value = value }
     }
 
-    /// Written only while nobody else has it.
+    /// The shared storage, written only while it is uniquely referenced.
     private var box: Box?
 
     public init(wrappedValue: Value?) { box = wrappedValue.map(Box.init) }
@@ -52,7 +53,7 @@ extension Boxed: Decodable where Value: Decodable {
     }
 }
 
-// What synthesised conformances call: a document says nothing of what is not there.
+// Synthesised conformances call these overloads, which leave `nil` values out of documents.
 extension KeyedEncodingContainer {
     public mutating func encode<Value: Encodable>(_ boxed: Boxed<Value>, forKey key: Key) throws {
         try encodeIfPresent(boxed.wrappedValue, forKey: key)

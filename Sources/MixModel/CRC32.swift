@@ -1,4 +1,6 @@
-/// The checksum of ZIP files and PNG (ITU-T V.42 §8.1.1.6.2, reflected), over bytes in pieces of any size.
+/// The CRC-32 checksum of ZIP and PNG files (ITU-T V.42 §8.1.1.6.2, reflected).
+///
+/// Bytes may be added in pieces of any size.
 public struct CRC32: Hashable, Sendable {
     private var register: UInt32 = 0xFFFF_FFFF
 

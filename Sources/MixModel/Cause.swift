@@ -1,16 +1,16 @@
-/// Names one cause: everything in a task's timeline that it led to carries it.
+/// An identifier of a cause, carried by every timeline entry that the cause led to.
 public struct CauseID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Why something is decided, and when its cause was received.
+/// The reason for a decision, with the time at which it was received.
 public struct Cause: Hashable, Codable, Sendable {
-    /// In ns of CLOCK_MONOTONIC.
+    /// Time of receipt. In nanoseconds of CLOCK_MONOTONIC.
     public var receivedAt: Int64
-    /// In words: `stream.published bob/camera`.
+    /// Description for people, such as `stream.published bob/camera`.
     public var summary: String
-    /// `nil` where nobody follows what becomes of it.
+    /// Identifier that links the consequences in timelines; `nil` if they are not tracked.
     public var id: CauseID?
 
     public init(receivedAt: Int64, summary: String, id: CauseID? = nil) {
@@ -20,7 +20,7 @@ public struct Cause: Hashable, Codable, Sendable {
     }
 }
 
-/// An event as its sender names it.
+/// A reference to an event by the names that its sender gave it.
 public struct EventReference: Hashable, Codable, Sendable {
     public var source: String
     public var id: String

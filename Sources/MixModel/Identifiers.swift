@@ -1,8 +1,8 @@
 import LayoutEngine
 
-/// A name that is one kind of thing and cannot be mistaken for another.
+/// A name with a type of its own, so that names of different things cannot be confused.
 ///
-/// Two are the same when their UTF-8 is, and its bytes order them, as in the store.
+/// Identifiers are equal if their UTF-8 is equal, and are ordered by its bytes, as in the store.
 public protocol Identifier: RawRepresentable, Hashable, Codable, Sendable, Comparable,
     CustomStringConvertible, ExpressibleByStringLiteral
 where RawValue == String {
@@ -22,22 +22,24 @@ extension Identifier {
     public var description: String { rawValue }
 
     public static func == (left: Self, right: Self) -> Bool { left.rawValue.hasSameUTF8(as: right.rawValue) }
-    // The standard library's own for raw values would compare those.
+    // The standard library's operator for raw-representable types would compare raw values by canonical equivalence.
     public static func != (left: Self, right: Self) -> Bool { !left.rawValue.hasSameUTF8(as: right.rawValue) }
     public func hash(into hasher: inout Hasher) { rawValue.hashUTF8(into: &hasher) }
     public static func < (left: Self, right: Self) -> Bool { left.rawValue.precedesInUTF8(right.rawValue) }
 }
 
-/// A tenant: rooms and tasks of two of them may have the same names.
+/// An identifier of a tenant. Rooms and tasks of different tenants may have the same name.
 public struct AppID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// The only one where none are configured.
+    /// The only tenant if none is configured.
     public static let standard: AppID = "default"
 }
 
-/// A name that is unique within a tenant: of the standard one the name alone, of others `app/name`. Names hold no `/`.
+/// An identifier that is unique within a tenant.
+///
+/// It is the name alone for the standard tenant and `app/name` for others. Names contain no `/`.
 public protocol TenantIdentifier: Identifier {}
 
 extension TenantIdentifier {
@@ -49,40 +51,40 @@ extension TenantIdentifier {
         rawValue.splitAtFirst("/").map { AppID(String($0.head)) } ?? .standard
     }
 
-    /// As the tenant knows it.
+    /// Name without the tenant.
     public var name: String {
         rawValue.splitAtFirst("/").map { String($0.tail) } ?? rawValue
     }
 }
 
-/// An RTC channel.
+/// An identifier of a room, which is an RTC channel.
 public struct RoomID: TenantIdentifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A long-lived job that owns one program.
+/// An identifier of a task: a long-lived job that owns one program.
 public struct TaskID: TenantIdentifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    /// The task that a room with outputs gets by itself.
+    /// Returns the identifier of the task that a room with outputs gets automatically.
     public static func automatic(for room: RoomID) -> TaskID { TaskID(app: room.app, name: "auto-\(room.name)") }
 }
 
-/// A participant of a room.
+/// An identifier of a participant of a room.
 public struct UserID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A destination of a program.
+/// An identifier of a destination of a program.
 public struct OutputID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// One stream of one participant, written `user/stream`.
+/// An identifier of one stream of one participant, written `user/stream`.
 public struct SourceID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
@@ -95,5 +97,5 @@ public struct SourceID: Identifier {
     }
 }
 
-/// What a participant publishes: the same word in events, rooms and layouts.
+/// The kind of a published stream. Events, rooms and layouts use the same words.
 public typealias StreamKind = LayoutParticipant.Kind

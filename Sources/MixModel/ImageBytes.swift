@@ -1,4 +1,4 @@
-/// The bytes of an image file with a position in them; nothing is read beyond the end.
+/// A cursor over the bytes of an image file. Reads never go beyond the end.
 struct ImageBytes {
     private let bytes: [UInt8]
     var position = 0
@@ -12,10 +12,10 @@ struct ImageBytes {
 
     subscript(index: Int) -> UInt8? { bytes.indices.contains(index) ? bytes[index] : nil }
 
-    /// A big-endian number of up to four bytes; moves on.
+    /// Reads a big-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
     mutating func big(_ count: Int) -> Int? { number(count) { $0 } }
 
-    /// A little-endian number of up to four bytes; moves on.
+    /// Reads a little-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
     mutating func little(_ count: Int) -> Int? { number(count) { count - 1 - $0 } }
 
     private mutating func number(_ count: Int, _ place: (Int) -> Int) -> Int? {
@@ -24,7 +24,7 @@ struct ImageBytes {
         return (0..<count).reduce(0) { $0 << 8 | Int(bytes[position + place($1)]) }
     }
 
-    /// Bytes as ASCII; others than ASCII become spaces. `nil` beyond the end.
+    /// Returns bytes as ASCII text, with a space for each non-ASCII byte; `nil` if the range goes beyond the end.
     func text(at index: Int, count: Int) -> String? {
         guard index >= 0, index + count <= bytes.count else { return nil }
         return String(decoding: bytes[index..<index + count].map { $0 < 128 ? $0 : 32 }, as: UTF8.self)
@@ -32,7 +32,7 @@ struct ImageBytes {
 
     func slice(_ range: Range<Int>) -> [UInt8] { Array(bytes[range.clamped(to: 0..<bytes.count)]) }
 
-    /// How often `marker` follows a 0xFF from here on; stops counting above `most`.
+    /// Counts how often `marker` follows a 0xFF from the current position on. Stops once the count exceeds `most`.
     func count(ofMarker marker: UInt8, most: Int) -> Int {
         bytes.withUnsafeBufferPointer { bytes in
             var found = 0

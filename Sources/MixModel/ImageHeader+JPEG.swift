@@ -1,7 +1,7 @@
 // JPEG (ITU-T T.81 annex B) and the orientation of Exif 2.3 (4.6.4).
 extension ImageHeader {
-    /// Scans that a progressive picture may have. Encoders make about ten; each costs a pass over all pixels, however few
-    /// bytes it has.
+    /// Maximum number of scans in a progressive picture. Encoders make about ten; each costs a pass over all pixels,
+    /// however few bytes it has.
     private static let mostScans = 100
 
     static func jpeg(_ reader: inout ImageBytes) throws(ImageProblem) -> ImageHeader {
@@ -9,7 +9,7 @@ extension ImageHeader {
         var orientation = 1
         while true {
             let marker = try nextMarker(&reader)
-            // Without length: TEM and the restart markers.
+            // TEM and the restart markers have no length field.
             if marker == 0x01 || 0xD0...0xD7 ~= marker { continue }
             guard marker != 0xD9, marker != 0xDA else { throw .damaged(.jpeg, "it has no size") }
             let start = reader.position
@@ -54,7 +54,7 @@ extension ImageHeader {
         return ImageHeader(.jpeg, width: width, height: height, orientation: orientation)
     }
 
-    /// Tag 0x0112 of the first directory; `nil` when there is none or it makes no sense.
+    /// Returns tag 0x0112 of the first directory; `nil` if it is missing or invalid.
     private static func orientation(ofExif segment: [UInt8]) -> Int? {
         var reader = ImageBytes(segment)
         guard reader.starts(with: Array("Exif\0\0".utf8)), let order = reader.text(at: 6, count: 2),

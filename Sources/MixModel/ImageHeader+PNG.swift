@@ -19,7 +19,7 @@ extension ImageHeader {
         guard depths[colour]?.contains(depth) == true, methods <= 1 else {
             throw .damaged(.png, "no colour type \(colour) of \(depth) bits exists")
         }
-        // GStreamer 1.22 decodes these to other colours.
+        // GStreamer 1.22 decodes 16-bit RGB to different colours.
         guard depth < 16 || colour != 2 else { throw .unsupported(.png, "16 bits a channel") }
         var isAnimated = false
         while let length = reader.big(4), let type = reader.text(at: reader.position, count: 4) {
@@ -30,7 +30,7 @@ extension ImageHeader {
         return ImageHeader(.png, width: width, height: height, isAnimated: isAnimated)
     }
 
-    /// CRC-32 as in ISO 3309.
+    /// Returns the CRC-32 of ISO 3309.
     static func checkSum(_ bytes: [UInt8]) -> UInt32 {
         var sum = ~UInt32(0)
         for byte in bytes {

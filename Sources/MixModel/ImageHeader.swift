@@ -1,35 +1,37 @@
-/// What an image file says about itself before anything of it is decoded.
+/// The header of an image file, read without decoding the image.
 ///
-/// Pure and bounded: it reads what stands before the pixels, whatever the bytes are. That a header tells the truth is for
-/// the decoder to see, which gets `width` and `height` as the only size that it may deliver.
+/// Pure and bounded, whatever the bytes are: only what precedes the pixels is read, apart from counting the scans of a
+/// progressive JPEG. The header may be wrong. The decoder checks it, because `width` and `height` are the only size
+/// that it may deliver.
 public struct ImageHeader: Hashable, Sendable {
-    /// The formats that are accepted; the raw value is the file extension.
+    /// The accepted image formats. The raw value is the file extension.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case png, jpeg, webp
     }
 
     public var kind: Kind
-    /// In pixels, as stored, at least 1.
+    /// Width as stored, in pixels. At least 1.
     public var width: Int
-    /// In pixels, as stored, at least 1.
+    /// Height as stored, in pixels. At least 1.
     public var height: Int
-    /// True for PNG with further pictures, which decode to their first; animated WebP is refused.
+    /// Whether the file is an animated PNG, which decodes to its first picture. Animated WebP is refused.
     public var isAnimated: Bool
-    /// How the picture has to be turned to be upright: 1…8 as in Exif, 1 = not at all.
+    /// Exif orientation, 1…8: the turn that makes the picture upright. 1 means none.
     public var orientation: Int
 
     public var pixels: Int { width * height }
 
-    /// The most pixels an image has: 16 megapixels are 64 MB once decoded.
+    /// Maximum number of pixels in an image: 16 megapixels, which take 64 MB once decoded.
     public static let mostPixels = 16_777_216
-    /// The most bytes a file has.
+    /// Maximum size of an image file, in bytes.
     public static let mostBytes = 10_000_000
-    /// The most pixels of a side. Wider or higher pictures are no use on a canvas, and decoders have limits of their own.
+    /// Maximum width or height, in pixels. Larger pictures are no use on a canvas, and decoders have limits of their
+    /// own.
     static let mostSide = 16_384
 
-    /// Reads the header of `bytes`, which should be the whole file.
+    /// Creates a header by reading `bytes`, which should be the whole file.
     ///
-    /// - Parameter mostPixels: More than these are refused.
+    /// - Parameter mostPixels: Maximum number of pixels. Larger images are refused.
     public init(_ bytes: [UInt8], mostPixels: Int = ImageHeader.mostPixels) throws(ImageProblem) {
         guard !bytes.isEmpty else { throw .empty }
         var reader = ImageBytes(bytes)
@@ -55,7 +57,8 @@ public struct ImageHeader: Hashable, Sendable {
         self.orientation = orientation
     }
 
-    /// A name for bytes of other kinds that people take for images.
+    /// Guesses the name of another format that is often taken for an accepted image; returns `nil` if the bytes match
+    /// none.
     private static func guess(_ reader: ImageBytes) -> String? {
         if reader.text(at: 0, count: 4) == "GIF8" { return "GIF" }
         if reader.text(at: 0, count: 2) == "BM" { return "BMP" }
@@ -70,16 +73,16 @@ public struct ImageHeader: Hashable, Sendable {
     }
 }
 
-/// Why bytes are not accepted as an image. The description is for people and says what helps.
+/// A reason for refusing bytes as an image. The description is for people and says how to fix the problem.
 public enum ImageProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case empty
-    /// None of the accepted formats; with the name of what it seems to be.
+    /// The file has none of the accepted formats. Carries the name of the format that it seems to have, if known.
     case unknown(String?)
     /// The file ends before its header does.
     case truncated(ImageHeader.Kind)
     /// The header contradicts the format.
     case damaged(ImageHeader.Kind, String)
-    /// A valid file of a sort that is not decoded here.
+    /// The file is valid but uses a variant that is not decoded here.
     case unsupported(ImageHeader.Kind, String)
     case tooLarge(width: Int, height: Int, mostPixels: Int)
 
@@ -99,7 +102,7 @@ public enum ImageProblem: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ImageHeader.Kind {
-    /// For people.
+    /// Name of the format for people.
     var name: String {
         switch self {
         case .png: "PNG"

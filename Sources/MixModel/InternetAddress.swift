@@ -1,16 +1,17 @@
-/// An IPv4 or IPv6 address, and what kind of network it belongs to.
+/// An IPv4 or IPv6 address, classified by the kind of network it belongs to.
 public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 4 or 16.
+    /// Address in network byte order. 4 or 16 bytes.
     public let bytes: [UInt8]
 
-    /// - Parameter bytes: In network order. `nil` unless there are 4 or 16.
+    /// Creates an address from bytes in network byte order; `nil` unless there are 4 or 16.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
     }
 
-    /// Whether it can be reached from everywhere: not private, link-local, loopback, multicast or reserved (the special
-    /// purpose registries of RFC 6890). Addresses that carry an IPv4 address are judged by that one.
+    /// Whether the address can be reached from everywhere: it is not private, link-local, loopback, multicast or
+    /// reserved (the special-purpose registries of RFC 6890). An address that embeds an IPv4 address is judged by that
+    /// one.
     public var isPublic: Bool {
         if let inner = embedded { return inner.isPublic }
         if bytes.count == 4 { return !Self.special4.contains { Self.isInside(bytes, $0) } }
@@ -22,7 +23,7 @@ public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
         return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 
-    /// As hosts of URLs are written, without brackets.
+    /// The address as written in the host of a URL, without brackets.
     public var description: String {
         if let inner = embedded, Self.isInside(bytes, Self.mapped) { return inner.description }
         if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }
@@ -58,7 +59,7 @@ public struct InternetAddress: Hashable, Sendable, CustomStringConvertible {
         ([192, 0, 2], 24), ([192, 88, 99], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24),
         ([203, 0, 113], 24), ([224], 4), ([240], 4),
     ]
-    /// Of those inside of 2000::/3.
+    /// Special networks inside 2000::/3.
     private static let special6: [Network] = [
         ([0x20, 0x01, 0x00], 23), ([0x20, 0x01, 0x0D, 0xB8], 32), ([0x3F, 0xFF, 0x00], 20),
     ]

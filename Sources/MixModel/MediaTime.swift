@@ -1,7 +1,7 @@
 /// A point or a length of time on a media timeline, in nanoseconds.
 ///
-/// On a program's timeline 0 is the start of the task, and the timeline advances with CLOCK_MONOTONIC. Arithmetic stops at
-/// the ends of what can be said, ±292 years: strangers' streams claim any time, and none may trap.
+/// On a program's timeline 0 is the start of the task, and the timeline advances with CLOCK_MONOTONIC. Arithmetic
+/// saturates at the ends of the range, ±292 years: untrusted streams may claim any time, and none may cause a trap.
 public struct MediaTime: Hashable, Comparable, Codable, Sendable {
     public var nanoseconds: Int64
 
@@ -13,12 +13,12 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
         MediaTime(nanoseconds: Int64(clamping: value).saturatingProduct(1_000_000))
     }
 
-    /// Rounded to the nearest nanosecond; what is no number is 0.
+    /// Returns a time rounded to the nearest nanosecond; NaN becomes 0.
     public static func seconds(_ value: Double) -> MediaTime {
         MediaTime(nanoseconds: Int64(saturating: (value * 1e9).rounded()))
     }
 
-    /// The time of unit `index` at `rate` units per second, rounded to the nearest nanosecond. Exact over any
+    /// Returns the time of unit `index` at `rate` units per second, rounded to the nearest nanosecond. Exact over any
     /// length because nothing is accumulated. A rate below 1 counts as 1.
     public static func units(_ index: Int64, rate: Int) -> MediaTime {
         let rate = max(rate, 1)
@@ -27,7 +27,7 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
         return MediaTime(nanoseconds: whole.saturatingProduct(1_000_000_000).saturatingSum(Int64(nanoseconds)))
     }
 
-    /// The number of units at `rate` units per second, rounded to the nearest.
+    /// Returns the number of units at `rate` units per second, rounded to the nearest.
     public func units(rate: Int) -> Int64 {
         let (whole, part) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let rest = Int64(saturating: (Double(part) * Double(rate) / 1e9).rounded())
@@ -61,7 +61,7 @@ public struct MediaTime: Hashable, Comparable, Codable, Sendable {
     public static func * (left: Self, right: Int64) -> Self {
         MediaTime(nanoseconds: left.nanoseconds.saturatingProduct(right))
     }
-    /// Divided by 0 it stays as it is.
+    /// Returns the quotient, or `left` unchanged if `right` is 0.
     public static func / (left: Self, right: Int64) -> Self {
         right == -1 ? -left : MediaTime(nanoseconds: left.nanoseconds.dividedReportingOverflow(by: right).partialValue)
     }

@@ -7,8 +7,8 @@ import LayoutEngine
 #endif
 
 // Frames and configurations are binary because they are many and large; the rest is JSON because it is small and read
-// by people. A frame's body: track (1 byte) · flags (1: bit 0 = IDR) · pts (8) · dts (8) · length of the source's
-// name (2) · name in UTF-8 · payload. A configuration's body: track, or 10 for H.265 · length of the name · name · bytes.
+// by people. A frame's body: track (1 byte) · flags (1: bit 0 = IDR) · pts (8) · dts (8) · length of the source's name
+// (2) · name in UTF-8 · payload. A configuration's body: track, or 10 for H.265 · length of the name · name · bytes.
 // Integers are big-endian, times in nanoseconds. Reports carry an empty name.
 
 extension MixerCommand: WireMessage {
@@ -20,7 +20,7 @@ extension MixerCommand: WireMessage {
         var version: Int
         var setup: MixerSetup
     }
-    /// Reads the version of a message that is otherwise not understood.
+    /// Decodes only the version of a message that may otherwise be unreadable.
     private struct Version: Codable { var version: Int? }
     private struct EndedBody: Codable { var source: SourceID }
     private struct TimeBody: Codable { var time: MediaTime }
@@ -28,7 +28,7 @@ extension MixerCommand: WireMessage {
     private struct VolumesBody: Codable { var isOn: Bool }
     private static let badNumbers = "nothing can be made of its numbers"
 
-    /// - Throws: `WireError` when a part is longer than the format can say.
+    /// - Throws: `WireError` when a part is too long for the format.
     public func wireBytes() throws(WireError) -> [UInt8] {
         var writer: WireWriter
         switch self {
@@ -70,7 +70,7 @@ extension MixerCommand: WireMessage {
         var parser = WireParser(kind: kind, body: body)
         switch known {
         case .start:
-            // The first version had none.
+            // A message without a version is of version 1.
             let version = try parser.json(Version.self).version ?? 1
             guard version == MixerCommand.version else {
                 throw .malformed(
@@ -183,7 +183,7 @@ extension MixerReport: WireMessage {
     }
 }
 
-/// JSON's objects have strings for keys.
+/// Returns the values by name, because JSON objects have string keys.
 private func byName<Value>(_ values: [SourceID: Value]) -> [String: Value] {
     Dictionary(values.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { first, _ in first })
 }
@@ -246,7 +246,7 @@ private struct WireWriter {
     }
 }
 
-/// Stands in the place of a track's number in a configuration.
+/// Value that takes the place of the track's number in a configuration for H.265.
 private let h265Track: UInt8 = 10
 
 /// Reads the body of one message from front to back.

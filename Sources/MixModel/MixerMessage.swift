@@ -1,50 +1,50 @@
 import LayoutEngine
 
-/// From a relay to its mixer. `MixerMessage+Wire.swift` has the bytes.
+/// A message from a relay to its mixer. `MixerMessage+Wire.swift` defines its bytes.
 public enum MixerCommand: Hashable, Sendable {
     case start(MixerSetup)
-    /// What is drawn and heard from the next frame on; the first scene of a mixer, or one that replaces all it knows.
+    /// The complete scene to draw and play from the next frame on: a mixer's first, or one that replaces all it knows.
     case scene(Scene)
-    /// What is different from the scene told last. It takes effect whole, between two frames.
+    /// The difference from the scene sent last. It takes effect as a whole, between two frames.
     case sceneChange(SceneDifference)
-    /// Before the first frame of a track and when its encoder changes.
+    /// The configuration of a source's track, sent before its first frame and when its encoder changes.
     case configuration(SourceID, CodecConfiguration)
     case frame(SourceID, EncodedFrame)
-    /// The stream is over: what it showed is removed with the next scene.
+    /// The end of a source's stream. What the source showed is removed with the next scene.
     case ended(SourceID)
-    /// The frame of this program time shall be an IDR.
+    /// A request for an IDR frame at this program time.
     case requestIDR(MediaTime)
-    /// Of the canvas's frames only each so manieth is made from now on, 1…`mostFrameDivisor`; those asked to be IDRs
-    /// are always.
+    /// A request to render only every n-th canvas frame from now on, 1…`mostFrameDivisor`. Frames requested as IDR are
+    /// always rendered.
     case frameDivisor(Int)
-    /// Whether it tells how loud the sources are, some times a second; it does not before it is told to.
+    /// Whether the mixer reports the volumes of sources, several times a second. Off until requested.
     case reportVolumes(Bool)
     case stop
 
-    /// Of the messages in both directions; `start` carries it. A mixer takes no other.
+    /// Version of the messages in both directions, carried by `start`. A mixer accepts no other.
     public static let version = 4
     public static let mostFrameDivisor = 16
 }
 
-/// From a mixer to its relay.
+/// A message from a mixer to its relay.
 public enum MixerReport: Hashable, Sendable {
     case configuration(CodecConfiguration)
-    /// Program time; audio already freed of the encoder's priming.
+    /// An encoded frame in program time. Timestamps of audio are already corrected for the encoder's priming.
     case frame(EncodedFrame)
-    /// One source could not be decoded; the mix goes on without it.
+    /// A source could not be decoded; the mix goes on without it.
     case sourceFailed(SourceID, reason: String)
-    /// How loud each source is in the mix: 0…255, where a full-scale sine has 255.
+    /// Loudness of each source in the mix, 0…255. A full-scale sine has 255.
     case volumes([SourceID: Int])
-    /// How much later than at their own times sources are shown from the next frame on; of each whose frames the mix
-    /// shows one by one.
+    /// Delays by which sources are shown later than their own times, from the next frame on. Only for sources whose
+    /// frames the mix shows one by one.
     case delays([SourceID: MediaTime])
-    /// Something an operator should read, as in `RelayReport.note`: an image that cannot be shown.
+    /// A message for operators, as in `RelayReport.note`, for example about an image that cannot be shown.
     case note(code: String, message: String)
-    /// The mixer ends itself after this.
+    /// A fatal failure. The mixer ends itself after this.
     case failed(reason: String)
 }
 
-/// What a mixer must know once, before anything else.
+/// The setup of a mixer, sent once before anything else.
 public struct MixerSetup: Hashable, Codable, Sendable {
     public var canvas: Canvas
     /// Program time of the first video frame; frame `k` is at `origin + k / fps`.
@@ -53,34 +53,34 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     public var audioOrigin: MediaTime
     /// CLOCK_MONOTONIC at program time 0, in ns.
     public var programStart: Int64
-    /// In Hz: 8000…48000.
+    /// Audio sample rate. 8000…48000 Hz.
     public var sampleRate: Int
-    /// 1 or 2.
+    /// Number of audio channels, 1 or 2.
     public var channels: Int
-    /// How the program signals its colour in the SPS.
+    /// Colour description that the program signals in the SPS.
     public var colour: ColourSignal
-    /// In bit/s.
+    /// Video bit rate, in bit/s.
     public var videoBitrate: Int
-    /// In bit/s.
+    /// Audio bit rate, in bit/s.
     public var audioBitrate: Int
-    /// The source whose frames the mixer's frame grid was laid on.
+    /// Source whose frame grid the mixer follows.
     public var host: SourceID?
-    /// Of what is made; `nil` = both.
+    /// Tracks to produce; `nil` means both.
     public var tracks: SourceSelection.Tracks?
-    /// Longest distance of two IDR frames, in frames; `nil` = two seconds.
+    /// Maximum distance between two IDR frames, in frames; `nil` means two seconds.
     public var gopFrames: Int?
-    /// `nil` = H.264.
+    /// Video codec; `nil` means H.264.
     public var videoCodec: VideoCodec?
-    /// `nil` = the encoder's choice.
+    /// H.264 or H.265 profile; `nil` means the encoder's choice.
     public var profile: EncodingSettings.Profile?
     public var preset: EncodingSettings.Preset?
 
-    /// Whether its numbers are within their ranges.
+    /// Whether all numbers are within their ranges.
     var isSound: Bool {
         canvas.isPlausible && 8000...48000 ~= sampleRate && 1...2 ~= channels && gopFrames ?? 1 >= 1
     }
 
-    /// False: nothing is composed.
+    /// Whether video is composed.
     public var hasVideo: Bool { tracks != .audio }
 
     public init(
@@ -107,8 +107,8 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     }
 }
 
-/// Colour as an SPS signals it (ITU-T H.264 §E.2.1, tables E-3 to E-5; H.265 has the same numbers); `nil` = not signalled
-/// (2, "unspecified").
+/// The colour description of an SPS (ITU-T H.264 §E.2.1, tables E-3 to E-5; H.265 uses the same numbers). `nil` means
+/// not signalled (2, "unspecified").
 public struct ColourSignal: Hashable, Codable, Sendable {
     public var primaries: Int?
     public var transfer: Int?

@@ -1,7 +1,7 @@
-/// Text as one line of a log.
+/// Escaping of text for one line of a log.
 public enum OneLine {
-    /// The text with everything escaped that a terminal or a reader of lines would take for more than text: controls, and
-    /// the separators of lines and paragraphs. Quotation marks and backslashes stay.
+    /// Returns the text with everything escaped that a terminal or a line reader would not take for plain text: control
+    /// characters, and the separators of lines and paragraphs. Quotation marks and backslashes stay.
     public static func of(_ text: String) -> String {
         guard !text.utf8.allSatisfy({ 0x20...0x7E ~= $0 }), text.unicodeScalars.contains(where: endsLine) else {
             return text
@@ -21,7 +21,7 @@ public enum OneLine {
         return line
     }
 
-    /// All of them lie below U+10000.
+    /// Whether the scalar is a control character or a separator of lines or paragraphs. All of these lie below U+10000.
     private static func endsLine(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,23 +1,24 @@
-/// Turns what a relay tells of its outputs into lines of a timeline: each change once, and a flapping one not for ever.
-/// Pure.
+/// Turns a relay's reports about its outputs into timeline entries. Pure.
+///
+/// Each change is recorded once. A flapping output is limited to `mostLines` entries within `window`.
 public struct OutputJournal: Hashable, Sendable {
     private struct Known: Hashable {
         var state: OutputStatus.State?
         var reconnects = 0
-        /// When lines were told, in ns, within the last `window`.
+        /// Times of the entries made within the last `window`, in nanoseconds.
         var told: [Int64] = []
         var untold = 0
     }
     private var known: [OutputID: Known] = [:]
 
-    /// Lines of one output within `window`.
+    /// Maximum number of entries for one output within `window`.
     public static let mostLines = 10
-    /// In ns.
+    /// Period over which entries are limited, in nanoseconds.
     public static let window: Int64 = 60_000_000_000
 
     public init() {}
 
-    /// What is different from the status before, as lines. `now` in ns.
+    /// Returns an entry for each change since the previous status. `now` is in nanoseconds.
     public mutating func take(_ outputs: [OutputStatus], causes: [CauseID]?, now: Int64) -> [TimelineEntry] {
         var entries: [TimelineEntry] = []
         for output in outputs {
@@ -46,7 +47,7 @@ public struct OutputJournal: Hashable, Sendable {
         return entries
     }
 
-    /// In words; `nil` when there is nothing new. That an output connects at first goes without saying.
+    /// Describes the change in words; returns `nil` if there is none. The first attempt to connect is not reported.
     private static func change(from known: Known, to output: OutputStatus) -> String? {
         if known.state == output.state {
             return output.state == .live && output.reconnects > known.reconnects

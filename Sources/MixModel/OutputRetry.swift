@@ -1,8 +1,8 @@
-/// When a destination that fails is given up. Without either limit it is tried for ever.
+/// Limits after which a failing destination is given up. Without either limit it is retried for ever.
 public struct OutputRetry: Hashable, Codable, Sendable {
-    /// Attempts that may fail in a row, the first one included; a connection that lasts makes the count begin anew.
+    /// Maximum number of attempts that fail in a row, including the first. A connection that lasts resets the count.
     public var maxAttempts: Int?
-    /// How long it may go without being live, in seconds.
+    /// Maximum time without being live, in seconds.
     public var maxSeconds: Int?
 
     public static let attempts = 1...10_000

@@ -1,28 +1,29 @@
-/// How a relay gets on with one output.
+/// The state of one output of a relay.
 public struct OutputStatus: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
-        /// It has not been live yet, and nothing has gone wrong.
+        /// The output has not been live yet, and nothing has gone wrong.
         case connecting
-        /// The server takes the program.
+        /// The server accepts the program.
         case live
-        /// Something went wrong; it is tried again by itself.
+        /// The output failed and is retried automatically.
         case recovering
-        /// It is not tried any more unless somebody asks for it.
+        /// The output was given up and is retried only on request.
         case failed
     }
     public var id: OutputID
     public var state: State
-    /// Seconds since 1970.
+    /// Start of the current connection, in seconds since 1970.
     public var connectedSince: Double?
-    /// Connections made after the first one.
+    /// Number of connections made after the first one.
     public var reconnects: Int
-    /// FLV bytes handed to the connection.
+    /// Number of FLV bytes handed to the connection.
     public var bytesSent: Int64
-    /// Redacted. It stays when all is well again.
+    /// Last failure, redacted. Kept after the output has recovered.
     public var lastError: String?
-    /// What `lastError` is about, for programs.
+    /// Machine-readable code of `lastError`.
     public var lastErrorCode: OutputErrorCode?
-    /// Frames that this destination did not get because it was too slow or away; `nil` from relays of an earlier release.
+    /// Number of frames not delivered because the destination was too slow or disconnected; `nil` from relays of an
+    /// earlier release.
     public var droppedFrames: Int?
 
     public init(
@@ -40,7 +41,7 @@ public struct OutputStatus: Hashable, Codable, Sendable {
     }
 }
 
-/// What is wrong with a destination. Open-ended: a relay may be of a later release than who reads it.
+/// A code for the failure of a destination. Open-ended: a relay may be of a later release than its reader.
 public struct OutputErrorCode: RawRepresentable, Hashable, Codable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -48,29 +49,29 @@ public struct OutputErrorCode: RawRepresentable, Hashable, Codable, Sendable, Cu
 
     public var description: String { rawValue }
 
-    /// The URL is none that can be pushed to.
+    /// The URL cannot be pushed to.
     public static let badURL = OutputErrorCode(rawValue: "bad_url")
-    /// Its address is none that `outputs.allow` allows.
+    /// The address is not allowed by `outputs.allow`.
     public static let notAllowed = OutputErrorCode(rawValue: "not_allowed")
-    /// The host's name has no address, or no name server tells it.
+    /// The host name has no address, or no name server resolves it.
     public static let unresolvable = OutputErrorCode(rawValue: "unresolvable")
-    /// Nobody listens there.
+    /// No server listens at the address.
     public static let connectionRefused = OutputErrorCode(rawValue: "connection_refused")
-    /// There is no way to the address.
+    /// There is no route to the address.
     public static let unreachable = OutputErrorCode(rawValue: "unreachable")
-    /// Nothing answers.
+    /// The server does not answer.
     public static let timeout = OutputErrorCode(rawValue: "timeout")
-    /// TLS cannot be agreed upon, or the certificate is not to be trusted.
+    /// TLS cannot be negotiated, or the certificate is not trusted.
     public static let tlsFailed = OutputErrorCode(rawValue: "tls_failed")
-    /// What answers does not speak RTMP, or breaks it.
+    /// The server does not speak RTMP, or violates the protocol.
     public static let protocolError = OutputErrorCode(rawValue: "protocol_error")
-    /// The server lets nobody into the application: it has none of that name, or wants another key.
+    /// The server refuses the application: it has none of that name, or requires another key.
     public static let applicationRefused = OutputErrorCode(rawValue: "application_refused")
-    /// The server does not take the stream: a wrong key, or somebody else publishes under that name.
+    /// The server refuses the stream: the key is wrong, or another publisher uses that name.
     public static let publishRefused = OutputErrorCode(rawValue: "publish_refused")
-    /// The connection was there and ended.
+    /// An established connection ended.
     public static let connectionLost = OutputErrorCode(rawValue: "connection_lost")
-    /// The connection is there, but the server takes nothing more.
+    /// The connection is established, but the server accepts no more data.
     public static let wedged = OutputErrorCode(rawValue: "wedged")
 
     public static let all: [OutputErrorCode] = [

@@ -1,20 +1,20 @@
 import LayoutEngine
 
-/// What somebody is in a room: the same word in events, rooms and layouts.
+/// The role of a participant. Events, rooms and layouts use the same words.
 public typealias Role = LayoutParticipant.Role
 
-/// Somebody in a room: joined by an event of their own, or by publishing a stream.
+/// A participant of a room, who joined by an event of their own or by publishing a stream.
 public struct Participant: Hashable, Codable, Sendable {
     public var user: UserID
     public var name: String?
-    /// `nil` until an event says it.
+    /// Role; `nil` until an event sets it.
     public var role: Role?
-    /// 0 for the first of the room; never used twice.
+    /// Position in the order of joining, 0 for the room's first participant. Never reused.
     public var joinOrder: Int
-    /// True after `participant.joined`: stays in the room without a stream. False for somebody who is only known by
-    /// their streams: gone with the last of them.
+    /// Whether the participant joined by `participant.joined` and stays in the room without a stream. A participant who
+    /// is known only by streams leaves with the last of them.
     public var joinedExplicitly: Bool
-    /// What this person publishes now, at most one of each kind, ordered by kind.
+    /// Streams published now, at most one of each kind, ordered by kind.
     public var streams: [LiveStream]
 
     public init(
@@ -33,13 +33,13 @@ public struct Participant: Hashable, Codable, Sendable {
 /// A stream that is being published.
 public struct LiveStream: Hashable, Codable, Sendable {
     public var kind: StreamKind
-    /// Where to pull it. May hold a secret.
+    /// Pull URL. May contain a secret.
     public var url: String
-    /// False while muted.
+    /// Whether audio is on; false while muted.
     public var audio: Bool
-    /// False while the camera is off, and for streams of kind `audio`.
+    /// Whether video is on; false while the camera is off, and for streams of kind `audio`.
     public var video: Bool
-    /// Counts the publications of the room: who came first.
+    /// Position in the room's order of publishing.
     public var publishOrder: Int
 
     public init(kind: StreamKind, url: String, audio: Bool, video: Bool, publishOrder: Int) {

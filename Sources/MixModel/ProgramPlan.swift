@@ -1,46 +1,51 @@
 import LayoutEngine
 
-/// What a relay shall put on air: the whole of it, never a difference, so that applying it twice is harmless.
+/// The complete description of the program that a relay puts on air.
+///
+/// A plan is never a difference, so applying it twice is harmless.
 public struct ProgramPlan: Hashable, Codable, Sendable {
-    /// Grows with each plan of a task; a relay ignores one that is not newer than what it has.
+    /// Revision, which grows with each plan of a task. A relay ignores a plan that is not newer than its own.
     public var revision: Int
     public var task: TaskID
     public var room: RoomID
-    /// Every stream to pull, on air or about to be.
+    /// Streams to pull, on air or about to be.
     public var sources: [PlannedSource]
     public var mode: Mode
-    /// What a mixer draws: while `mode` is `.mix`, and whenever a mixer has to bridge to a bypass. Empty = slate.
+    /// Scene that a mixer draws while `mode` is `.mix`, and whenever it has to bridge to a bypass. Empty means the
+    /// slate.
     public var scene: Scene
     public var outputs: [PlannedOutput]
-    /// Where sources may be pulled from and outputs may push to; `nil` in plans of versions that did not know it: anywhere.
+    /// Addresses that sources may be pulled from and outputs pushed to; `nil`, as in plans of earlier versions, means
+    /// anywhere.
     public var sourceReach: Reach?
     public var outputReach: Reach?
-    /// When the event that caused this plan was received, in nanoseconds of CLOCK_MONOTONIC: switches are timed from it.
+    /// Time at which the event that caused this plan was received, in nanoseconds of CLOCK_MONOTONIC. The latency of
+    /// switches is measured from it.
     public var causedAt: Int64
-    /// The event in words, for the timeline: `stream.published bob/camera`.
+    /// The event in words for the timeline, such as `stream.published bob/camera`.
     public var cause: String
-    /// For the timeline: every cause that is in this plan.
+    /// All causes that led to this plan, for the timeline.
     public var causes: [CauseID]?
-    /// How the mix is made cheaper while the machine carries too much; `nil` = it is whole.
+    /// Reduction of the mix while the machine is overloaded; `nil` means none.
     public var degradation: Degradation?
-    /// The tracks that the program has; `nil` = both.
+    /// Tracks of the program; `nil` means both.
     public var tracks: SourceSelection.Tracks?
     public var encoding: EncodingSettings?
     public var sei: SEISettings?
-    /// Offered as HLS; `nil` = not.
+    /// HLS of the program; `nil` means none.
     public var hls: PlannedHLS?
-    /// What is made of the program on disk; `nil` = nothing.
+    /// Recordings of the program; `nil` means none.
     public var recordings: [PlannedRecording]?
-    /// True when the program is one stream whatever happens: no mixer has to be ready for company.
+    /// Whether the program always consists of one stream, so that no mixer has to be kept ready. `nil` means false.
     public var isOfOne: Bool?
 
-    /// What the program shall be made of.
+    /// The composition of a program.
     public enum Mode: Hashable, Codable, Sendable {
-        /// MixMode 0: one source's packets, untouched.
+        /// MixMode 0: the packets of one source, untouched.
         case bypass(SourceID)
         /// MixMode 1. `host` is the source whose frame grid and audio configuration the mix follows.
         case mix(host: SourceID)
-        /// Nobody is on air.
+        /// The placeholder while no participant is on air.
         case slate
     }
 
@@ -73,16 +78,16 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     }
 }
 
-/// One stream to pull.
+/// A stream to pull.
 public struct PlannedSource: Hashable, Codable, Sendable {
     public var id: SourceID
-    /// Where to pull it. May hold a secret: never logged.
+    /// Pull URL. May contain a secret; never logged.
     public var url: String
-    /// False while muted: its sound is left out of a mix.
+    /// Whether audio is on; false while muted, when a mix leaves it out.
     public var audio: Bool
-    /// False while the camera is off.
+    /// Whether video is on; false while the camera is off.
     public var video: Bool
-    /// What of it is taken, the rest counts as not being there; `nil` = all.
+    /// Tracks to use; the others count as missing. `nil` means all.
     public var tracks: SourceSelection.Tracks?
 
     public init(
@@ -96,12 +101,12 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     }
 }
 
-/// One destination of a program.
+/// A destination of a program.
 public struct PlannedOutput: Hashable, Codable, Sendable {
     public var id: OutputID
-    /// Where to push it. May hold a stream key: never logged.
+    /// Push URL. May contain a stream key; never logged.
     public var url: String
-    /// How long it is tried again after a failure; `nil` = for ever.
+    /// Limits on retries after a failure; `nil` means that it is retried for ever.
     public var retry: OutputRetry?
 
     public init(id: OutputID, url: String, retry: OutputRetry? = nil) {
@@ -111,13 +116,13 @@ public struct PlannedOutput: Hashable, Codable, Sendable {
     }
 }
 
-/// What viewers get right now.
+/// The composition that viewers receive right now.
 public enum OnAir: String, Hashable, Codable, Sendable {
     case bypass, mix, slate
 }
 
 extension ProgramPlan {
-    /// For timelines and logs; holds no URL.
+    /// Summary for timelines and logs. Contains no URL.
     public var summary: String {
         let people = sources.count
         let pictures = tracks == .audio ? "sound alone" : "\(scene.panes.count) panes"

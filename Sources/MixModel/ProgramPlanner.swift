@@ -1,31 +1,33 @@
 import LayoutEngine
 
-/// What a room falls back to, resolved by the owner before a machine decides.
+/// The defaults and facts that a room's program is planned with, resolved by the owner before a machine decides.
 public struct PlanningContext: Hashable, Sendable {
     /// The room's layout, looked up by name.
     public var template: LayoutTemplate
-    /// For rooms that name no outputs of their own.
+    /// Outputs of rooms that name none of their own.
     public var defaultOutputs: [PlannedOutput]
-    /// For rooms that name no canvas of their own.
+    /// Canvas of rooms that name none of their own.
     public var defaultCanvas: Canvas
-    /// Where sources may be pulled from and outputs may push to; `nil` = anywhere.
+    /// Addresses that sources may be pulled from and outputs pushed to; `nil` means anywhere.
     public var sourceReach: Reach?
     public var outputReach: Reach?
-    /// Streams that were announced and do not come, or cannot be shown: they are pulled and have no place in the picture.
+    /// Streams that were announced but do not arrive, or cannot be shown. They are pulled and have no place in the
+    /// picture.
     public var absent: Set<SourceID>
-    /// Of the streams whose pictures are known; layouts may choose by their shape.
+    /// Picture sizes of the streams for which they are known; layouts may choose by shape.
     public var pictureSizes: [SourceID: LayoutParticipant.Size]
-    /// What the machine can still carry; `nil` = a new task is never refused.
+    /// Remaining capacity of the machine; `nil` means that a new task is never refused.
     public var admission: Admission?
-    /// What its load asks of this task.
+    /// Restrictions that the machine's load imposes on this task.
     public var load: LoadOrder
-    /// Who publishes in the other rooms that the task takes streams from.
+    /// Streams published in the other rooms that the task takes streams from.
     public var others: [RoomID: [RoomStream]]
-    /// Paths of checked copies of the images that the task's own panes name, by URL; one that is not there is not shown.
+    /// Paths of checked copies of the images that the task's own panes name, by URL. An image without a path is not
+    /// shown.
     public var images: [String: String]
-    /// Where HLS of the room goes, absolute; `nil` = there is none.
+    /// Absolute path for the room's HLS; `nil` means no HLS.
     public var hlsDirectory: String?
-    /// Where recordings go; `nil` = nothing is recorded.
+    /// Place for recordings; `nil` means that nothing is recorded.
     public var recordingPlace: RecordingPlace?
 
     public init(
@@ -51,7 +53,7 @@ public struct PlanningContext: Hashable, Sendable {
     }
 }
 
-/// Works out what a room's program should be. Pure: the same room and context give the same program.
+/// Plans the program of a room. Pure: the same room and context give the same program.
 public enum ProgramPlanner {
     /// A plan without its revision and cause.
     public struct Program: Hashable, Sendable {
@@ -59,16 +61,16 @@ public enum ProgramPlanner {
         public var scene: Scene
         public var sources: [PlannedSource]
         public var outputs: [PlannedOutput]
-        /// Whose frame grid and sound the program follows; also who was expected but is away.
+        /// Participant whose frame grid and audio format the program follows, even while they are expected but away.
         public var host: UserID?
-        /// True when the designated host is away and the policy says that the task ends then.
+        /// Whether the designated host is away and the policy ends the task for that.
         public var hostLeft: Bool
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
         public var hls: PlannedHLS?
         public var recordings: [PlannedRecording]?
-        /// It is one stream whatever happens.
+        /// Whether the program always consists of one stream.
         public var isOfOne = false
 
         init(
@@ -84,12 +86,12 @@ public enum ProgramPlanner {
         }
     }
 
-    /// Where the room's program goes: its own outputs, otherwise the configured ones.
+    /// Returns the destinations of the room's program: its own outputs, otherwise the configured ones.
     public static func outputs(of room: Room, in context: PlanningContext) -> [PlannedOutput] {
         room.settings.outputs ?? context.defaultOutputs
     }
 
-    /// What is made of the room's program on disk; `nil` = nothing.
+    /// Returns the recordings to make of the room's program; `nil` means none.
     public static func recordings(of room: Room, in context: PlanningContext) -> [PlannedRecording]? {
         guard let settings = room.settings.recording, let place = context.recordingPlace else { return nil }
         return [place.plan(settings, of: room.id)]
@@ -100,13 +102,15 @@ public enum ProgramPlanner {
         return PlannedHLS(directory: directory, settings: settings)
     }
 
-    /// Whether the room's program goes anywhere: without that there is no task.
+    /// Whether the room's program has any destination. Without one there is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
         !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
             || hls(of: room, in: context) != nil
     }
 
-    /// - Parameter lastHost: The host of the program so far: remembered so that "first to publish" does not change
+    /// Returns the program of a room.
+    ///
+    /// - Parameter lastHost: Host of the program so far. It is remembered so that "first to publish" does not change
     ///   while they are there, and so that the policy knows who left.
     public static func program(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
         let settings = room.settings.program
@@ -125,7 +129,7 @@ public enum ProgramPlanner {
         return program
     }
 
-    /// By the people in the room and the layout.
+    /// Returns the program that follows from the participants in the room and the layout.
     private static func automatic(for room: Room, context: PlanningContext, lastHost: UserID?) -> Program {
         let isAudioOnly = room.settings.program?.tracks == .audio
         let streams =
@@ -138,7 +142,7 @@ public enum ProgramPlanner {
         var host = [designated, lastHost].compactMap(\.self).first(where: isPresent)
         var hostIsAway = false
         if host == nil {
-            // Until somebody has been host, nobody can have left.
+            // Before there has been a host, no host can have left.
             switch room.settings.policy.whenHostLeaves {
             case _ where lastHost == nil: host = firstToPublish
             case .promote: host = streams.first?.user
@@ -176,8 +180,8 @@ public enum ProgramPlanner {
         return program
     }
 
-    /// The stream whose frame grid and sound a mix follows: the host's picture, otherwise the first there is. Without
-    /// any picture somebody's sound is followed, the host's if they are heard.
+    /// Returns the stream whose frame grid and audio format a mix follows: the host's picture, otherwise the first
+    /// picture. Without any picture it is an audio stream, the host's if there is one.
     private static func followed(among streams: [RoomStream], host: UserID?) -> RoomStream? {
         let withVideo = streams.filter(\.stream.video)
         return [withVideo, streams].lazy.compactMap { candidates in
@@ -187,7 +191,8 @@ public enum ProgramPlanner {
 }
 
 extension LayoutParticipant {
-    /// The program's host has the role `host` whatever the room says, and comes before all others who have it.
+    /// Creates a participant for a layout. The program's host has the role `host` whatever the room says, and comes
+    /// before all others who have it.
     fileprivate init(_ stream: RoomStream, host: UserID?, pictureSize: Size?) {
         let isHost = stream.user == host
         self.init(
@@ -199,8 +204,8 @@ extension LayoutParticipant {
 }
 
 extension Scene {
-    /// A layout knows people by their streams. Somebody who is in the room without one that is shown, and whose pane
-    /// is kept, is called there what the room calls them.
+    /// Names kept panes after the participants in the room who have no stream on show. A layout knows participants only
+    /// by their streams; the room knows their names.
     fileprivate mutating func name(absenteesOf room: Room) {
         for index in panes.indices where !panes[index].isLive {
             let user = UserID(panes[index].user)

@@ -1,17 +1,17 @@
-/// Which addresses a connection may go to once the name of its host has been looked up: every public one, and those of
-/// local networks that the operator has spelt.
+/// The addresses that a connection may go to once its host name has been resolved: all public ones, and those of local
+/// networks that the operator has listed.
 ///
-/// A plan carries it to the relay, which looks names up itself: what a name means may have changed since the URL was
-/// accepted, so the address that is connected to is the one that is judged.
+/// A plan carries it to the relay, which resolves names itself. A name may have changed its meaning since the URL was
+/// accepted, so the check applies to the address that is actually connected to.
 public struct Reach: Hashable, Codable, Sendable {
-    /// Addresses of a local network that are allowed.
+    /// Allowed addresses of a local network.
     public struct Place: Hashable, Codable, Sendable {
-        /// `nil`: by every scheme.
+        /// URL scheme; `nil` means any.
         public var scheme: String?
-        /// An address as `InternetAddress` writes it, a pattern of them (`10.0.*`), or `localhost`, which means loopback
-        /// addresses where the URL says `localhost` too.
+        /// An address as `InternetAddress` writes it, a pattern of addresses (`10.0.*`), or `localhost`, which matches
+        /// loopback addresses if the URL says `localhost` too.
         public var address: String
-        /// `nil`: on every port.
+        /// Port; `nil` means any.
         public var port: Int?
 
         public init(scheme: String? = nil, address: String, port: Int? = nil) {
@@ -25,14 +25,14 @@ public struct Reach: Hashable, Codable, Sendable {
 
     public init(places: [Place]) { self.places = places }
 
-    /// 127.0.0.0/8 and ::1, beside the public ones.
+    /// 127.0.0.0/8 and ::1, in addition to public addresses.
     public static let loopback = Reach(places: [Place(address: "127.*"), Place(address: "::1")])
 
-    /// Where a connection is to go.
+    /// The destination of a connection.
     public struct Target: Hashable, Sendable {
-        /// In lower case, as in `rtmp`.
+        /// URL scheme in lower case, such as `rtmp`.
         public var scheme: String
-        /// A name or an address; IPv6 without brackets.
+        /// Name or address. IPv6 addresses have no brackets.
         public var host: String
         public var port: Int
 
@@ -54,9 +54,9 @@ public struct Reach: Hashable, Codable, Sendable {
             }
     }
 
-    /// Why there is no connection, and what to do about it; holds nothing of the URL but its host.
+    /// Returns the reason for refusing a connection, and the remedy. Of the URL it contains only scheme, host and port.
     ///
-    /// - Parameter setting: The list that places come from, as in `sources.allow`.
+    /// - Parameter setting: Name of the list of allowed places, such as `sources.allow`.
     public static func refusal(_ target: Target, at address: InternetAddress, setting: String) -> String {
         let spelt = "\(address)".contains(":") ? "[\(address)]" : "\(address)"
         let what = target.host == "\(address)" ? target.host : "\(target.host) is at \(address), which"

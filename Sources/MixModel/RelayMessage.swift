@@ -1,56 +1,56 @@
 import LayoutEngine
 
-/// From the orchestrator to a relay: one JSON object a line on the relay's unix socket.
+/// A message from the orchestrator to a relay: one JSON object per line on the relay's Unix socket.
 public enum RelayCommand: Hashable, Codable, Sendable {
-    /// First line of a control connection. A relay of another version answers `.refused`.
+    /// The first line of a control connection. A relay of another version answers `.refused`.
     case hello(version: Int)
     case apply(ProgramPlan)
     /// Ends the program: outputs are flushed and closed, then the relay exits.
     case drain
-    /// First and only line of a viewer's connection: the relay answers with raw FLV bytes (header, metadata,
+    /// The first and only line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata,
     /// sequence headers, then from the last keyframe) until the program ends.
     case viewFLV
-    /// Tries a destination at once that waits for its next attempt, or was given up.
+    /// Immediately retries a destination that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
 
     public static let version = 1
 }
 
-/// From a relay to the orchestrator: one JSON object a line.
+/// A message from a relay to the orchestrator: one JSON object per line.
 public enum RelayReport: Hashable, Codable, Sendable {
-    /// Answer to `.hello`; also sent after every change and at least once a second.
+    /// The answer to `.hello`; also sent after every change and at least once a second.
     case status(RelayStatus)
     /// A splice that has just happened.
     case switched(SwitchRecord)
-    /// Something an operator should read; `code` is stable, `message` names the thing and the cure.
+    /// A message for operators. `code` is stable; `message` names the subject and the remedy.
     case note(code: String, message: String)
     case refused(reason: String)
 }
 
-/// A relay's actual state.
+/// The actual state of a relay.
 public struct RelayStatus: Hashable, Codable, Sendable {
     public var task: TaskID
     public var processID: Int32
-    /// Of the plan last applied; 0 = none yet.
+    /// Revision of the plan applied last; 0 if there is none yet.
     public var revision: Int
-    /// `nil` until the first frame.
+    /// Composition on air; `nil` until the first frame.
     public var onAir: OnAir?
     /// The source on air in bypass.
     public var bypassSource: SourceID?
-    /// Of the picture on air, with its panes; `nil` in bypass. On its way it is left out where it is the plan's:
-    /// `completed` puts it back.
+    /// Scene on air, with its panes; `nil` in bypass. The wire format leaves it out if it is the plan's; `completed`
+    /// restores it.
     public var scene: Scene?
     public var sources: [SourceStatus]
     public var outputs: [OutputStatus]
-    /// Program time in ns.
+    /// Program time, in nanoseconds.
     public var programTime: MediaTime
-    /// Why nothing can be mixed although it is wanted; `nil` while all is well.
+    /// Reason why a requested mix is not possible; `nil` if there is no problem.
     public var mixerError: String?
-    /// `nil` from relays of an earlier release.
+    /// CPU use and pace; `nil` from relays of an earlier release.
     public var load: RelayLoad?
-    /// `nil` where none is planned.
+    /// State of HLS; `nil` if none is planned.
     public var hls: HLSStatus?
-    /// `nil` where nothing is recorded.
+    /// States of recordings; `nil` if nothing is recorded.
     public var recordings: [RecordingStatus]?
 
     public init(
@@ -75,11 +75,11 @@ public struct RelayStatus: Hashable, Codable, Sendable {
 }
 
 extension RelayStatus {
-    /// With the scene that goes without saying.
+    /// Returns the status with its omitted scene restored.
     ///
     /// - Parameters:
-    ///   - plan: In force for the task; the relay may still be at an earlier one.
-    ///   - last: What the same relay told before, completed.
+    ///   - plan: Plan in force for the task. The relay may still be at an earlier one.
+    ///   - last: Previous status of the same relay, completed.
     public func completed(by plan: ProgramPlan?, after last: RelayStatus?) -> RelayStatus {
         guard scene == nil, onAir == .mix || onAir == .slate else { return self }
         var status = self
@@ -88,29 +88,29 @@ extension RelayStatus {
     }
 }
 
-/// How a relay gets on with one source.
+/// The state of one source of a relay.
 public struct SourceStatus: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
-        /// No packet yet.
+        /// No packet has arrived yet.
         case connecting
         case live
-        /// Was live; silent for longer than the stall limit.
+        /// The source was live and has been silent for longer than the stall limit.
         case stalled
-        /// The connection ended or was refused; tried again with back-off.
+        /// The connection ended or was refused; the relay retries with back-off.
         case recovering
-        /// Will not work as it is (codec not supported …).
+        /// The source cannot work as it is, for example because its codec is not supported.
         case failed
     }
     public var id: SourceID
     public var state: State
-    /// Why it does not work, in words for operators; redacted.
+    /// Last failure, in words for operators; redacted.
     public var error: String?
-    /// Nothing has come of it for longer than a start takes, or nothing that can be shown: its place in the picture is
-    /// better given to others. `nil` = false.
+    /// Whether the source has delivered nothing, or nothing that can be shown, for longer than a start takes, so that
+    /// its place in the picture should go to others. `nil` means false.
     public var isAbsent: Bool?
-    /// Of its pictures; `nil` until it is known.
+    /// Size of the source's pictures; `nil` until known.
     public var pictureSize: LayoutParticipant.Size?
-    /// Of its pictures, a second; `nil` until it is known.
+    /// Pictures per second; `nil` until known.
     public var frameRate: Double?
 
     public init(
@@ -126,7 +126,7 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     }
 }
 
-/// One splice as the relay performed it.
+/// A splice as the relay performed it.
 public struct SwitchRecord: Hashable, Codable, Sendable {
     /// Program time of the first video frame after the splice.
     public var at: MediaTime
@@ -134,17 +134,18 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
     public var to: OnAir
     public var source: SourceID?
     public var cause: String
-    /// `ProgramPlan.causes`.
+    /// Causes of the plan (`ProgramPlan.causes`).
     public var causes: [CauseID]?
-    /// From the event (`ProgramPlan.causedAt`) to the first frame of the new kind on air, in milliseconds.
+    /// Time from the event (`ProgramPlan.causedAt`) to the first frame of the new kind on air, in milliseconds.
     public var latencyMs: Double
-    /// The same from the moment when the first keyframe of everybody in the plan was there, if that was later.
+    /// Time to the same frame from the moment at which every source in the plan had delivered its first keyframe, if
+    /// that was after the event. In milliseconds.
     public var afterKeyframeMs: Double?
-    /// Between the last video frame before and the first after the splice, in milliseconds.
+    /// Time between the last video frame before and the first after the splice, in milliseconds.
     public var videoGapMs: Double
-    /// Between the last audio frame before and the first after the splice, in milliseconds.
+    /// Time between the last audio frame before and the first after the splice, in milliseconds.
     public var audioGapMs: Double?
-    /// Seconds since 1970, for people.
+    /// Wall-clock time for people, in seconds since 1970.
     public var wallClock: Double
 
     public init(

@@ -1,8 +1,8 @@
 import LayoutEngine
 
 extension RelayReport {
-    /// The same with numbers that can be reckoned with: a relay is a process of its own, and nothing that it says may stop
-    /// who reads it.
+    /// The report with its numbers limited to usable ranges. A relay is a process of its own, and none of its reports
+    /// may crash their reader.
     public var bounded: RelayReport {
         switch self {
         case .status(let status): .status(status.bounded)
@@ -25,7 +25,8 @@ extension RelayStatus {
 }
 
 extension SourceStatus {
-    /// What is no size or rate of pictures is not known.
+    /// The status without picture sizes outside 1…16384 pixels and picture rates outside 0…1000 per second, which
+    /// become unknown.
     fileprivate var bounded: SourceStatus {
         var status = self
         status.pictureSize = pictureSize.flatMap { 1...16384 ~= $0.width && 1...16384 ~= $0.height ? $0 : nil }
@@ -97,14 +98,14 @@ extension SwitchRecord {
 }
 
 extension FixedWidthInteger where Self: SignedInteger {
-    /// A count, 0…2⁵³: some of them can be added up, and a `Double` has them exactly.
+    /// The value limited to 0…2⁵³, so that several counts can be added up and a `Double` represents each exactly.
     public var boundedCount: Self { Self(clamping: Swift.min(Swift.max(Int64(clamping: self), 0), 1 << 53)) }
 }
 
 extension Double {
-    /// Seconds, also since 1970: from 0 to the end of the year 9999; what is no number is 0.
+    /// Seconds, also since 1970, limited to the time from 0 to the end of the year 9999. NaN becomes 0.
     public var boundedSeconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 253_402_300_799) }
 
-    /// ±10¹²; what is no number is 0.
+    /// Milliseconds, limited to ±10¹². NaN becomes 0.
     public var boundedMilliseconds: Double { isNaN ? 0 : Swift.min(Swift.max(self, -1e12), 1e12) }
 }

@@ -1,26 +1,27 @@
-/// Everything known of a room. Changed only by `RoomMachine` (events) and by assigning `settings`.
+/// The state of a room. Changed only by `RoomMachine` (events) and by assigning `settings`.
 public struct Room: Hashable, Codable, Sendable {
     public let id: RoomID
     public var settings: RoomSettings
-    /// Names these settings: another number for every change of them, also over a deletion of the room. `nil` until the
-    /// first.
+    /// Version of the settings: a different number for every change, even across a deletion of the room. `nil` until
+    /// the first change.
     public var settingsVersion: Int64?
-    /// False after `room.closed` until something happens in the room again.
+    /// Whether the room is open. False from `room.closed` until the next event in the room.
     public internal(set) var isOpen: Bool
-    /// Ordered by `joinOrder`.
+    /// Participants, ordered by `joinOrder`.
     public internal(set) var participants: [Participant]
     /// The next participant's `joinOrder`.
     var nextJoinOrder: Int
     /// The next stream's `publishOrder`.
     var nextPublishOrder: Int
-    /// What the newest event was, by subject (`user/stream`, `@user`, `*` for snapshots or empty for the room itself).
-    /// Marks outlive what they are about, so that an old `published` that arrives after its `unpublished` is known to be stale.
+    /// Newest event by subject: `user/stream`, `@user`, `-user` and `-` for departures, `*` and `@/` for snapshots, or
+    /// empty for the room itself. Marks outlive their subjects, so that an old `published` that arrives after its
+    /// `unpublished` is recognised as stale.
     var marks: [String: EventMark]
 
     /// The next mark's `touched`.
     var nextTouch: Int
 
-    /// Marks kept in a room; the longest untouched goes first.
+    /// Maximum number of marks in a room. The one untouched longest is removed first.
     static let maximumMarks = 1024
 
     public init(id: RoomID, settings: RoomSettings = RoomSettings()) {
@@ -34,18 +35,18 @@ public struct Room: Hashable, Codable, Sendable {
         nextTouch = 0
     }
 
-    /// Nothing was ever told of the room, or asked for it.
+    /// Whether no event and no setting has ever been applied to the room.
     public var isBlank: Bool { self == Room(id: id) }
 
-    /// The participant with this id, if they are in the room.
+    /// Returns the participant with this id, if they are in the room.
     public func participant(_ user: UserID) -> Participant? {
         participants.first { $0.user == user }
     }
 
-    /// Whether somebody publishes.
+    /// Whether any participant publishes a stream.
     public var hasStreams: Bool { participants.contains { !$0.streams.isEmpty } }
 
-    /// About how many bytes the room's document takes.
+    /// Approximate size of the room's document, in bytes.
     public var weight: Int {
         var bytes = 250 + (settings.outputs ?? []).reduce(0) { $0 + 60 + $1.url.utf8.count }
         for participant in participants {
@@ -56,7 +57,7 @@ public struct Room: Hashable, Codable, Sendable {
         return bytes
     }
 
-    /// Every stream that is published now, in join order.
+    /// All streams published now, in join order.
     public var streams: [RoomStream] {
         participants.flatMap { participant in
             participant.streams.map { stream in
@@ -68,11 +69,11 @@ public struct Room: Hashable, Codable, Sendable {
     }
 }
 
-/// A live stream together with whose it is.
+/// A live stream together with its publisher.
 public struct RoomStream: Hashable, Sendable {
     public var id: SourceID
     public var user: UserID
-    /// For people; `nil` until an event says it.
+    /// Display name; `nil` until an event sets it.
     public var name: String?
     public var role: Role?
     public var joinOrder: Int
@@ -90,22 +91,23 @@ public struct RoomStream: Hashable, Sendable {
     }
 }
 
-/// Order of the newest event about one subject.
+/// The position of the newest event about one subject, by which later events are ordered.
 struct EventMark: Hashable, Codable, Sendable {
     var source: String
     var sequence: UInt64?
     var time: Double?
-    /// When this mark was set, counted over the room's events.
+    /// Position of this mark's last change, counted over all marks of the room.
     var touched: Int
 
-    /// Whether an event is older than, or the same as, what is known. Sequences of one source decide; otherwise times;
-    /// events that carry neither are taken as they come.
+    /// Whether the event is older than, or the same as, the one marked. Sequences decide within one source, times
+    /// otherwise. Events that carry neither are accepted as they come.
     func isNewerThan(_ event: RoomEvent) -> Bool {
         if source.hasSameUTF8(as: event.source), let sequence, let other = event.sequence { return other <= sequence }
         return isLaterThan(event)
     }
 
-    /// For events about something else, whose sequences count something else: times alone decide.
+    /// Whether the mark is later than an event about another subject. Only times decide, because that event's sequence
+    /// counts something else.
     func isLaterThan(_ event: RoomEvent) -> Bool {
         if let time, let other = event.time { other < time } else { false }
     }

@@ -1,23 +1,23 @@
 import LayoutEngine
 
-/// Something that happened in a room, as an app server or a media server tells it.
+/// An event in a room, as reported by an app server or a media server.
 ///
-/// `source` and `id` together name the event: the same pair twice is a duplicate and changes nothing.
+/// `source` and `id` together identify the event: the same pair twice is a duplicate and changes nothing.
 public struct RoomEvent: Hashable, Codable, Sendable {
     public var room: RoomID
-    /// The tenant; `default` where only one is configured.
+    /// Tenant; `default` if only one is configured.
     public var app: String
-    /// Who tells it: the CloudEvents `source` (a URI reference).
+    /// CloudEvents `source` of the reporter (a URI reference).
     public var source: String
-    /// Unique within `source`.
+    /// Identifier, unique within `source`.
     public var id: String
-    /// Orders the events of one stream that come from one source; greater is newer.
+    /// Order among the events of one stream from one source; greater is newer.
     public var sequence: UInt64?
-    /// When it happened, in seconds since 1970; orders events that have no sequence.
+    /// Time of the event, in seconds since 1970. Orders events that have no sequence.
     public var time: Double?
     public var kind: Kind
 
-    /// What happened. `type` is its public name.
+    /// The kind of an event, with its data. `type` is its public name.
     public enum Kind: Hashable, Codable, Sendable {
         case streamPublished(Publication)
         case streamUpdated(StreamUpdate)
@@ -42,7 +42,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         self.kind = kind
     }
 
-    /// The public name of the event's type, as in `stream.published`.
+    /// Public name of the event's type, such as `stream.published`.
     public var type: String {
         switch kind {
         case .streamPublished: "stream.published"
@@ -56,7 +56,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
         }
     }
 
-    /// For people and timelines: `stream.published bob/camera`. Holds no URL and no secret.
+    /// Summary for people and timelines, such as `stream.published bob/camera`. Contains no URL and no secret.
     public var summary: String {
         switch kind {
         case .streamPublished(let publication): "\(type) \(publication.user)/\(publication.stream.rawValue)"
@@ -73,7 +73,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
 public struct Publication: Hashable, Codable, Sendable {
     public var user: UserID
     public var stream: StreamKind
-    /// Where to pull it. May hold a secret: never logged, never answered unredacted.
+    /// Pull URL. May contain a secret: never logged, and answered only redacted.
     public var url: String
     public var audio: Bool
     public var video: Bool
@@ -92,7 +92,7 @@ public struct Publication: Hashable, Codable, Sendable {
     }
 }
 
-/// What changed on a stream that goes on: mute, camera off, promotion. `nil` = as it was.
+/// A change to a live stream: mute, camera off or promotion. `nil` means unchanged.
 public struct StreamUpdate: Hashable, Codable, Sendable {
     public var user: UserID
     public var stream: StreamKind

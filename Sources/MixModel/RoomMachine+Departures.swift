@@ -1,22 +1,25 @@
-/// Leaving and closing end what was there before them, and nothing that began later, in whatever order events arrive.
+/// Departures of participants, and the closing of a room. Both end what began before them and nothing that began later,
+/// in whatever order events arrive.
 extension Room {
-    /// When somebody left last; `nil` for everybody at once. Kept beside the newest event about them: who has come back
-    /// since then had left all the same. No stream's subject is without a `/`.
+    /// Returns the subject that marks the last departure of a participant, or of everybody for `nil`. It is kept beside
+    /// the newest event about the participant: someone who has come back since had left all the same. Subjects of
+    /// streams always contain a `/`, so they cannot clash with it.
     private static func departureSubject(_ user: UserID?) -> String { "-" + (user?.rawValue ?? "") }
 
-    /// Whether everybody, or this user, is known to have gone after the event.
+    /// Whether this user, or everybody, is known to have left after the event.
     func hasGone(_ user: UserID?, after event: RoomEvent) -> Bool {
         marks[Self.departureSubject(nil)]?.isLaterThan(event) == true
             || user.map { marks[Self.departureSubject($0)]?.isLaterThan(event) == true } ?? false
     }
 
-    /// Somebody has left: what they published before that ends, and is stale from now on.
+    /// Applies the departure of a participant. What they published before it ends, and is stale from now on.
     mutating func leave(_ user: UserID, by event: RoomEvent) {
         markDeparture(of: user, by: event)
         end(user, by: event)
     }
 
-    /// Everybody has left. The room stays open when something is known to have happened later.
+    /// Applies the closing of the room, which everybody leaves. The room stays open if anything is known to have
+    /// happened later.
     mutating func close(by event: RoomEvent) {
         let goesOn = marks.values.contains { $0.isLaterThan(event) }
         markDeparture(of: nil, by: event)
@@ -33,7 +36,7 @@ extension Room {
         }
     }
 
-    /// What is left of somebody who has left; `nil` = nothing.
+    /// Returns what remains of a participant who has left; `nil` means nothing.
     private func ended(_ participant: Participant, by event: RoomEvent) -> Participant? {
         var rest = participant
         let user = participant.user
@@ -45,7 +48,7 @@ extension Room {
     }
 
     private mutating func markDeparture(of user: UserID?, by event: RoomEvent) {
-        // Without a time nothing of before can be told from what comes later.
+        // Without a time, earlier events cannot be told from later ones.
         guard let time = event.time else { return }
         let subject = Self.departureSubject(user)
         mark(

@@ -1,13 +1,13 @@
-/// Snapshots, and what is stale beside a newer event about the same subject.
+/// Snapshots, and the recognition of events that are older than what is known.
 extension Room {
-    /// What marks of events about the whole room are kept under.
+    /// Subject of marks for events about the whole room.
     static let roomSubject = ""
-    /// The same for snapshots, which are about every stream. No stream's subject is without a `/`.
+    /// Subject of marks for snapshots, which are about every stream. Subjects of streams always contain a `/`.
     static let snapshotSubject = "*"
-    /// The same for snapshots that list the participants. No user's id holds a `/`.
+    /// Subject of marks for snapshots that list the participants. No user's id contains a `/`.
     static let participantsSubject = "@/"
 
-    /// Whether the event tells of a time before something that is known.
+    /// Whether the event is older than something that is known.
     func knowsNewer(than event: RoomEvent) -> Bool {
         let subject = RoomMachine.subject(of: event.kind)
         switch event.kind {
@@ -36,7 +36,7 @@ extension Room {
         marks[subject]?.isNewerThan(event) ?? false
     }
 
-    /// Takes a snapshot over, but for what is known to be newer. A stream that is in it and was there goes on.
+    /// Applies a snapshot, except for what is known to be newer. A listed stream that was already there goes on.
     mutating func reconcile(with snapshot: RoomSnapshot, of event: RoomEvent) {
         if let people = snapshot.participants { reconcile(with: people, of: event) }
         let listed = Set(snapshot.streams.map(\.id))
@@ -51,7 +51,7 @@ extension Room {
             if let name = stream.name { participants[indexOfParticipant(addingIfAbsent: user)].name = name }
             markInSnapshot(stream.id.rawValue, by: event)
         }
-        // At the end: who had joined and is here by a stream alone now keeps their place.
+        // Removed last, so that participants who had joined and now only publish a stream keep their place.
         participants.removeAll { !$0.joinedExplicitly && $0.streams.isEmpty }
     }
 
@@ -72,7 +72,8 @@ extension Room {
         mark(Self.participantsSubject, by: event)
     }
 
-    /// A snapshot without a sequence leaves the known one of the subject: later events are still compared with it.
+    /// Marks a subject by a snapshot. A snapshot without a sequence keeps the subject's known one, with which later
+    /// events are still compared.
     private mutating func markInSnapshot(_ subject: String, by event: RoomEvent) {
         guard event.sequence == nil, let known = marks[subject], let time = event.time else {
             return mark(subject, by: event)

@@ -1,12 +1,12 @@
 /// Applies events to a room. Pure: no clock, no I/O.
 public enum RoomMachine {
-    /// What an event did.
+    /// The effect of an event.
     public enum Outcome: Hashable, Sendable {
-        /// The room is different now.
+        /// The room has changed.
         case changed
-        /// The event was in order but said nothing new.
+        /// The event was in order but contained nothing new.
         case unchanged
-        /// Something newer is known of the same subject: nothing was changed.
+        /// Something newer is known about the subject, so nothing has changed.
         case stale
     }
 
@@ -16,12 +16,12 @@ public enum RoomMachine {
         guard !room.knowsNewer(than: event) else { return .stale }
         let (wasOpen, participants) = (room.isOpen, room.participants)
         let subject = subject(of: event.kind)
-        // Somebody's leaving ends what they published before also when they are known to have come back.
+        // A departure ends earlier streams even if the participant is known to have come back.
         let isLate = room.marks[subject]?.isNewerThan(event) ?? false
         if event.kind != .roomClosed { room.isOpen = true }
         perform(event, on: &room)
         if !isLate { room.mark(subject, by: event) }
-        // Marks are bookkeeping.
+        // Marks are bookkeeping and do not count as a change.
         let isSame = room.isOpen == wasOpen && room.participants == participants
         return isSame ? (isLate ? .stale : .unchanged) : .changed
     }
@@ -77,7 +77,7 @@ extension Room {
             kind: publication.stream, url: publication.url, audio: publication.audio,
             video: publication.video && publication.stream != .audio, publishOrder: nextPublishOrder)
         if let existing = participants[index].streams.firstIndex(where: { $0.kind == publication.stream }) {
-            // Published again without having ended: it keeps its place.
+            // A stream that is published again without having ended keeps its place.
             stream.publishOrder = participants[index].streams[existing].publishOrder
             participants[index].streams[existing] = stream
         } else {
@@ -102,7 +102,7 @@ extension Room {
     }
 
     mutating func mark(_ subject: String, by event: RoomEvent) {
-        // An event without sequence and time orders nothing.
+        // An event without sequence and time defines no order.
         guard event.sequence != nil || event.time != nil else { return }
         mark(subject, EventMark(source: event.source, sequence: event.sequence, time: event.time, touched: nextTouch))
     }
@@ -118,7 +118,7 @@ extension Room {
 }
 
 extension StreamKind {
-    /// Order of one person's streams: camera, screen, audio.
+    /// Position among the streams of a participant: camera, screen, audio.
     var rank: Int {
         switch self {
         case .camera: 0

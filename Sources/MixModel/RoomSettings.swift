@@ -1,21 +1,23 @@
 import LayoutEngine
 
-/// What an operator or an app server asked for a room. Everything has a default.
+/// The settings of a room, requested by an operator or an app server. Everything has a default.
 public struct RoomSettings: Hashable, Codable, Sendable {
-    /// Who is the host, whatever events say; `nil` = by role, then by who published first.
+    /// Host, whatever events say; `nil` means by role, then by order of publishing.
     public var host: UserID?
-    /// Name of a layout; `nil` = the configured default.
+    /// Name of a layout; `nil` means the configured default.
     public var layout: String?
-    /// Where the program goes; `nil` = the configured default, empty = nowhere (no task).
+    /// Destinations of the program; `nil` means the configured default. Empty means none, and without recording and HLS
+    /// no task.
     public var outputs: [PlannedOutput]?
-    /// `nil` = the configured default.
+    /// Canvas; `nil` means the configured default.
     public var canvas: Canvas?
     public var policy: RoomPolicy
-    /// `nil` = by the people on air and the layout, encoded as the service does.
+    /// Composition and encoding of the program; `nil` means by the participants on air and the layout, encoded as the
+    /// service chooses.
     @Boxed public var program: ProgramSettings?
-    /// `nil` = nothing is recorded.
+    /// Recording of the program; `nil` means none.
     @Boxed public var recording: RecordingSettings?
-    /// `nil` = no HLS.
+    /// HLS of the program; `nil` means none.
     @Boxed public var hls: HLSSettings?
 
     public init(
@@ -34,28 +36,29 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     }
 }
 
-/// How a room's task decides.
+/// The policy by which a room's task decides.
 public struct RoomPolicy: Hashable, Codable, Sendable {
     public var bypass: Bypass
     public var whenHostLeaves: WhenHostLeaves
-    /// How long the slate stays on air after the last stream before the task ends, in seconds, 0…86400.
+    /// Time that the slate stays on air after the last stream before the task ends. 0…86400 seconds.
     public var maxIdleSeconds: Int
-    /// 0…9. Higher ones are taken on first when a machine has room again, and made cheaper last when it has not.
+    /// Priority, 0…9. Tasks with a higher one start first when the machine has room again, and are degraded last when
+    /// it has not.
     public var priority: Int
-    /// What becomes of an explicit task while it is idle.
+    /// Behaviour of an explicit task while it is idle.
     public var whenIdle: WhenIdle
 
-    /// Whether one person on air is copied.
+    /// The treatment of a single participant on air.
     public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
-        /// One person on air is copied untouched.
+        /// A single participant is copied untouched.
         case auto
-        /// One person on air is transcoded too: the codec parameters never change.
+        /// A single participant is transcoded too, so that the codec parameters never change.
         case never
     }
 
-    /// What becomes of the program while the host is away.
+    /// The behaviour of the program while the host is away.
     public enum WhenHostLeaves: String, Hashable, Codable, Sendable, CaseIterable {
-        /// The next in join order becomes host.
+        /// The next participant in join order becomes host.
         case promote
         /// The slate is on air until the host is back.
         case slate
@@ -63,18 +66,18 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
         case stop
     }
 
-    /// What an explicit task does after `maxIdleSeconds` without anybody to show.
+    /// The behaviour of an explicit task after `maxIdleSeconds` with no participant to show.
     public enum WhenIdle: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Its relay ends; it comes back with the next stream.
+        /// The relay ends and is started again with the next stream.
         case wait
-        /// It ends for good, also when nobody ever came.
+        /// The task ends for good, even if no participant ever came.
         case finish
-        /// It ends for good when the room is closed, or after `maxIdleSeconds` in which nobody was in the room. Before it
-        /// was on air for the first time it waits for `longestWait`.
+        /// The task ends for good when the room is closed, or after `maxIdleSeconds` with an empty room. Before it is
+        /// on air for the first time it waits for `longestWait`.
         case finishWithRoom
     }
 
-    /// In seconds.
+    /// Time that a task waits before it is first on air, in seconds. See `WhenIdle.finishWithRoom`.
     public static let longestWait = 86_400
     public static let defaultMaxIdleSeconds = 120
     public static let defaultPriority = 5
@@ -91,7 +94,7 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
         self.whenIdle = whenIdle
     }
 
-    /// What was stored by a release without one of these has the default.
+    /// Creates a policy from a stored document. Settings missing from documents of earlier releases get their defaults.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

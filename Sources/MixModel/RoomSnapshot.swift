@@ -1,15 +1,15 @@
 import LayoutEngine
 
-/// Everything that is published in a room at one moment: puts right what lost events left wrong.
+/// All streams published in a room at one moment. A snapshot corrects the state that lost events left behind.
 public struct RoomSnapshot: Hashable, Codable, Sendable {
-    /// At most one of each user and kind. Streams that are not among them have ended.
+    /// Streams, at most one of each user and kind. Streams that are not listed have ended.
     public var streams: [Stream]
-    /// Who has joined; `nil` = says nothing about it, and who has joined stays.
+    /// Participants who have joined; `nil` leaves those who have joined as they are.
     public var participants: [Person]?
 
-    /// Most streams of one snapshot.
+    /// Maximum number of streams in a snapshot.
     public static let mostStreams = 256
-    /// Most participants of one snapshot.
+    /// Maximum number of participants in a snapshot.
     public static let mostParticipants = 1000
 
     public init(streams: [Stream], participants: [Person]? = nil) {
@@ -17,7 +17,7 @@ public struct RoomSnapshot: Hashable, Codable, Sendable {
         self.participants = participants
     }
 
-    /// A stream and what its publisher is called.
+    /// A stream and the display name of its publisher.
     public struct Stream: Hashable, Codable, Sendable {
         public var publication: Publication
         public var name: String?
@@ -30,7 +30,7 @@ public struct RoomSnapshot: Hashable, Codable, Sendable {
         }
     }
 
-    /// Somebody who has joined.
+    /// A participant who has joined.
     public struct Person: Hashable, Codable, Sendable {
         public var user: UserID
         public var role: Role?

@@ -1,4 +1,4 @@
-/// Arithmetic on numbers that somebody else has written: what does not fit is as near to it as can be said.
+/// Saturating arithmetic for untrusted numbers: a result that does not fit becomes the nearest value that does.
 extension FixedWidthInteger {
     public func saturatingSum(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
@@ -15,7 +15,7 @@ extension FixedWidthInteger {
         return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
     }
 
-    /// The whole part of `value`; what is no number is 0.
+    /// Creates the whole part of `value`, saturated to the range of the type. NaN becomes 0.
     public init(saturating value: Double) {
         if value.isNaN {
             self = 0

@@ -1,10 +1,10 @@
-/// One kind of output of a room as apps show it.
+/// The state of one kind of output of a room, as shown by apps.
 public struct ServiceState: Hashable, Codable, Sendable {
-    /// Why it does not run as asked for.
+    /// A reason why an output does not run as requested.
     public struct Failure: Hashable, Codable, Sendable {
-        /// Stable, in snake_case: `disk_full`, `publish_refused` ….
+        /// Stable code in snake_case, such as `disk_full` or `publish_refused`.
         public var code: String
-        /// What it is about and what to do, for people; redacted.
+        /// Subject and remedy, for people; redacted.
         public var message: String
 
         public init(code: String, message: String) {

@@ -1,6 +1,6 @@
-/// What a room sends out, as apps show it.
+/// The states of a room's outputs, as shown by apps.
 public struct ServiceStates: Hashable, Codable, Sendable {
-    /// Its destinations: running while one of them is live; the error of the first that is not.
+    /// State of the destinations: running while one of them is live, with the error of the first that is not.
     public var rtmp: ServiceState
     public var recording: ServiceState
     public var hls: ServiceState
@@ -15,26 +15,28 @@ public struct ServiceStates: Hashable, Codable, Sendable {
     }
 }
 
-/// Turns the states of a room into changes to tell of: flapping ones not for ever, and the state in which they stay always.
-/// Pure.
+/// Turns the states of a room into changes to report. Pure.
+///
+/// Flapping is limited to `mostChanges` within `window`; the state in which a room stays is always reported.
 public struct ServiceWatch: Hashable, Sendable {
     private var known = ServiceStates()
-    /// When changes were told, in ns, within the last `window`.
+    /// Times of the changes reported within the last `window`, in nanoseconds.
     private var told: [Int64] = []
 
-    /// Changes of one room within `window`; what comes beyond is told when it has passed, if it is still so.
+    /// Maximum number of changes of one room within `window`. A further one is reported when the window has passed, if
+    /// it still holds.
     public static let mostChanges = 20
-    /// In ns.
+    /// Period over which changes are limited, in nanoseconds.
     public static let window: Int64 = 60_000_000_000
 
     public init() {}
 
-    /// Whether `take` would tell of these. `now` in ns.
+    /// Whether `take` would report these states. `now` is in nanoseconds.
     public func tells(of states: ServiceStates, now: Int64) -> Bool {
         states != known && told.count { now - $0 < Self.window } < Self.mostChanges
     }
 
-    /// The states, if they are to be told; each change once.
+    /// Returns the states if they are to be reported, each change once. `now` is in nanoseconds.
     public mutating func take(_ states: ServiceStates, now: Int64) -> ServiceStates? {
         guard tells(of: states, now: now) else { return nil }
         told.removeAll { now - $0 >= Self.window }

@@ -1,9 +1,10 @@
-/// Cuts text from outside by its UTF-8, so that neither its length in an answer nor the work on it depends on how many
-/// marks a stranger piles onto one letter.
+/// Truncation of untrusted text by its UTF-8, so that neither its length in an answer nor the work on it depends on how
+/// many combining marks one letter has.
 extension String {
-    /// The text itself if its UTF-8 has at most `limit` bytes; otherwise the whole Unicode scalars of its first bytes.
+    /// Returns the text itself if its UTF-8 has at most `limit` bytes, otherwise the whole Unicode scalars among its
+    /// first bytes.
     ///
-    /// - Parameter limit: In bytes of UTF-8, 0 or more.
+    /// - Parameter limit: Maximum number of bytes of UTF-8, 0 or more.
     public func prefix(bytes limit: Int) -> Substring {
         let bytes = utf8
         guard var end = bytes.index(bytes.startIndex, offsetBy: limit, limitedBy: bytes.endIndex), end < bytes.endIndex
@@ -13,9 +14,10 @@ extension String {
         return self[..<end]
     }
 
-    /// The text cut to at most `limit` bytes of UTF-8, of which the last three are an ellipsis where something is missing.
+    /// Returns the text cut to at most `limit` bytes of UTF-8. If anything is cut, the last three bytes are an
+    /// ellipsis.
     ///
-    /// - Parameter limit: 3 or more.
+    /// - Parameter limit: Maximum number of bytes of UTF-8, 3 or more.
     public func shortened(toBytes limit: Int) -> String {
         utf8.count <= limit ? self : prefix(bytes: limit - 3) + "…"
     }

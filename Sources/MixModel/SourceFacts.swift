@@ -1,11 +1,11 @@
 import LayoutEngine
 
-/// What a relay told of the sources that matters to plans. Pure.
+/// The facts about sources, reported by a relay, that matter to plans. Pure.
 public struct SourceFacts: Hashable, Codable, Sendable {
-    /// Who was announced and does not come: they must not leave a hole in the picture of the others. When they come it is
-    /// theirs.
+    /// Announced sources that do not arrive. They must not leave a hole in the picture of the others; when they arrive,
+    /// they get their place.
     public private(set) var absent: Set<SourceID>
-    /// The shape of somebody's picture may choose another arrangement.
+    /// Picture sizes of sources. The shape of a picture may call for another arrangement.
     public private(set) var pictureSizes: [SourceID: LayoutParticipant.Size]
 
     public init(absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:]) {
@@ -13,13 +13,13 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         self.pictureSizes = pictureSizes
     }
 
-    /// Takes over what a status says.
+    /// Applies what a status reports.
     ///
-    /// - Returns: What is different and calls for a new plan, in words; `nil` when nothing does.
+    /// - Returns: The changes that call for a new plan, in words; `nil` if there are none.
     public mutating func take(_ status: RelayStatus) -> String? {
         let before = self
         absent = Set(status.sources.filter { $0.isAbsent ?? false }.map(\.id))
-        // A stream that is being connected again keeps its shape.
+        // A stream that is reconnecting keeps its shape.
         pictureSizes = Dictionary(
             status.sources.compactMap { source in
                 (source.pictureSize ?? before.pictureSizes[source.id]).map { (source.id, $0) }

@@ -1,29 +1,29 @@
-/// What the owner of a task has to do after a decision, in this order.
+/// An action that the owner of a task has to perform after a decision. The order of actions matters.
 public enum TaskAction: Hashable, Sendable {
-    /// Connect to the task's relay; start its process when none is there.
+    /// Connects to the task's relay, and starts its process if there is none.
     case launchRelay
-    /// Hand the plan to the relay, now or as soon as it is connected.
+    /// Hands the plan to the relay, now or as soon as it is connected.
     case apply(ProgramPlan)
-    /// Have the relay try a destination at once that waits or was given up.
+    /// Has the relay immediately retry a destination that is waiting or was given up.
     case retryOutput(OutputID)
-    /// End the program and the relay's process.
+    /// Ends the program and the relay's process.
     case drainRelay
-    /// Call `TaskMachine.deadlinePassed` with this token at that time (ns of CLOCK_MONOTONIC).
+    /// Calls `TaskMachine.deadlinePassed` with this token at that time (nanoseconds of CLOCK_MONOTONIC).
     case scheduleDeadline(DeadlineToken, at: Int64)
-    /// Keep for `GET /v1/tasks/{id}/timeline`.
+    /// Keeps an entry for `GET /v1/tasks/{id}/timeline`.
     case record(TimelineEntry)
 }
 
-/// Names one deadline. A token whose number is no longer current is ignored when it comes due, so that deadlines never
-/// need to be cancelled.
+/// An identifier of one deadline. A token whose number is no longer current is ignored when it comes due, so that
+/// deadlines never need to be cancelled.
 public struct DeadlineToken: Hashable, Codable, Sendable {
-    /// What is due.
+    /// The kind of a deadline.
     public enum Kind: String, Hashable, Codable, Sendable {
-        /// Changes held back by the debounce window are planned.
+        /// Planning of the changes that the debounce window held back.
         case replan
-        /// Nobody was on air for the room's `maxIdleSeconds`.
+        /// End of the room's `maxIdleSeconds` with no participant on air.
         case idle
-        /// A relay that was lost is started again.
+        /// Restart of a relay that was lost.
         case relaunch
     }
     public var kind: Kind
@@ -37,27 +37,28 @@ public struct DeadlineToken: Hashable, Codable, Sendable {
 
 /// One line of a task's history.
 public struct TimelineEntry: Hashable, Codable, Sendable {
-    /// Which step of event → decision → relay → splice → output.
+    /// A step of the chain event → decision → relay → splice → output.
     public enum Kind: String, Hashable, Codable, Sendable {
-        /// Something told from outside.
+        /// An event reported from outside.
         case event
-        /// What the machine made of it.
+        /// A decision of the machine.
         case decision
-        /// What happened to the relay process or what it reports.
+        /// A change of the relay's process, or a report of the relay.
         case relay
         /// A splice on air.
         case splice
-        /// What became of a destination.
+        /// A change in the state of a destination.
         case output
     }
     public var kind: Kind
     /// One sentence, without secrets.
     public var message: String
-    /// The event or the circumstance that led to it, in words.
+    /// Event or circumstance that led to the entry, in words.
     public var cause: String?
-    /// Every cause that led to it; `nil` or empty where none is known. Entries with a cause in common are one chain.
+    /// All causes that led to the entry; `nil` or empty if none is known. Entries with a cause in common form one
+    /// chain.
     public var causes: [CauseID]?
-    /// For entries of kind `event`: which one.
+    /// Event, for entries of kind `event`.
     public var event: EventReference?
 
     public init(
@@ -71,19 +72,20 @@ public struct TimelineEntry: Hashable, Codable, Sendable {
     }
 }
 
-/// Why a task ended.
+/// The reason why a task ended.
 public enum EndReason: String, Hashable, Codable, Sendable {
-    /// Nobody was on air for `maxIdleSeconds`.
+    /// No participant was on air for `maxIdleSeconds`.
     case idle
     case roomClosed
-    /// By API. An automatic task comes back with the first stream after the room was empty, an explicit one never.
+    /// Ended by API. An automatic task comes back with the first stream after the room was empty, an explicit one
+    /// never.
     case requested
     /// The host left and the room's policy is `stop`.
     case hostLeft
-    /// The room has no outputs any more.
+    /// The room no longer has any outputs.
     case noOutputs
     /// The room of an explicit task was deleted.
     case roomDeleted
-    /// Not started: the machine cannot carry it. It starts by itself when there is room.
+    /// Not started, because the machine cannot carry the task. It starts automatically when there is room.
     case noCapacity
 }

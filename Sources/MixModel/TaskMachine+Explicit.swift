@@ -1,12 +1,14 @@
-/// Tasks that were made by API, beside the one that a room gets by itself.
+/// Explicit tasks, created by API in addition to the one that a room gets automatically.
 ///
-/// An explicit task has settings of its own, complete in themselves: what they leave out has its default and not the
-/// room's value. It starts with the room's first stream and ends and comes back like an automatic one; only its deletion,
-/// or its room's, ends it for good.
+/// An explicit task has complete settings of its own: a setting that is left out has its default, not the room's value.
+/// The task starts with the room's first stream, and ends and comes back like an automatic one. Its deletion or its
+/// room's ends it for good; so does idleness if its `whenIdle` policy says so.
 extension TaskMachine {
+    /// Creates an explicit task.
+    ///
     /// - Parameters:
-    ///   - revision: Of the last plan of a task that had this id before.
-    ///   - attachment: What its maker keeps with it.
+    ///   - revision: Revision of the last plan of a task that had this id before.
+    ///   - attachment: Data that the task's creator keeps with it.
     public init(
         id: TaskID, room: RoomID, settings: RoomSettings, version: Int64, revision: Int = 0, attachment: String? = nil
     ) {
@@ -17,18 +19,19 @@ extension TaskMachine {
         settingsVersion = version
     }
 
-    /// Made by API; not by the room's outputs.
+    /// Whether the task was created by API and not by the room's outputs.
     public var isExplicit: Bool { settings != nil }
 
-    /// Ended for good, its relay too.
+    /// Whether the task has ended for good, and its relay too.
     public var isFinished: Bool {
         if case .finished = phase { true } else { false }
     }
 
-    /// Ended by whoever keeps something with it: they know, and nobody else asks for it.
+    /// Whether the task was ended by a request of the creator who keeps data with it. The creator knows, and no other
+    /// client asks for the task.
     public var isDisposable: Bool { attachment != nil && phase == .finished(.requested) }
 
-    /// Its last end is under way, or over.
+    /// Whether the final end of the task is under way, or over.
     public var isFinishing: Bool {
         switch phase {
         case .ending(.requested): isExplicit
@@ -39,7 +42,7 @@ extension TaskMachine {
         }
     }
 
-    /// The room with the task's own settings in place of the room's.
+    /// Returns the room with the task's own settings in place of the room's.
     public func seen(_ room: Room) -> Room {
         guard let settings else { return room }
         var room = room
@@ -47,14 +50,15 @@ extension TaskMachine {
         return room
     }
 
-    /// Whether a request for a new task with these settings is the one that made this task.
+    /// Whether a request for a new task with these settings is the one that created this task.
     public func wasMade(with settings: RoomSettings) -> Bool {
         isExplicit && (firstSettings ?? self.settings) == settings
     }
 
-    /// Other settings for an explicit task; the owner follows it with `roomChanged`.
+    /// Changes the settings of an explicit task. The owner follows up with `roomChanged`.
     ///
-    /// - Parameter attachment: What its maker keeps with it from now on; such a task is never asked for again as it was.
+    /// - Parameter attachment: Data that the task's creator keeps with it from now on. A task that has such data is
+    ///   never requested again with its first settings, so these are not kept.
     public mutating func change(to settings: RoomSettings, version: Int64, attachment: String? = nil) {
         guard isExplicit, settings != self.settings || attachment != self.attachment else { return }
         if self.attachment == nil { firstSettings = firstSettings ?? self.settings }
@@ -65,13 +69,14 @@ extension TaskMachine {
 
     // MARK: Idleness
 
-    /// An idle end is its last.
+    /// Whether the task ends for good when it is idle.
     var finishesWhenIdle: Bool { isExplicit && settings?.policy.whenIdle != .wait }
 
-    /// The room's closing is its end.
+    /// Whether the task ends for good when the room is closed.
     var finishesWithRoom: Bool { isExplicit && settings?.policy.whenIdle == .finishWithRoom }
 
-    /// Nobody whom the program could show is there.
+    /// Whether the room has no stream that the program could show. A task that ends with its room also requires that
+    /// the room is empty.
     func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
         !context.hasStreams(for: room) && (!finishesWithRoom || room.participants.isEmpty)
     }
@@ -81,7 +86,7 @@ extension TaskMachine {
         return room.settings.policy.maxIdleSeconds
     }
 
-    /// While no relay is wanted.
+    /// Ends the task for good if it is time, or watches for idleness, while no relay is wanted.
     mutating func watchWaiting(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
         guard finishesWhenIdle else { return [] }
         if room.isOpen { sawOpenRoom = true }

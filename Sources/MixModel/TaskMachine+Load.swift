@@ -1,9 +1,10 @@
-/// What the load of the machine does to a task.
+/// The effects of the machine's load on a task.
 extension TaskMachine {
     /// Whether the task would run if the machine could carry it.
     public var awaitsCapacity: Bool { phase == .waiting(after: .noCapacity) }
 
-    /// The owner calls `roomChanged` when there is room. A refusal is told once; `lastError` has its newest figures.
+    /// Refuses to start the task. The owner calls `roomChanged` when there is room. The timeline records a refusal
+    /// once; `lastError` has the newest figures.
     mutating func refuse(_ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
         self.refusal = refusal
         lastError = "\(refusal); the task starts by itself when there is room"
@@ -24,9 +25,9 @@ extension TaskMachine {
         refusal = nil
     }
 
-    /// On a machine that carries too much a bypass stays as long as its person is there.
+    /// Keeps a bypass on an overloaded machine as long as its participant is there.
     ///
-    /// - Returns: Whether a mix was asked for and is not made.
+    /// - Returns: Whether a mix was requested and is not made.
     func keepBypass(_ program: inout ProgramPlanner.Program, _ context: PlanningContext) -> Bool {
         guard context.load.holdsBypass != nil, case .mix = program.mode, case .bypass(let source) = plan?.mode,
             !context.absent.contains(source), program.sources.contains(where: { $0.id == source && $0.video })

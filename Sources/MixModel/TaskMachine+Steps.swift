@@ -1,4 +1,4 @@
-/// What the machine's inputs are made of.
+/// The steps that the machine's inputs are composed of.
 extension TaskMachine {
     var isOnAir: Bool {
         switch phase {
@@ -22,7 +22,7 @@ extension TaskMachine {
         relayCauses = cause.chain
         let started = TimelineEntry(
             kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
-        // The plan comes first: `launchRelay` hands it over as soon as the relay is there.
+        // The owner hands over the plan that follows as soon as the relay is there.
         return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
     }
 
@@ -32,7 +32,7 @@ extension TaskMachine {
     }
 
     mutating func hold(_ cause: Cause, until time: Int64) -> [TaskAction] {
-        // The first and the newest say enough; the list must not grow with a flapping stream.
+        // The oldest causes and the newest are enough; the list must not grow with a flapping stream.
         if pending.count >= 8 { pending.removeLast() }
         pending.append(cause)
         guard replanDeadline == nil else { return [] }
@@ -51,7 +51,7 @@ extension TaskMachine {
         if program.hostLeft { return end(.hostLeft, cause) }
         let isHeld = keepBypass(&program, context)
         var degradation = context.load.degradation
-        // A bypass is made of nothing that could be left out.
+        // A bypass renders no frames that could be left out.
         if case .bypass = program.mode { degradation = nil }
         host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
@@ -140,7 +140,7 @@ extension ProgramPlanner.Program {
 }
 
 extension PlanningContext {
-    /// Whether the plan was made for other limits.
+    /// Whether the plan was made with other limits on addresses.
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.sourceReach != sourceReach || plan.outputReach != outputReach
     }

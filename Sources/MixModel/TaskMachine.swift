@@ -1,74 +1,78 @@
 /// Decides what a room's task does. Pure: rooms, reports and passed deadlines in, actions out.
 ///
-/// The value is the task's document in the store. Points in time are ns of CLOCK_MONOTONIC and are worth nothing after a
-/// restart of the machine: `restored` replaces them.
+/// The value is the task's document in the store. Points in time are nanoseconds of CLOCK_MONOTONIC, which are
+/// meaningless after a reboot: `restored` replaces them.
 public struct TaskMachine: Hashable, Codable, Sendable {
     public let id: TaskID
     public let room: RoomID
-    /// What an explicit task was made with, in place of its room's; `nil` = automatic.
+    /// Settings of an explicit task, in place of its room's; `nil` means that the task is automatic.
     @Boxed public internal(set) var settings: RoomSettings?
-    /// Names these settings, as `Room.settingsVersion`.
+    /// Version of the settings, as in `Room.settingsVersion`.
     public internal(set) var settingsVersion: Int64?
-    /// What an explicit task was asked for at first, once it was changed: the same request again is answered with it.
+    /// First settings of an explicit task, once they were changed. A repetition of the original request is answered
+    /// with this task.
     @Boxed var firstSettings: RoomSettings?
-    /// What whoever made the task keeps with it, opaque here; bounded by them. May hold secrets.
+    /// Data that the task's creator keeps with it, opaque here and bounded by the creator. May contain secrets.
     public internal(set) var attachment: String?
-    /// Whether the room was open since the task was made; a task may be made for a room that is closed.
+    /// Whether the room has been open since the task was created; a task may be created for a closed room.
     var sawOpenRoom: Bool?
-    /// When an explicit task was made, in seconds since 1970; set by the owner.
+    /// Time at which an explicit task was created, in seconds since 1970. Set by the owner.
     public var madeAt: Double?
-    /// When the task was found to have ended for good, in seconds since 1970; set by the owner.
+    /// Time at which the task was found to have ended for good, in seconds since 1970. Set by the owner.
     public var finishedAt: Double?
     public internal(set) var phase: Phase
-    /// The plan in force; `nil` before the first and after the end.
+    /// Plan in force; `nil` before the first one and after the end.
     @Boxed public internal(set) var plan: ProgramPlan?
-    /// Of the last plan ever made; never goes back, not even when the task ends and starts again.
+    /// Revision of the last plan ever made. It never goes back, not even when the task ends and starts again.
     public internal(set) var revision: Int
     /// The host of the program so far.
     public internal(set) var host: UserID?
-    /// What the plan in force was made of, so that a restart of the service makes the same; `nil` before the first.
+    /// Facts about sources that the plan in force is based on, so that a restarted service makes the same plan; `nil`
+    /// before the first one.
     public internal(set) var sourceFacts: SourceFacts?
-    /// What went wrong with the relay last; cleared when it is back.
+    /// Last failure of the relay, or refusal to start it; cleared when the relay is back.
     public internal(set) var lastError: String?
-    /// Why it does not run, while it waits for room on the machine.
+    /// Reason why the task does not start while it waits for room on the machine.
     public internal(set) var refusal: AdmissionRefusal?
 
-    /// Until when changes are held back; `nil` = the next change acts at once.
+    /// Time until which changes are held back; `nil` means that the next change acts at once.
     var quietUntil: Int64?
     /// Causes held back by the debounce window, oldest first.
     var pending: [Cause]
-    /// Number of the last deadline scheduled of each kind, or `nil` when none is awaited.
+    /// Number of the last deadline scheduled of each kind; `nil` if none is awaited.
     var replanDeadline: Int?
     var idleDeadline: Int?
     var relaunchDeadline: Int?
     var deadlines: Int
-    /// Starts of the relay that failed, or ended early, one after another.
+    /// Number of consecutive starts of the relay that failed or ended early.
     var failedLaunches: Int
-    /// When the relay was connected last.
+    /// Time at which the relay was last connected.
     var connectedAt: Int64?
-    /// What the relay was launched, or told to end, for.
+    /// Causes for which the relay was launched, or told to end.
     var relayCauses: [CauseID]?
 
-    /// Where the task is between two events.
+    /// The state of a task between two events.
     public enum Phase: Hashable, Codable, Sendable {
         /// No relay is wanted: the room has no stream or no outputs yet, or the task ended.
         case waiting(after: EndReason?)
-        /// Ended although people are on air: waits until the room is empty, or until this user publishes.
+        /// The task ended although participants are on air. It waits until the room is empty, or until this user
+        /// publishes.
         case held(until: UserID?)
         /// The relay is being started for the first time.
         case starting
         case running
-        /// The relay was lost and is started again.
+        /// The relay was lost and is being started again.
         case recovering
         /// The relay is being drained.
         case ending(EndReason)
-        /// An explicit task that was deleted, or whose room was: never starts again.
+        /// An explicit task that was deleted, whose room was, or that ended for good by its policy. It never starts
+        /// again.
         case finished(EndReason)
     }
 
-    /// Changes within this time after one that acted are merged into one, in ns.
+    /// Time after a change that acted within which further changes are merged into one. In nanoseconds.
     public static let debounceWindow: Int64 = 300_000_000
-    /// A relay that lasted this long starts with the shortest back-off again, in ns.
+    /// Time that a relay must last for the back-off to begin anew with the shortest delay. In nanoseconds.
     static let stableAfter: Int64 = 30_000_000_000
 
     public init(id: TaskID, room: RoomID) {
@@ -89,27 +93,28 @@ public struct TaskMachine: Hashable, Codable, Sendable {
         }
     }
 
-    /// Waits, and has been refused nothing: only a room with outputs can change that.
+    /// Whether the task waits without having been refused, so that only a room with outputs can change that.
     public var isAtRest: Bool {
         if case .waiting = phase { refusal == nil } else { false }
     }
 
-    /// Launches that failed one after another; 0 while the relay is there.
+    /// Number of consecutive starts of the relay that failed or ended early. It is kept until a relay lasts, or the
+    /// task starts anew.
     public var launchesFailed: Int { failedLaunches }
 }
 
 // MARK: - Inputs
 
 extension TaskMachine {
-    /// How soon a change of the room has to show.
+    /// The urgency of a change of the room.
     public enum Urgency: Hashable, Sendable {
-        /// Somebody joined, left, muted: flapping is damped.
+        /// A participant joined, left or muted. Flapping is damped.
         case debounced
-        /// An operator or an API call asked for it: at once, always.
+        /// An operator or an API call asked for the change, which always acts at once.
         case immediate
     }
 
-    /// The room, its settings or its layout changed.
+    /// Handles a change of the room, its settings or its layout.
     public mutating func roomChanged(
         _ room: Room, context: PlanningContext, cause: Cause, urgency: Urgency, now: Int64
     ) -> [TaskAction] {
@@ -136,9 +141,9 @@ extension TaskMachine {
         }
     }
 
-    /// Acts on a deadline that came due; one that is no longer current changes nothing. `now` in ns.
+    /// Acts on a deadline that came due. One that is no longer current changes nothing. `now` is in nanoseconds.
     ///
-    /// - Parameter origin: Names what follows of it, where it is a cause of its own.
+    /// - Parameter origin: Identifier of the cause of what follows, if the deadline is a cause of its own.
     public mutating func deadlinePassed(
         _ token: DeadlineToken, room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {
@@ -171,7 +176,7 @@ extension TaskMachine {
         }
     }
 
-    /// The relay is connected and told its state.
+    /// Handles a relay that is connected and has reported its state.
     public mutating func relayConnected(_ status: RelayStatus, now: Int64) -> [TaskAction] {
         guard isOnAir else { return [] }
         let wasRunning = phase == .running
@@ -183,7 +188,7 @@ extension TaskMachine {
             let message = "relay \(status.processID) is connected, its plan is \(status.revision)"
             actions.append(.record(TimelineEntry(kind: .relay, message: message, causes: relayCauses)))
         }
-        // A relay that has a newer plan than the store (which was restored from a backup, say) would ignore ours.
+        // A relay with a newer plan than the store (restored from a backup, for example) would ignore ours.
         if var plan, status.revision > plan.revision {
             revision = status.revision + 1
             plan.revision = revision
@@ -193,9 +198,9 @@ extension TaskMachine {
         return actions
     }
 
-    /// The relay's process or its socket is gone, could not be started, or does not answer.
+    /// Handles the loss of a relay: its process or its socket is gone, it could not be started, or it does not answer.
     ///
-    /// - Parameter origin: Names what follows of it.
+    /// - Parameter origin: Identifier of the cause of what follows.
     public mutating func relayLost(_ reason: String, now: Int64, origin: CauseID? = nil) -> [TaskAction] {
         switch phase {
         case .waiting, .held, .finished:
@@ -207,7 +212,7 @@ extension TaskMachine {
             connectedAt = nil
             let delay = Self.backOff(after: failedLaunches)
             failedLaunches += 1
-            // The same reason again and again (no binary, no rights) is told once; `lastError` keeps it.
+            // A repeated reason (no binary, no permission) is recorded once; `lastError` keeps it.
             let isNews = reason != lastError
             lastError = reason
             if isNews { relayCauses = origin.map { [$0] } }
@@ -220,21 +225,22 @@ extension TaskMachine {
         }
     }
 
-    /// The relay ended as it was asked to. The owner follows it with `roomChanged`: people may be on air again.
+    /// Handles a relay that ended as requested. The owner follows up with `roomChanged`, because participants may be on
+    /// air again.
     public mutating func relayDrained() -> [TaskAction] {
         guard case .ending(let reason) = phase else { return [] }
         return ended(reason)
     }
 
-    /// `DELETE /v1/tasks/{id}`.
+    /// Handles `DELETE /v1/tasks/{id}`.
     public mutating func stopRequested(cause: Cause) -> [TaskAction] {
         if settings != nil { return finish(.requested, cause) }
         return isOnAir ? end(.requested, cause) : []
     }
 
-    /// After a restart of the orchestrator, with the document as it was stored.
+    /// Resumes the task after a restart of the orchestrator, from its document as stored.
     ///
-    /// - Parameter origin: Names what follows of it.
+    /// - Parameter origin: Identifier of the cause of what follows.
     public mutating func restored(
         room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {

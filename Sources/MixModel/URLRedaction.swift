@@ -1,15 +1,16 @@
-/// Keeps the secrets of URLs out of words that people and logs see: the one rule of all processes.
+/// Removes the secrets of URLs from text for people and logs, by one rule for all processes.
 ///
-/// Scheme, host and port are shown, and the first part of the path where another follows (an application's name, as
-/// `live`). Everything else counts as secret: stream keys, the only part of a path, queries, user names and passwords.
+/// Scheme, host and port are shown, and the first component of the path if another follows (the name of an application,
+/// such as `live`). Everything else counts as secret: stream keys, the only component of a path, queries, user names
+/// and passwords.
 ///
-/// Strangers write much of this text, as long and as odd as they like: everything here goes once over the bytes of its
-/// UTF-8, in a time that grows with their number and with nothing else.
+/// Much of this text is untrusted and may be of any length and content. All work is done on the bytes of its UTF-8, in
+/// time linear in their number.
 public struct URLRedaction: Sendable {
-    /// The URL without its secrets: `rtmp://host:1935/live/***`.
+    /// URL without its secrets, such as `rtmp://host:1935/live/***`.
     public let url: String
 
-    /// Longest first, so that no part survives the replacement of another.
+    /// Secrets and their replacements, longest first, so that no part survives the replacement of another.
     private let secrets: [(text: [UInt8], replacement: [UInt8])]
 
     public init(_ url: String) {
@@ -20,7 +21,7 @@ public struct URLRedaction: Sendable {
         let key = parts.hidden
         let name = key.prefix { $0 != UInt8(ascii: "?") }
         let pieces = key.split { byte in "?&=/".utf8.contains(byte) }
-        // Parts shorter than this would tear words apart; they are no secret either.
+        // Replacing shorter parts would tear words apart, and they are no secret.
         for part in [key, name] + pieces where part.count > 3 { secrets.append((Array(part), stars)) }
         for part in [parts.user] + parts.user.split(separator: UInt8(ascii: ":")) where !part.isEmpty {
             secrets.append((Array(part), stars))
@@ -28,7 +29,7 @@ public struct URLRedaction: Sendable {
         self.secrets = secrets.sorted { $0.text.count > $1.text.count }
     }
 
-    /// `text` without the URL's secrets, and without those of any other URL in it.
+    /// Returns `text` without the URL's secrets, and without those of any other URL in it.
     public func clean(_ text: String) -> String {
         var bytes = Array(text.utf8)
         for secret in secrets where !secret.text.isEmpty {
@@ -55,7 +56,7 @@ public struct URLRedaction: Sendable {
         return copied == 0 ? text : result + text[copied...]
     }
 
-    /// The URL without its secrets, and without all that follows it; `***` for text that is none.
+    /// Returns the URL without its secrets and without anything that follows it; `***` if the text is not a URL.
     public static func shown(_ url: String) -> String { shown(Substring(url).utf8) }
 
     private static func shown(_ url: Substring.UTF8View) -> String {
@@ -63,10 +64,10 @@ public struct URLRedaction: Sendable {
         return Parts(url).shown
     }
 
-    /// Whether there is a URL in the text.
+    /// Whether the text contains a URL.
     public static func hasURL(_ text: String) -> Bool { separator(in: Substring(text).utf8) != nil }
 
-    /// Where the first `://` begins.
+    /// Returns the position of the first `://`.
     private static func separator(in text: Substring.UTF8View) -> String.Index? {
         var rest = text
         while let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
@@ -82,13 +83,13 @@ public struct URLRedaction: Sendable {
 
     private static func isInScheme(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "+-.".utf8.contains(byte) }
 
-    /// Text that somebody else wrote, with every URL in it as it is shown; what stands around them stays.
+    /// Returns untrusted text with every URL in it redacted. The text around them stays.
     public static func redact(_ text: String) -> String {
         guard hasURL(text) else { return text }
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var word = text.startIndex
-        // How much of `://` the word ends with.
+        // Number of characters of `://` that the word ends with.
         var slashes = 0
         // Brackets of an IPv6 address belong to the URL.
         var isInBrackets = false
@@ -123,7 +124,8 @@ public struct URLRedaction: Sendable {
         }
     }
 
-    /// A word, maybe with a URL in it, which may have something in front (`location=rtmp://…`) or punctuation behind.
+    /// Redacts a word that may contain a URL, possibly with text in front of it (`location=rtmp://…`) or punctuation
+    /// behind it.
     private static func redact(word: Substring.UTF8View) -> String {
         guard let separator = separator(in: word) else { return String(Substring(word)) }
         let start = word[..<separator].lastIndex { !isAlphanumeric($0) }.map(word.index(after:)) ?? word.startIndex
@@ -132,10 +134,10 @@ public struct URLRedaction: Sendable {
         return String(Substring(word[..<start])) + shown(word[start..<end]) + Substring(word[end...])
     }
 
-    /// A URL, cut without any claim that it is a good one.
+    /// The parts of a URL, which need not be valid.
     private struct Parts {
         var shown: String
-        /// What follows the shown part of the path, query included.
+        /// Path after its shown part, query included.
         var hidden: Substring.UTF8View
         /// User name and password.
         var user: Substring.UTF8View
@@ -156,11 +158,11 @@ public struct URLRedaction: Sendable {
             let application = path.prefix { !endsPart($0) }
             let behind = path[application.endIndex...]
             hidden = behind.drop { $0 == slash }
-            // `app?query` has one part: nothing says that it is not the key.
+            // `app?query` has one part, which may be the key.
             let isOnlyPart = hidden.isEmpty || behind.first != slash
             if isOnlyPart { hidden = path }
             let isHost = host.allSatisfy { URLRedaction.isAlphanumeric($0) || ".-_:[]*{}".utf8.contains($0) }
-            // A port that is no number may be anything.
+            // A port that is not a number may be anything.
             let port = host.lastIndex(of: UInt8(ascii: ":")).map { host[$0...].dropFirst() }
             let isPort =
                 host.last == UInt8(ascii: "]")

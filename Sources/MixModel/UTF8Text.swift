@@ -1,13 +1,16 @@
-/// Text as its bytes. Swift compares strings by canonical equivalence, and `Character`s take combining marks into
-/// themselves: two names that a store keeps apart are equal then, and a separator behind which a mark stands is none.
+/// Comparison and splitting of text by its bytes.
+///
+/// Swift compares strings by canonical equivalence, and a `Character` includes its combining marks. By these rules, two
+/// names that a store keeps apart are equal, and a separator followed by a combining mark is not found.
 extension String {
-    /// Whether both are the same UTF-8.
+    /// Whether both strings have the same UTF-8.
     public func hasSameUTF8(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return withBytes(other, Self.areSame) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Eight bytes at a time: every look into a dictionary of rooms comes here.
+    /// Whether the buffers are equal. Compares eight bytes at a time, because every lookup in a dictionary of rooms
+    /// comes here.
     private static func areSame(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
         guard left.count == right.count else { return false }
@@ -26,20 +29,20 @@ extension String {
         return true
     }
 
-    /// Whether this one's UTF-8 comes first, byte by byte: the order in which a store sorts.
+    /// Whether this string's UTF-8 precedes the other's byte by byte, the order in which a store sorts.
     public func precedesInUTF8(_ other: String) -> Bool {
         withBytes(other) { $0.lexicographicallyPrecedes($1) } ?? utf8.lexicographicallyPrecedes(other.utf8)
     }
 
     /// Feeds the UTF-8 to a hasher.
     public func hashUTF8(into hasher: inout Hasher) {
-        // A byte that no UTF-8 holds, so that two texts in a row are not hashed as one.
+        // A byte that never occurs in UTF-8, so that two texts in a row are not hashed as one.
         defer { hasher.combine(0xFF as UInt8) }
         let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
     }
 
-    /// `nil` when one of them is not stored as UTF-8.
+    /// Calls `body` with the bytes of both strings; returns `nil` if one of them is not stored as contiguous UTF-8.
     private func withBytes<Result>(
         _ other: String, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result? {
@@ -50,12 +53,12 @@ extension String {
 }
 
 extension StringProtocol where UTF8View: BidirectionalCollection {
-    /// What stands before and behind the first such byte; `nil` where there is none.
+    /// Returns the text before and after the first separator, an ASCII character; `nil` if there is none.
     public func splitAtFirst(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
         utf8.firstIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
     }
 
-    /// What stands before and behind the last such byte; `nil` where there is none.
+    /// Returns the text before and after the last separator, an ASCII character; `nil` if there is none.
     public func splitAtLast(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
         utf8.lastIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
     }
@@ -69,7 +72,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
     }
 }
 
-/// Text that is a key by its UTF-8.
+/// Text as a key, compared by its UTF-8.
 public struct UTF8Key: Hashable, Sendable {
     public let text: String
 

@@ -1,6 +1,7 @@
-/// Patterns in which `*` stands for any characters, none included.
+/// Matching of patterns in which `*` stands for any number of characters, including none.
 public enum Wildcard {
-    /// Greedy with one point of return: linear in practice, and hosts have at most 253 bytes.
+    /// Whether the whole text matches the pattern. Greedy with one point of return: linear in practice, and hosts have
+    /// at most 253 bytes.
     public static func matches(_ pattern: String, _ text: String) -> Bool {
         let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
         var (p, t) = (0, 0)

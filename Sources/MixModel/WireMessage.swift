@@ -1,16 +1,16 @@
-/// A message that travels over a byte stream as: length of what follows (4 bytes, big-endian) · kind (1 byte) · body.
+/// A message that travels over a byte stream: length of the rest (4 bytes, big-endian) · kind (1 byte) · body.
 public protocol WireMessage: Sendable {
-    /// Length, kind and body.
+    /// Returns length, kind and body.
     func wireBytes() throws(WireError) -> [UInt8]
     init(kind: UInt8, body: ArraySlice<UInt8>) throws(WireError)
 }
 
-/// What is wrong with the bytes of a message.
+/// An error in the bytes of a message.
 public enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The length field says more than `MessageReader.maximumLength`, or nothing at all.
+    /// The length is 0, or exceeds `MessageReader.maximumLength`.
     case badLength(Int)
     case unknownKind(UInt8)
-    /// The body of this kind ends too early or does not hold what it must.
+    /// The body of this kind ends too early or lacks required content.
     case malformed(kind: UInt8, reason: String)
 
     public var description: String {
@@ -27,7 +27,7 @@ public enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// After an error the stream is out of step: close it.
 public struct MessageReader<Message: WireMessage>: Sendable {
-    /// Of kind and body together, in bytes.
+    /// Maximum length of kind and body together, in bytes.
     public static var maximumLength: Int { 16 << 20 }
 
     private var bytes: [UInt8] = []
@@ -36,12 +36,12 @@ public struct MessageReader<Message: WireMessage>: Sendable {
 
     public init() {}
 
-    /// Bytes held that are not a whole message yet.
+    /// Number of bytes held that have not been returned as messages yet.
     public var pendingBytes: Int { bytes.count - start }
 
     /// Adds bytes that arrived, cut anywhere.
     public mutating func push(_ more: some Sequence<UInt8>) {
-        // Moving what is left to the front only now makes reading a burst of messages linear.
+        // Moving the rest to the front only here makes reading a burst of messages linear.
         if start > 0 {
             bytes.removeSubrange(..<start)
             start = 0
@@ -49,7 +49,7 @@ public struct MessageReader<Message: WireMessage>: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next whole message; `nil` when more bytes are needed.
+    /// Returns the next whole message; `nil` if more bytes are needed.
     public mutating func next() throws(WireError) -> Message? {
         guard pendingBytes >= 4 else { return nil }
         let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }

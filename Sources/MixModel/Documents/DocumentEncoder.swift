@@ -1,20 +1,20 @@
-/// Writes values as JSON straight into a document; several times as fast as `JSONEncoder`, which builds a tree first.
+/// Writes values as JSON straight into a document, several times as fast as `JSONEncoder`, which builds a tree first.
 ///
-/// For documents of the store: types that ask for one container each and fill it before the next, as synthesised
+/// It is for documents of the store, whose types ask for one container each and fill it before the next, as synthesised
 /// conformances do. `JSONDecoder` reads the result.
 public final class DocumentEncoder: Encoder {
     public var codingPath: [any CodingKey] { [] }
     public var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     private var writer: DocumentWriter
-    /// The brackets that close what is open, outermost first.
+    /// Brackets that close the open containers, outermost first.
     private var open: [Unicode.Scalar] = []
 
     private init(_ writer: consuming DocumentWriter) { self.writer = writer }
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     ///
-    /// - Throws: `EncodingError` for numbers that JSON has not.
+    /// - Throws: `EncodingError` for numbers that JSON cannot represent.
     public static func json(_ value: some Encodable) throws -> String {
         var document = DocumentWriter(capacity: 1024)
         try write(value, to: &document)
@@ -22,7 +22,7 @@ public final class DocumentEncoder: Encoder {
     }
 
     static func write(_ value: some Encodable, to document: inout DocumentWriter) throws {
-        // Taken out meanwhile, so that its bytes are not copied.
+        // The document's writer is moved out meanwhile, so that its bytes are not copied.
         var writer = DocumentWriter()
         swap(&writer, &document)
         let encoder = DocumentEncoder(writer)
@@ -47,7 +47,7 @@ public final class DocumentEncoder: Encoder {
         while open.count > depth, let bracket = open.popLast() { writer.end(bracket) }
     }
 
-    /// Makes ready for the next element of the container at `depth`.
+    /// Prepares for the next element of the container at `depth`.
     private func separate(_ depth: Int) {
         close(downTo: depth)
         writer.separate()

@@ -1,15 +1,15 @@
-/// A value that writes its document by itself: for what every event writes, because Codable's containers take most of an
-/// event's time otherwise.
+/// A value that writes its own document.
 ///
-/// Says exactly what its `Encodable` conformance says; `expectAll` in the tests compares the two.
+/// It is for values that every event writes, because Codable's containers would take most of an event's time. The
+/// document is exactly that of the `Encodable` conformance; `expectAll` in the tests compares the two.
 public protocol DocumentWritable: Encodable {
     func write(to document: inout DocumentWriter) throws
 }
 
 extension DocumentWritable {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     ///
-    /// - Throws: `EncodingError` for numbers that JSON has not.
+    /// - Throws: `EncodingError` for numbers that JSON cannot represent.
     public func document() throws -> String {
         var document = DocumentWriter(capacity: 1024)
         try write(to: &document)

@@ -1,6 +1,6 @@
 /// Writes JSON (RFC 8259) straight into bytes.
 ///
-/// Fields and elements are separated by what was written last, so whoever writes says each value once and in order.
+/// The bytes written last decide whether a separator is needed, so callers write each value once and in order.
 public struct DocumentWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -27,8 +27,8 @@ public struct DocumentWriter {
         end("]")
     }
 
-    /// What is in an enum: an object with the case's name as its only key, and in it the values by their labels, `_0` for
-    /// one without, as synthesised conformances have it (SE-0295).
+    /// Writes the content of an enum's object: the case's name as its only key, and under it an object with the
+    /// associated values by their labels, `_0` for one without, as synthesised conformances do (SE-0295).
     mutating func values(
         of name: StaticString, _ fields: (inout DocumentWriter) throws -> Void
     ) rethrows {
@@ -40,7 +40,7 @@ public struct DocumentWriter {
     mutating func begin(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
     mutating func end(_ bracket: Unicode.Scalar) { bytes.append(UInt8(ascii: bracket)) }
 
-    /// Makes ready for the next field or element.
+    /// Prepares for the next field or element.
     mutating func separate() {
         guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
         bytes.append(UInt8(ascii: ","))
@@ -48,7 +48,7 @@ public struct DocumentWriter {
 
     // MARK: Fields
 
-    /// The name of the next value.
+    /// Writes the name of the next value.
     mutating func key(_ key: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -79,7 +79,7 @@ public struct DocumentWriter {
         self.key(key)
         try write(number: value)
     }
-    /// Leaves out what is not there, as synthesised conformances do.
+    /// Writes a field, or nothing if the value is `nil`, as synthesised conformances do.
     public mutating func field(_ key: StaticString, ifPresent value: String?) {
         if let value { field(key, value) }
     }
@@ -108,7 +108,8 @@ public struct DocumentWriter {
         self.key(key)
         try array(values) { document, value in try value.write(to: &document) }
     }
-    /// For parts that most documents do not have: through `Encodable`, at some microseconds for each of their objects.
+    /// Writes a field through `Encodable`, or nothing if the value is `nil`. For parts that most documents do not have:
+    /// it takes some microseconds for each of their objects.
     public mutating func field(_ key: StaticString, encoding value: (some Encodable)?) throws {
         guard let value else { return }
         self.key(key)
@@ -121,7 +122,9 @@ public struct DocumentWriter {
     mutating func writeNull() { write("null" as StaticString) }
     mutating func write(integer: some FixedWidthInteger) { bytes.append(contentsOf: integer.description.utf8) }
 
-    /// - Throws: `EncodingError` for what JSON has no number for.
+    /// Writes a number.
+    ///
+    /// - Throws: `EncodingError` for numbers that JSON cannot represent.
     mutating func write(number: some BinaryFloatingPoint & CustomStringConvertible) throws {
         guard number.isFinite else {
             throw EncodingError.invalidValue(
@@ -130,7 +133,7 @@ public struct DocumentWriter {
         bytes.append(contentsOf: number.description.utf8)
     }
 
-    /// As it is: nothing is escaped.
+    /// Writes a word unchanged; nothing is escaped.
     mutating func write(_ word: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
@@ -139,7 +142,7 @@ public struct DocumentWriter {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in
-            // Hardly any text has something to escape.
+            // Hardly any text has characters that must be escaped.
             if utf8.allSatisfy({ !Self.isEscaped($0) }) { bytes.append(contentsOf: utf8) } else { escape(utf8) }
         }
         bytes.append(UInt8(ascii: "\""))

@@ -1,20 +1,20 @@
-/// How a room's program is offered as HLS.
+/// The settings for offering a room's program as HLS.
 public struct HLSSettings: Hashable, Codable, Sendable {
-    /// How long segments shall be, 1…10. They begin with keyframes, so the publisher has a say in it.
+    /// Intended length of segments, 1…10 seconds. Segments begin with keyframes, so the publisher affects it too.
     public var segmentSeconds: Int
-    /// How much players can go back while it is live, 6…3600; at least three segments.
+    /// Time that players can go back while the program is live. 6…3600 seconds; at least three segments.
     public var windowSeconds: Int
-    /// All segments are kept, and offered on demand and as one file.
+    /// Whether all segments are kept, and offered on demand and as one file.
     public var enableVOD: Bool
     /// Free text of the caller, shown with the variant.
     public var metadata: String?
-    /// Lower ones beside the program itself; each costs a transcoder.
+    /// Lower renditions beside the program itself. Each costs a transcoder.
     public var renditions: [HLSRendition]
 
     public static let defaultSegmentSeconds = 4
     public static let defaultWindowSeconds = 30
     public static let mostRenditions = 3
-    /// Bytes.
+    /// Maximum length of metadata, in bytes.
     public static let longestMetadata = 4096
 
     public init(
@@ -32,9 +32,9 @@ public struct HLSSettings: Hashable, Codable, Sendable {
 
 /// A smaller picture of a program, with the same sound.
 public struct HLSRendition: Hashable, Codable, Sendable {
-    /// In pixels, even, 90…1080; a program with a smaller picture keeps its size.
+    /// Height in pixels, even, 90…1080. A program with a smaller picture keeps its size.
     public var height: Int
-    /// Bits a second, 50 000…10 000 000.
+    /// Video bit rate, 50 000…10 000 000 bit/s.
     public var videoBitrate: Int
     /// Free text of the caller, shown with the variant.
     public var metadata: String?
@@ -45,6 +45,6 @@ public struct HLSRendition: Hashable, Codable, Sendable {
         self.metadata = metadata
     }
 
-    /// In file names and URLs.
+    /// Name in file names and URLs.
     public var name: String { "\(height)p" }
 }

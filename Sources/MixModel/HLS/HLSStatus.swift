@@ -1,11 +1,11 @@
-/// How HLS of a program gets on.
+/// The state of a program's HLS.
 public struct HLSStatus: Hashable, Codable, Sendable {
     public var service: ServiceState
-    /// Name of the directory of what is made now; part of URLs.
+    /// Directory name of the session that is being made; part of URLs.
     public var session: String?
-    /// Seconds since 1970.
+    /// Start of the session, in seconds since 1970.
     public var startedAt: Double?
-    /// The program itself first; empty until the first segment is there.
+    /// Variants, the program itself first; empty until the first segment is there.
     public var variants: [HLSVariantStatus]
 
     public init(
@@ -19,17 +19,18 @@ public struct HLSStatus: Hashable, Codable, Sendable {
     }
 }
 
-/// One rendering of the program.
+/// The state of one variant of the program.
 public struct HLSVariantStatus: Hashable, Codable, Sendable {
-    /// `video` is the program itself, `360p` a lower one.
+    /// Name: `video` for the program itself, `360p` for a lower rendition.
     public var name: String
     public var metadata: String?
-    /// 0 without pictures.
+    /// Width in pixels; 0 without pictures.
     public var width: Int
+    /// Height in pixels; 0 without pictures.
     public var height: Int
-    /// Bits a second at most, as the playlist says it.
+    /// Peak bit rate as stated in the playlist, in bit/s.
     public var bandwidth: Int
-    /// Why segments of it are missing, in words for operators.
+    /// Reason why segments are missing, in words for operators.
     public var error: String?
 
     public init(

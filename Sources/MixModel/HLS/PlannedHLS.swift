@@ -1,6 +1,6 @@
-/// HLS as a relay has it made: the first line that a packager reads.
+/// The HLS that a relay has a packager make, and the first line that the packager reads.
 public struct PlannedHLS: Hashable, Codable, Sendable {
-    /// Absolute path of the room's directory. Each session has its own in it.
+    /// Absolute path of the room's directory, in which each session has its own.
     public var directory: String
     public var settings: HLSSettings
 

@@ -1,11 +1,11 @@
 import LayoutEngine
 
-/// Whether a machine can carry another program: what is free now and what programs cost. Pure; a snapshot.
+/// A snapshot of free capacity and costs that decides whether a machine can carry another program. Pure.
 public struct Admission: Hashable, Sendable {
-    /// What may still be used, in cores; negative while more is used than shall be.
+    /// Capacity that may still be used, in cores. Negative while more is used than allowed.
     public var availableCores: Double
     public var costs: CostModel
-    /// When asking again is worth while, in seconds.
+    /// Time after which asking again is worthwhile, in seconds.
     public var retryAfter: Int
 
     public init(availableCores: Double, costs: CostModel, retryAfter: Int = 5) {
@@ -14,8 +14,9 @@ public struct Admission: Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// What has to be free for a program to be taken on: what it would put on air now, and enough to become a mix of
-    /// two. Only the former is booked: rooms do not all become mixes at once, but the newest one can.
+    /// Returns the capacity that has to be free for a program to be admitted, in cores: the cost of what it would put
+    /// on air now, and at least that of a mix of two unless it is audio only. Only the former is booked: rooms do not
+    /// all become mixes at once, but the newest one can.
     public func neededCores(_ program: ProgramPlanner.Program) -> Double {
         guard program.tracks != .audio else { return bookedCores(program) }
         return max(
@@ -23,7 +24,7 @@ public struct Admission: Hashable, Sendable {
             costs.cores(.mixOfTwo(on: program.scene.canvas, videoCodec: program.encoding?.videoCodec)))
     }
 
-    /// What a program costs as it is planned, in cores.
+    /// Returns the cost of a program as planned, in cores.
     public func bookedCores(_ program: ProgramPlanner.Program) -> Double {
         costs.cores(
             Workload(
@@ -31,7 +32,7 @@ public struct Admission: Hashable, Sendable {
                 hasVideo: program.tracks != .audio, videoCodec: program.encoding?.videoCodec))
     }
 
-    /// `nil` when the program can be taken on.
+    /// Returns the reason for refusing the program; `nil` if it can be admitted.
     public func refusal(of program: ProgramPlanner.Program) -> AdmissionRefusal? {
         let needed = neededCores(program)
         guard needed > availableCores else { return nil }
@@ -41,13 +42,14 @@ public struct Admission: Hashable, Sendable {
     }
 }
 
-/// Why a program is not taken on now.
+/// The reason why a program is not admitted now.
 public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomStringConvertible {
     public var neededCores: Double
     public var availableCores: Double
-    /// What the program would use up, in cores: it is less than what it needs while it is a bypass.
+    /// Capacity that the program would use, in cores. It is less than the needed capacity while the program is a
+    /// bypass.
     public var bookedCores: Double
-    /// In seconds.
+    /// Time after which asking again is worthwhile, in seconds.
     public var retryAfter: Int
 
     public init(neededCores: Double, availableCores: Double, bookedCores: Double, retryAfter: Int) {

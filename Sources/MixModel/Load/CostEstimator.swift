@@ -1,27 +1,31 @@
-/// Learns what a process costs from its features: a linear model whose coefficients are a prior times a learnt factor.
+/// Learns the cost of a process from its features, with a linear model whose coefficients are a prior times a learnt
+/// factor.
 ///
-/// A Kalman filter over the factors (recursive least squares, Haykin, Adaptive Filter Theory, §10) with the prior as its
-/// beginning, so that what never varies on this machine keeps a plausible share. An observation counts for no more
-/// than three standard deviations, so that a stall or a foreign load moves nothing far. Factors stay within
-/// `factorRange`: no coefficient becomes negative or absurd whatever is measured.
+/// The factors are learnt by a Kalman filter (recursive least squares, Haykin, Adaptive Filter Theory, §10) that begins
+/// with the prior, so that features that never vary on this machine keep a plausible share. An observation counts for
+/// no more than three standard deviations, so that a stall or a foreign load has little effect. Factors stay within
+/// `factorRange`: no coefficient becomes negative or absurd, whatever is measured.
 public struct CostEstimator: Hashable, Codable, Sendable {
-    /// Cores for one unit of each feature, before anything is learnt; positive.
+    /// Cores for one unit of each feature before anything is learnt. Positive.
     public let prior: [Double]
-    /// What has been learnt: 1 = the prior is right.
+    /// Learnt factors; 1 means that the prior is right.
     public private(set) var factors: [Double]
-    /// Of the factors, row by row.
+    /// Covariance of the factors, row by row.
     private var covariance: [Double]
 
     public static let factorRange = 0.1...10.0
     /// Standard deviation of a factor before anything is learnt.
     private static let priorDeviation = 0.5
-    /// Added to each factor's variance at an observation: machines and codecs change, slowly.
+    /// Variance added to each factor at an observation, because machines and codecs change slowly.
     private static let drift = 1e-5
-    /// Of an observation: a share for what features do not tell (what is in the pictures), and cores for noise.
+    /// Standard deviation of an observation: a share for what the features do not capture (the content of the
+    /// pictures), and cores for noise.
     private static let noise = (share: 0.12, cores: 0.004)
-    /// In standard deviations.
+    /// Largest deviation that an observation may count for, in standard deviations.
     private static let mostSurprise = 3.0
 
+    /// Creates an estimator that has learnt nothing.
+    ///
     /// - Parameter prior: Cores for one unit of each feature, positive.
     public init(prior: [Double]) {
         self.prior = prior
@@ -35,10 +39,10 @@ public struct CostEstimator: Hashable, Codable, Sendable {
     /// Cores for one unit of each feature.
     public var coefficients: [Double] { zip(prior, factors).map { $0 * $1 } }
 
-    /// In cores. `features` has as many elements as the prior, none negative.
+    /// Returns the predicted cost, in cores. `features` has as many elements as the prior, none negative.
     public func predict(_ features: [Double]) -> Double { zip(features, coefficients).reduce(0) { $0 + $1.0 * $1.1 } }
 
-    /// Takes one measurement, in cores; what is not finite or negative is no measurement.
+    /// Learns from one measurement, in cores. A measurement that is negative or not finite is ignored.
     public mutating func learn(_ features: [Double], measured: Double) {
         guard features.count == prior.count, measured.isFinite, measured >= 0, features.allSatisfy(\.isFinite) else {
             return
@@ -72,7 +76,8 @@ public struct CostEstimator: Hashable, Codable, Sendable {
         }
     }
 
-    /// Whether what was read from a file is usable with this prior: of the right size, and within range.
+    /// Whether an estimator read from a file is usable with its prior: it has the right size, and its values are in
+    /// range.
     public var isSound: Bool {
         factors.count == prior.count && covariance.count == prior.count * prior.count
             && factors.allSatisfy(Self.factorRange.contains) && covariance.allSatisfy(\.isFinite)

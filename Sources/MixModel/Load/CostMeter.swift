@@ -1,4 +1,4 @@
-/// Measures one program: makes a measurement of two of its relay's reports between which its work stayed the same. Pure.
+/// Measures the cost of one program between two of its relay's reports while its workload stays the same. Pure.
 public struct CostMeter: Sendable {
     private struct Anchor {
         var workload: Workload
@@ -6,14 +6,16 @@ public struct CostMeter: Sendable {
         var at: MediaTime
     }
     private var anchor: Anchor?
-    /// When the work changed last.
+    /// Last change of the workload.
     private var changedAt: (workload: Workload, mixer: Int32?, at: MediaTime)?
-    /// The newest measurement.
+    /// Newest measurement of the current workload.
     public private(set) var newest: CostMeasurement?
 
-    /// Long enough for a mean that says something, short enough to be there before the next change.
+    /// Shortest duration of a measurement: long enough for a meaningful mean, short enough to end before the next
+    /// change.
     public static let window = MediaTime.seconds(5)
-    /// A mixer that has just begun loads codecs and catches up, which is no measure of what it goes on to cost.
+    /// Time after a change that is not measured. A new mixer loads codecs and catches up, which says nothing about its
+    /// later cost.
     public static let settling = MediaTime.seconds(3)
 
     public init() {}
@@ -21,7 +23,7 @@ public struct CostMeter: Sendable {
     /// Takes a report.
     ///
     /// - Parameters:
-    ///   - workload: Of the plan in force, with every frame made.
+    ///   - workload: Workload of the plan in force, with every frame rendered.
     ///   - time: Program time of the report.
     /// - Returns: A measurement, when one is complete.
     public mutating func take(_ load: RelayLoad, workload: Workload, at time: MediaTime) -> CostMeasurement? {
@@ -33,7 +35,7 @@ public struct CostMeter: Sendable {
             newest = nil
             return nil
         }
-        // What is planned and what runs must agree: a mixer warms up, or lingers.
+        // Plan and processes must agree: a mixer may be warming up, or lingering.
         guard time - changed.at >= Self.settling, (workload.mix == nil) == (mixer == nil) else { return nil }
         guard let begin = anchor else {
             anchor = Anchor(workload: divided, load: load, at: time)

@@ -1,12 +1,12 @@
-/// What programs cost on this machine: measured priors that running relays and mixers correct. Pure.
+/// A model of what programs cost on this machine: measured priors that running relays and mixers correct. Pure.
 public struct CostModel: Hashable, Codable, Sendable {
     public private(set) var relay: CostEstimator
     public private(set) var mixer: CostEstimator
 
-    /// Cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
+    /// Prior in cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
     static let relayPrior = [0.004, 0.003]
-    /// Cores for a mixer, a megapixel a second composed and encoded, decoded, scaled, a sound, and what H.265 costs more
-    /// than H.264 (docs/adr/0016, docs/adr/0029).
+    /// Prior in cores for a mixer; for a megapixel per second composed and encoded, decoded, and scaled; for an audio
+    /// stream; and for the extra cost of a megapixel per second in H.265 (docs/adr/0016, docs/adr/0029).
     static let mixerPrior = [0.06, 0.0014, 0.0019, 0.0059, 0.0144, 0.0184]
 
     public init() {
@@ -14,12 +14,12 @@ public struct CostModel: Hashable, Codable, Sendable {
         mixer = CostEstimator(prior: Self.mixerPrior)
     }
 
-    /// In cores.
+    /// Returns the predicted cost of a workload, in cores.
     public func cores(_ workload: Workload) -> Double {
         relay.predict(workload.relayFeatures) + (workload.mixerFeatures.map(mixer.predict) ?? 0)
     }
 
-    /// Takes what a program really used.
+    /// Learns from the measured cost of a program.
     public mutating func learn(_ measurement: CostMeasurement) {
         relay.learn(measurement.workload.relayFeatures, measured: measurement.relayCores)
         if let features = measurement.workload.mixerFeatures, let cores = measurement.mixerCores {
@@ -27,18 +27,18 @@ public struct CostModel: Hashable, Codable, Sendable {
         }
     }
 
-    /// False for what was stored by another release with other priors, or was damaged.
+    /// Whether the model is usable. False if it was stored by another release with other priors, or was damaged.
     public var isUsable: Bool {
         relay.prior == Self.relayPrior && mixer.prior == Self.mixerPrior && relay.isSound && mixer.isSound
     }
 }
 
-/// What one program used while its work stayed the same.
+/// The measured cost of one program while its workload stayed the same.
 public struct CostMeasurement: Hashable, Sendable {
     public var workload: Workload
-    /// Mean over the measurement.
+    /// Mean use by the relay over the measurement, in cores.
     public var relayCores: Double
-    /// `nil` without a mixer.
+    /// Mean use by the mixer over the measurement, in cores; `nil` without a mixer.
     public var mixerCores: Double?
 
     public init(workload: Workload, relayCores: Double, mixerCores: Double? = nil) {

@@ -1,11 +1,12 @@
-/// How a program is made cheaper while its machine carries too much. Never ends it.
+/// A reduction of a program's cost while its machine is overloaded. It never ends the program.
 public struct Degradation: Hashable, Codable, Sendable {
-    /// 1…`highest`.
+    /// Level of the reduction, 1…`highest`.
     public var level: Int
-    /// Why, with figures, in words.
+    /// Reason with figures, in words.
     public var reason: String
 
-    /// At this level also nobody new is mixed into programs of the same or a lower priority.
+    /// Highest level. At this level, no new participants are mixed into programs of the same or a lower priority
+    /// either.
     public static let highest = 4
 
     public init(level: Int, reason: String) {
@@ -13,18 +14,18 @@ public struct Degradation: Hashable, Codable, Sendable {
         self.reason = reason
     }
 
-    /// Each so manieth frame of the canvas is made: half of them, a third, a quarter.
+    /// Distance between rendered canvas frames, in frames: every 2nd, 3rd or 4th frame is rendered.
     public var frameDivisor: Int { Self.frameDivisor(ofLevel: level) }
 
-    /// 1 for level 0.
+    /// Returns the frame divisor of a level; 1 for level 0.
     public static func frameDivisor(ofLevel level: Int) -> Int { min(max(level, 0), 3) + 1 }
 }
 
-/// What the load of the machine means for one task; resolved by the owner before a machine decides.
+/// The effect of the machine's load on one task, resolved by the owner before a task machine decides.
 public struct LoadOrder: Hashable, Sendable {
-    /// `nil` = undiminished.
+    /// Reduction of the program; `nil` means none.
     public var degradation: Degradation?
-    /// Why a bypass stays although a mix is asked for; `nil` = it does not.
+    /// Reason for keeping a bypass although a mix is requested; `nil` means that it is not kept.
     public var holdsBypass: String?
 
     public init(degradation: Degradation? = nil, holdsBypass: String? = nil) {

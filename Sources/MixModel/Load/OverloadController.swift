@@ -1,44 +1,47 @@
-/// Decides which programs are made cheaper while a machine carries too much, and when they are made whole again. Pure.
+/// Decides which programs are degraded while a machine is overloaded, and when they are restored. Pure.
 ///
-/// One step at a time: up after some seconds of overload, the lowest priority first and of these the costliest; down
-/// after a longer calm, the highest priority first, and only if the load it brings back leaves room. A step down that
-/// had to be taken back makes the next one wait twice as long, so that levels settle instead of swinging.
+/// It takes one step at a time. A step up follows some seconds of overload and takes the lowest priority first, and
+/// within it the costliest program. A step down follows a longer calm and takes the highest priority first, and only if
+/// the load it brings back leaves room. A step down that had to be reverted doubles the wait before the next one, so
+/// that levels settle instead of oscillating.
 public struct OverloadController: Sendable {
     public struct Limits: Hashable, Sendable {
         /// Busy share of the machine, 0…1, from which it is overloaded, and below which it is calm.
         public var overloaded = 0.92
         public var calm = 0.70
-        /// With tasks waiting for a processor for `pressure` of the time, a machine is overloaded from here on.
+        /// Busy share from which the machine is overloaded if tasks wait for a processor for the share `pressure` of
+        /// the time.
         public var pressed = 0.85
         public var pressure = 0.60
-        /// What a step down may bring the busy share to.
+        /// Limit for the busy share that a step down may lead to.
         public var ceiling = 0.85
-        /// Share of the mixers' frames that may be late.
+        /// Maximum share of the mixers' frames that may be late.
         public var lateFrames = 0.10
-        /// How long it is overloaded before a step up, and calm before a step down, in ns.
+        /// Duration of overload before a step up, and of calm before a step down, in nanoseconds.
         public var overloadedFor: Int64 = 3_000_000_000
         public var calmFor: Int64 = 20_000_000_000
-        /// The most that relapses make of `calmFor`, in ns.
+        /// Maximum to which relapses extend `calmFor`, in nanoseconds.
         public var longestCalm: Int64 = 320_000_000_000
-        /// A step up within so long after one down is a relapse, in ns.
+        /// Time after a step down within which a step up is a relapse, in nanoseconds.
         public var relapse: Int64 = 60_000_000_000
-        /// Mixers that use less than this share of the machine are not what it is busy with.
+        /// Share of the machine that mixers must use to be the cause of its load.
         public var blame = 0.10
-        /// 0 = nothing is ever made cheaper.
+        /// Highest level of degradation; 0 means that programs are never degraded.
         public var highestLevel = Degradation.highest
 
         public init() {}
     }
 
-    /// What was measured since the sample before.
+    /// The measurements since the previous sample.
     public struct Sample: Hashable, Sendable {
-        /// Of CLOCK_MONOTONIC, in ns.
+        /// Time of the sample, in nanoseconds of CLOCK_MONOTONIC.
         public var time: Int64
         /// Busy share of the machine, 0…1.
         public var utilisation: Double
-        /// Share of the time in which something waited for a processor, 0…1 (Linux PSI, cpu `some`); `nil` = unknown.
+        /// Share of the time in which some task waited for a processor, 0…1 (Linux PSI, cpu `some`); `nil` means
+        /// unknown.
         public var pressure: Double?
-        /// Late and missing ones among the mixers' frames, 0…1.
+        /// Share of late and missing frames among the mixers' frames, 0…1.
         public var lateFrames: Double
 
         public init(time: Int64, utilisation: Double, pressure: Double? = nil, lateFrames: Double = 0) {
@@ -52,12 +55,12 @@ public struct OverloadController: Sendable {
     /// A program on air.
     public struct Program: Sendable {
         public var task: TaskID
-        /// 0…9; lower ones are made cheaper first.
+        /// Priority, 0…9. Programs with a lower one are degraded first.
         public var priority: Int
-        /// Only what is mixed can be made cheaper.
+        /// Whether the program is a mix. Only a mix can be degraded.
         public var isMixing: Bool
-        /// Share of the machine at a level, 0…`Degradation.highest`. Worked out when asked for, which is while the machine
-        /// is busy, or a program is cheaper than it should be.
+        /// Returns the share of the machine that the program uses at a level, 0…`Degradation.highest`. Called only
+        /// while the machine is busy or a program is degraded.
         public var cost: @Sendable (_ level: Int) -> Double
 
         public init(task: TaskID, priority: Int, isMixing: Bool, cost: @escaping @Sendable (_ level: Int) -> Double) {
@@ -68,17 +71,17 @@ public struct OverloadController: Sendable {
         }
     }
 
-    /// One step of one program.
+    /// A change of one program's level.
     public struct Step: Hashable, Sendable {
         public var task: TaskID
         public var from: Int
         public var to: Int
-        /// With figures, in words.
+        /// Reason with figures, in words.
         public var reason: String
     }
 
     public let limits: Limits
-    /// Of the programs on air; those that are not here are whole.
+    /// Levels of the programs on air. Programs without an entry are not degraded.
     public private(set) var levels: [TaskID: Int] = [:]
 
     private var overloadedSince: Int64?
@@ -92,15 +95,15 @@ public struct OverloadController: Sendable {
         calmNeeded = limits.calmFor
     }
 
-    /// Goes on where an earlier controller was: programs stay as cheap as they are.
+    /// Restores the level that an earlier controller gave a task, so that its program stays as it is.
     public mutating func restore(_ task: TaskID, level: Int) { levels[task] = min(level, limits.highestLevel) }
 
-    /// The highest priority of which nobody new is mixed; `nil` while everybody is.
+    /// Returns the highest priority at which no new participants are mixed in; `nil` if there is no such limit.
     public func heldPriority(among programs: [Program]) -> Int? {
         programs.filter { levels[$0.task] ?? 0 >= Degradation.highest }.map(\.priority).max()
     }
 
-    /// Takes a sample, about once a second.
+    /// Takes a sample, about once a second, and returns the step to perform, if any.
     public mutating func take(_ sample: Sample, programs: [Program]) -> Step? {
         let onAir = Set(programs.map(\.task))
         levels = levels.filter { $0.value > 0 && onAir.contains($0.key) }
@@ -117,14 +120,14 @@ public struct OverloadController: Sendable {
         return nil
     }
 
-    /// What is too much, in words; `nil` when nothing is.
+    /// Describes the overload in words; returns `nil` if there is none.
     private func overload(_ sample: Sample, _ programs: [Program]) -> String? {
         if sample.lateFrames > limits.lateFrames {
             return "\(percent(sample.lateFrames)) of the mixed frames are late"
         }
         let isPressed = sample.pressure.map { $0 >= limits.pressure && sample.utilisation >= limits.pressed } ?? false
         guard sample.utilisation >= limits.overloaded || isPressed else { return nil }
-        // Making programs cheaper does not help a machine that is busy with something else.
+        // Degrading programs does not help a machine that is busy with something else.
         let ours = programs.filter(\.isMixing).reduce(0) { $0 + $1.cost(levels[$1.task] ?? 0) }
         guard ours >= limits.blame else { return nil }
         let busy = "the machine is \(percent(sample.utilisation)) busy"
@@ -134,7 +137,7 @@ public struct OverloadController: Sendable {
 
     private mutating func stepUp(_ programs: [Program], reason: String, now: Int64) -> Step? {
         let mixing = programs.filter(\.isMixing)
-        // Frames of everybody first; then nobody new is mixed.
+        // All programs first give up frames; only then are no new participants mixed in.
         for limit in [min(limits.highestLevel, Degradation.highest - 1), limits.highestLevel] {
             let candidates = mixing.filter { levels[$0.task] ?? 0 < limit }
             let first = candidates.min { left, right in
@@ -145,7 +148,7 @@ public struct OverloadController: Sendable {
             if let lastDown, now - lastDown < limits.relapse { calmNeeded = min(calmNeeded * 2, limits.longestCalm) }
             lastUp = now
             lastDown = nil
-            // What this step does has to show before the next.
+            // This step has to take effect before the next.
             overloadedSince = now
             calmSince = nil
             return step(first.task, by: 1, reason)

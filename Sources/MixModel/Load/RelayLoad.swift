@@ -1,8 +1,8 @@
-/// What a relay and its mixer have used so far; part of `RelayStatus`.
+/// The resources used so far by a relay and its mixer; part of `RelayStatus`.
 public struct RelayLoad: Hashable, Codable, Sendable {
     /// CPU time of the relay's process, in seconds.
     public var relaySeconds: Double
-    /// `nil` while there is none.
+    /// Resources used by the mixer; `nil` while there is none.
     public var mixer: MixerLoad?
 
     public init(relaySeconds: Double, mixer: MixerLoad? = nil) {
@@ -11,12 +11,12 @@ public struct RelayLoad: Hashable, Codable, Sendable {
     }
 }
 
-/// What a mixer has used and how it keeps up.
+/// The resources used by a mixer, and its pace.
 public struct MixerLoad: Hashable, Codable, Sendable {
     public var processID: Int32
     /// CPU time of its process, in seconds.
     public var cpuSeconds: Double
-    /// Each so manieth frame of the canvas is made.
+    /// Distance between rendered canvas frames, in frames; 1 means that every frame is rendered.
     public var frameDivisor: Int
     public var pace: FramePace
 
@@ -28,19 +28,20 @@ public struct MixerLoad: Hashable, Codable, Sendable {
     }
 }
 
-/// Counts a mixer's frames by how they came.
+/// Counters of a mixer's frames by punctuality.
 public struct FramePace: Hashable, Codable, Sendable {
     public private(set) var made: Int
-    /// Came later after their time than waiting for a late source explains.
+    /// Number of frames that came later than waiting for a late source explains.
     public private(set) var late: Int
-    /// Left out by a mixer that was too slow.
+    /// Number of frames left out by a mixer that was too slow.
     public private(set) var missing: Int
 
     private var last: MediaTime?
 
-    /// A mixer waits up to 120 ms for a source's network; decoding and encoding take some tens unless it is too slow.
+    /// Delay beyond which a frame is late. A mixer waits up to 120 ms for a source's network; decoding and encoding
+    /// take some tens of milliseconds unless it is too slow.
     public static let tolerance = MediaTime.milliseconds(250)
-    /// A mixer begins in the past and catches up.
+    /// Time from the first frame on in which pace is not judged, because a mixer begins in the past and catches up.
     public static let start = MediaTime.seconds(2)
 
     private enum CodingKeys: CodingKey { case made, late, missing }
@@ -51,11 +52,11 @@ public struct FramePace: Hashable, Codable, Sendable {
         self.missing = missing
     }
 
-    /// Takes a frame that is shown at `pts` and arrived `now`, both program time.
+    /// Counts a frame that is shown at `pts` and arrived at `now`, both in program time.
     ///
     /// - Parameters:
-    ///   - origin: When the mixer's first frame is shown.
-    ///   - interval: Largest distance of two frames while none is missing.
+    ///   - origin: Program time of the mixer's first frame.
+    ///   - interval: Largest distance between two frames while none is missing.
     public mutating func take(pts: MediaTime, now: MediaTime, origin: MediaTime, interval: MediaTime) {
         made += 1
         defer { last = pts }

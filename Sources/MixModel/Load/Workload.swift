@@ -1,23 +1,24 @@
 import LayoutEngine
 
-/// What a program asks of a machine, in the quantities that its cost grows with. Pure; `CostModel` turns it into cores.
+/// The work that a program causes, in the quantities that its cost grows with. Pure; `CostModel` converts it into
+/// cores.
 public struct Workload: Hashable, Codable, Sendable {
-    /// Streams pulled and outputs pushed by the relay.
+    /// Number of streams pulled and outputs pushed by the relay.
     public var copies: Int
-    /// What the mixer does; `nil` in a bypass, which needs none.
+    /// Work of the mixer; `nil` in a bypass, which needs none.
     public var mix: Mix?
 
     /// A mixer's work.
     public struct Mix: Hashable, Codable, Sendable {
-        /// Composed and encoded, in millions of pixels a second.
+        /// Pixels composed and encoded, in megapixels per second.
         public var composed: Double
-        /// Decoded, in millions of pixels a second.
+        /// Pixels decoded, in megapixels per second.
         public var decoded: Double
-        /// Scaled into panes, in millions of pixels a second.
+        /// Pixels scaled into panes, in megapixels per second.
         public var scaled: Double
-        /// Streams whose sound is decoded.
+        /// Number of streams whose audio is decoded.
         public var sounds: Int
-        /// As much of `composed` as is encoded as H.265 and not as H.264; `nil` = none.
+        /// Part of `composed` that is encoded as H.265 instead of H.264, in megapixels per second; `nil` means none.
         public var encodedH265: Double?
 
         public init(composed: Double, decoded: Double, scaled: Double, sounds: Int, encodedH265: Double? = nil) {
@@ -31,10 +32,11 @@ public struct Workload: Hashable, Codable, Sendable {
 
     /// The pictures of one stream.
     public struct Pictures: Hashable, Codable, Sendable {
-        /// In pixels.
+        /// Width, in pixels.
         public var width: Int
+        /// Height, in pixels.
         public var height: Int
-        /// A second.
+        /// Pictures per second.
         public var rate: Double
 
         public init(width: Int, height: Int, rate: Double) {
@@ -43,7 +45,7 @@ public struct Workload: Hashable, Codable, Sendable {
             self.rate = rate
         }
 
-        /// Of a stream of which nothing is known yet: a phone's camera.
+        /// Assumption about a stream of which nothing is known yet: a phone's camera.
         public static let assumed = Pictures(width: 720, height: 1280, rate: 25)
 
         var megapixels: Double { Double(width) * Double(height) * rate / 1e6 }
@@ -54,13 +56,13 @@ public struct Workload: Hashable, Codable, Sendable {
         self.mix = mix
     }
 
-    /// What a program asks for.
+    /// Creates the workload of a program.
     ///
     /// - Parameters:
-    ///   - pictures: Of the streams that are known.
-    ///   - frameDivisor: Only each so manieth frame of the canvas is made; at least 1.
+    ///   - pictures: Pictures of the streams for which they are known.
+    ///   - frameDivisor: Distance between rendered canvas frames, in frames; at least 1.
     ///   - hasVideo: Whether the program has a picture at all.
-    ///   - videoCodec: Of the mix; `nil` = H.264.
+    ///   - videoCodec: Codec of the mix; `nil` means H.264.
     public init(
         mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
         pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true,
@@ -78,7 +80,8 @@ public struct Workload: Hashable, Codable, Sendable {
             encodedH265: videoCodec == .h265 ? composed : nil)
     }
 
-    /// The same with only each so manieth frame of the canvas made, where every frame is made now.
+    /// Returns this workload, in which every frame is rendered, reduced to every n-th canvas frame, where n is
+    /// `frameDivisor`.
     public func divided(by frameDivisor: Int) -> Workload {
         var divided = self
         divided.mix?.composed /= Double(max(1, frameDivisor))
@@ -87,7 +90,7 @@ public struct Workload: Hashable, Codable, Sendable {
         return divided
     }
 
-    /// A mix of two people on this canvas, for a room that may become one.
+    /// Returns the workload of a mix of two participants on this canvas, for a room that may become one.
     public static func mixOfTwo(on canvas: Canvas, videoCodec: VideoCodec? = nil) -> Workload {
         let pixels = Double(canvas.width * canvas.height * canvas.fps) / 1e6
         return Workload(
@@ -99,10 +102,10 @@ public struct Workload: Hashable, Codable, Sendable {
 }
 
 extension Workload {
-    /// What the relay's cost is proportional to, the constant part first.
+    /// Quantities that the relay's cost is proportional to, the constant part first.
     var relayFeatures: [Double] { [1, Double(copies)] }
 
-    /// What the mixer's cost is proportional to, the constant part first; `nil` without one.
+    /// Quantities that the mixer's cost is proportional to, the constant part first; `nil` without a mixer.
     var mixerFeatures: [Double]? {
         mix.map { [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds), $0.encodedH265 ?? 0] }
     }

@@ -1,36 +1,37 @@
-/// How a mix is encoded. What is `nil` is as without these settings: the service's own choice for video, the host's
-/// format for sound.
+/// The settings for encoding a mix. For a setting that is `nil`, the service chooses the video format, and the host's
+/// audio format is used.
 ///
-/// A bypass is copied and none of it applies there, but for `audioOnly`.
+/// A bypass is copied, so that only `audioOnly` applies to it.
 public struct EncodingSettings: Hashable, Codable, Sendable {
-    /// `nil` = H.264.
+    /// Video codec; `nil` means H.264.
     public var videoCodec: VideoCodec?
-    /// In bit/s.
+    /// Video bit rate, in bit/s.
     public var videoBitrate: Int?
-    /// Longest distance of two IDR frames, in frames.
+    /// Maximum distance between two IDR frames, in frames.
     public var gopFrames: Int?
     public var profile: Profile?
     public var preset: Preset?
-    /// In bit/s.
+    /// Audio bit rate, in bit/s.
     public var audioBitrate: Int?
-    /// 1 or 2.
+    /// Number of audio channels, 1 or 2.
     public var audioChannels: Int?
-    /// In Hz; one of `sampleRates`.
+    /// Audio sample rate in hertz, one of `sampleRates`.
     public var audioSampleRate: Int?
-    /// The program has no video track, in a mix as in a bypass.
+    /// Whether the program has no video track, in a mix as in a bypass.
     public var audioOnly: Bool
 
-    /// Of H.264 (ITU-T H.264 §A.2); `baseline` is the constrained one. H.265 has `main` alone (ITU-T H.265 §A.3.2).
+    /// A profile of H.264 (ITU-T H.264 §A.2); `baseline` is the constrained one. H.265 has only `main` (ITU-T H.265
+    /// §A.3.2).
     public enum Profile: String, Hashable, Codable, Sendable, CaseIterable {
         case baseline, main, high
     }
 
-    /// How much work the encoder puts into a picture, by the names that x264 and x265 share.
+    /// The effort that the encoder spends on a picture, by the names that x264 and x265 share.
     public enum Preset: String, Hashable, Codable, Sendable, CaseIterable {
         case ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo
     }
 
-    /// Those of the codec.
+    /// Profiles of the codec.
     public var profiles: [Profile] { videoCodec == .h265 ? [.main] : Profile.allCases }
 
     public static let videoBitrates = 1_000...10_000_000

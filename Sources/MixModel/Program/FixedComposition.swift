@@ -1,12 +1,12 @@
 import LayoutEngine
 
-/// A mix whose panes are given with the task and stay where they are, whoever comes and goes.
+/// A mix whose panes are given with the task and stay where they are, whichever participants come and go.
 public struct FixedComposition: Hashable, Codable, Sendable {
-    /// Who is heard, and who may be seen; `nil` or empty = everybody in the task's room.
+    /// Streams that are heard and may be seen; `nil` or empty means all streams of the task's room.
     public var sources: [SourceSelection]?
-    /// At most `mostPanes`; drawn by `z`, equal ones in this order. May overlap.
+    /// Panes, at most `mostPanes`. They are drawn by `z`, equal ones in this order, and may overlap.
     public var panes: [FixedPane]
-    /// Under all panes; `nil` = the canvas' colour.
+    /// Image under all panes; `nil` means the canvas's colour.
     public var background: FixedBackground?
 
     public static let mostPanes = 16
@@ -21,24 +21,24 @@ public struct FixedComposition: Hashable, Codable, Sendable {
     }
 }
 
-/// One rectangle of a fixed composition, in fractions of the canvas.
+/// A rectangle of a fixed composition, in fractions of the canvas.
 public struct FixedPane: Hashable, Codable, Sendable {
     /// Left and top edge.
     public var x: UnitFraction
     public var y: UnitFraction
-    /// More than 0; what stands over the canvas is cut off.
+    /// Size, more than 0. Parts beyond the canvas are cut off.
     public var width: UnitFraction
     public var height: UnitFraction
-    /// 0 = the bottom.
+    /// Stacking order; 0 is the bottom.
     public var z: Int
     /// `cover` crops; `contain` shows the whole picture on black.
     public var fit: Pane.Fit
-    /// `nil` = the next, in the order in which people joined, whom no other pane shows.
+    /// Stream to show; `nil` means the next participant, in join order, whom no other pane shows.
     public var source: SourceSelection?
-    /// URL of an image for while there is nobody, or no picture of them; `nil` = black.
+    /// URL of an image that is shown while there is no participant, or no picture of them; `nil` means black.
     public var placeholder: String?
 
-    /// Of `z`.
+    /// Range of `z`.
     public static let levels = 0...1000
 
     public init(

@@ -1,11 +1,11 @@
 import LayoutEngine
 
-/// Programs whose people are named one by one.
+/// Programs whose participants are named one by one.
 extension ProgramPlanner {
-    /// One stream, copied unless the policy forbids that.
+    /// Returns the program of one stream, copied unless the policy forbids that.
     ///
-    /// The scene is what bridges its silences: the stream over the whole canvas, and the person's card while the camera is
-    /// off.
+    /// The scene bridges the stream's silences: it shows the stream over the whole canvas, and the participant's card
+    /// while the camera is off.
     static func single(
         _ selection: SourceSelection, for room: Room, context: PlanningContext, lastHost: UserID?
     ) -> Program {
@@ -31,7 +31,7 @@ extension ProgramPlanner {
         return program
     }
 
-    /// Panes of the task's own.
+    /// Returns the program of a mix with the task's own panes.
     static func fixed(
         _ composition: FixedComposition, for room: Room, context: PlanningContext, lastHost: UserID?
     ) -> Program {
@@ -49,7 +49,7 @@ extension ProgramPlanner {
                 canvas: canvas),
             sources: taken.map(\.planned), outputs: outputs(of: room, in: context), host: lastHost, hostLeft: false)
         let present = taken.filter { !context.absent.contains($0.id) }
-        // Of the pictures on the canvas first: their frames are the ones that must not jerk.
+        // The pictures on the canvas come first: their frames are the ones that must not jerk.
         let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))
         let followed = followed(
             among: present.filter { shown.contains($0.id.rawValue) }, present.isEmpty ? taken : present, host: lastHost)
@@ -71,8 +71,8 @@ extension ProgramPlanner {
 }
 
 extension FixedComposition {
-    /// Who is heard and may be seen: those selected, or everybody, and those whom a pane names. Of the task's own room
-    /// first, then as people joined.
+    /// Returns the streams that are heard and may be seen: those selected, or all, and those that a pane names. Streams
+    /// of the task's own room come first; those of one room are in join order.
     func streams(in room: Room, _ context: PlanningContext) -> [ProgramStream] {
         let named = panes.compactMap(\.source)
         var taken: [ProgramStream] = []
@@ -81,7 +81,7 @@ extension FixedComposition {
         } else {
             taken = room.streams.map { ProgramStream(source: $0, tracks: .all) }
         }
-        // A pane asks for a picture; who is heard is said by the list where there is one.
+        // A pane asks for a picture; the list, if there is one, says which streams are heard.
         let known = Set(taken.map(\.unpartedID))
         taken += named.flatMap { context.streams(of: $0, in: room) }.filter { !known.contains($0.unpartedID) }
         var merged: [ProgramStream] = []
@@ -99,14 +99,16 @@ extension FixedComposition {
         return order.map { merged[$0] }
     }
 
+    /// Returns the place and the occupant of each pane.
+    ///
     /// - Parameters:
     ///   - participants: One for each of `streams`.
-    ///   - images: Paths of what can be shown, by URL.
+    ///   - images: Paths of the images that can be shown, by URL.
     func places(
         for streams: [ProgramStream], _ participants: [LayoutParticipant], _ images: [String: String]
     ) -> [Place] {
         var waiting = streams.indices.filter { streams[$0].tracks != .audio }
-        /// Somebody's sound beside their picture needs no pane of its own.
+        /// A participant's audio stream beside their picture needs no pane of its own.
         waiting.removeAll { index in
             streams[index].source.stream.kind == .audio
                 && streams.indices.contains { other in
@@ -143,12 +145,12 @@ extension PlanningContext {
         selection.streams(among: selection.room.map { others[$0] ?? [] } ?? room.streams)
     }
 
-    /// `nil` while the image is not there.
+    /// Returns the backdrop; `nil` while the image is not there.
     fileprivate func backdrop(_ background: FixedBackground) -> Scene.Backdrop? {
         images[background.url].map { Scene.Backdrop(image: $0, fit: background.fit) }
     }
 
-    /// Whether anybody is there whom this room's program takes.
+    /// Whether any stream is live that this room's program takes.
     public func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
         case .automatic: room.hasStreams
@@ -159,7 +161,7 @@ extension PlanningContext {
 }
 
 extension ProgramStream {
-    /// Where it stands in line for a pane.
+    /// The position of a stream in the queue for a pane.
     fileprivate struct Order: Comparable {
         var room: String
         var joinOrder: Int
@@ -176,7 +178,7 @@ extension ProgramStream {
             room: room?.rawValue ?? "", joinOrder: source.joinOrder, rank: source.stream.kind.rank, user: source.user)
     }
 
-    /// Of the whole stream, whatever is taken of it.
+    /// Identifier of the whole stream, whichever of its tracks are taken.
     fileprivate var unpartedID: SourceID {
         SourceID(user: source.user, stream: source.stream.kind, room: room, tracks: .all)
     }

@@ -1,22 +1,22 @@
-/// What a task's program is made of where that is not left to the room.
+/// The settings of a task's program, where they are not left to the room.
 ///
-/// All of it may change while the program is on air. How large the picture is and how many frames a second it has
-/// stays in `RoomSettings.canvas`.
+/// All of them may change while the program is on air. The size of the picture and its frame rate are in
+/// `RoomSettings.canvas`.
 public struct ProgramSettings: Hashable, Codable, Sendable {
     public var composition: Composition
-    /// How a mix is encoded; `nil` = as the service does by itself.
+    /// Encoding of a mix; `nil` means the service's choice.
     public var encoding: EncodingSettings?
-    /// What is sent inside the picture for players; `nil` = nothing.
+    /// Messages sent inside the picture for players; `nil` means none.
     public var sei: SEISettings?
 
-    /// Who is on air, and how.
+    /// The choice of who is on air, and how.
     public enum Composition: Hashable, Codable, Sendable {
-        /// By the people in the room and the layout: one is copied, several are mixed.
+        /// By the participants in the room and the layout: one is copied, several are mixed.
         case automatic
-        /// Only this stream, copied unless the policy is never to, whoever else is in the room; the slate while it is not
-        /// there. The room's layout and host have no say.
+        /// Only this stream, whichever others are in the room. It is copied unless the policy forbids that; the slate
+        /// is on air while it is not there. The room's layout and host have no effect.
         case single(SourceSelection)
-        /// Always a mix, also of one, in panes of the task's own. The room's layout has no say.
+        /// Always a mix, even of one stream, in the task's own panes. The room's layout has no effect.
         case fixed(FixedComposition)
     }
 

@@ -1,27 +1,27 @@
 import LayoutEngine
 
-/// A live stream of the task's room or of another one, and what of it a program takes.
+/// A live stream of the task's room or of another one, with the tracks that a program takes of it.
 struct ProgramStream: Hashable, Sendable {
     var source: RoomStream
-    /// `nil` = the task's own.
+    /// Room of the stream; `nil` means the task's own.
     var room: RoomID?
     var tracks: SourceSelection.Tracks
 
     var id: SourceID {
         SourceID(user: source.user, stream: source.stream.kind, room: room, tracks: tracks)
     }
-    /// Whether there is a picture, and it is taken.
+    /// Whether the stream has a picture, and it is taken.
     var hasVideo: Bool { source.stream.video && tracks != .audio }
-    /// Whether there is sound, and it is taken.
+    /// Whether the stream has audio, and it is taken.
     var hasAudio: Bool { source.stream.audio && tracks != .video }
 
-    /// What it is pulled as.
+    /// Source that a relay pulls for this stream.
     var planned: PlannedSource {
         PlannedSource(
             id: id, url: source.stream.url, audio: hasAudio, video: hasVideo, tracks: tracks == .all ? nil : tracks)
     }
 
-    /// The same stream in the room's own terms, under the name that it has in this program.
+    /// The stream in the room's own terms, under its identifier in this program.
     var roomStream: RoomStream {
         var stream = source
         stream.id = id
@@ -30,7 +30,9 @@ struct ProgramStream: Hashable, Sendable {
         return stream
     }
 
-    /// - Parameter isAbsent: It was announced and does not come.
+    /// Returns the stream as a participant of a layout.
+    ///
+    /// - Parameter isAbsent: Whether the stream was announced but does not arrive.
     func participant(isAbsent: Bool) -> LayoutParticipant {
         LayoutParticipant(
             source: id.rawValue, user: source.user.rawValue, name: source.name, kind: source.stream.kind,
@@ -39,15 +41,15 @@ struct ProgramStream: Hashable, Sendable {
 }
 
 extension SourceID {
-    /// One stream as it is in a program: `user/stream`, of another room `user/stream@room`, and with `#audio` or `#video`
-    /// where only that track is taken. Neither names of users nor of rooms hold `/` or `#`.
+    /// Creates the identifier of a stream in a program: `user/stream`, with `@room` for another room, and with `#audio`
+    /// or `#video` if only that track is taken. Names of users and rooms contain neither `/` nor `#`.
     public init(user: UserID, stream: StreamKind, room: RoomID?, tracks: SourceSelection.Tracks) {
         let place = room.map { "@\($0.name)" } ?? ""
         let part = tracks == .all ? "" : "#\(tracks.rawValue)"
         self.init("\(user)/\(stream.rawValue)\(place)\(part)")
     }
 
-    /// The stream that it is one track of; itself when it is the whole stream.
+    /// Identifier of the stream that this is one track of; the identifier itself for a whole stream.
     public var whole: SourceID {
         guard let (whole, part) = rawValue.splitAtLast("#"), SourceSelection.Tracks(rawValue: String(part)) != nil
         else {
@@ -58,8 +60,8 @@ extension SourceID {
 }
 
 extension SourceSelection {
-    /// The streams among these that are meant: at most one with a picture and, where none is named by its kind, the user's
-    /// sound beside it.
+    /// Returns the streams among these that are selected: at most one with a picture and, unless the selection names a
+    /// kind, the user's audio stream beside it.
     func streams(among streams: [RoomStream]) -> [ProgramStream] {
         let own = streams.filter { $0.user == user }
         func taken(_ stream: RoomStream?) -> [ProgramStream] {
@@ -79,7 +81,7 @@ extension SourceSelection {
 }
 
 extension ProgramSettings {
-    /// Every stream that is named.
+    /// All streams that are named.
     public var selections: [SourceSelection] {
         switch composition {
         case .automatic: []
@@ -88,16 +90,16 @@ extension ProgramSettings {
         }
     }
 
-    /// The rooms other than the task's own that streams are taken from.
+    /// Rooms other than the task's own that streams are taken from.
     public var otherRooms: Set<RoomID> { Set(selections.compactMap(\.room)) }
 
-    /// URLs of every image that is shown.
+    /// URLs of all images that are shown.
     public var images: Set<String> {
         guard case .fixed(let fixed) = composition else { return [] }
         return Set(fixed.panes.compactMap(\.placeholder) + [fixed.background?.url].compactMap(\.self))
     }
 
-    /// What of a program's tracks there is at all.
+    /// Tracks that the program has.
     public var tracks: SourceSelection.Tracks {
         if encoding?.audioOnly ?? false { return .audio }
         if case .single(let selection) = composition { return selection.tracks }

@@ -1,23 +1,25 @@
-/// What a program carries for players inside its picture: SEI messages (ITU-T H.264 §7.3.2.3, annex D), in a mix as in a
-/// bypass.
+/// The settings of the SEI messages that a program carries inside its picture for players (ITU-T H.264 §7.3.2.3, annex
+/// D), in a mix as in a bypass.
 public struct SEISettings: Hashable, Codable, Sendable {
-    /// 5 (user data, after a UUID) or one of `payloadTypes`.
+    /// SEI payload type: 5 (user data, after a UUID) or one of `payloadTypes`.
     public var payloadType: Int
-    /// Who is where in the picture and how loud, as JSON.
+    /// Timing of the JSON message that says where participants are in the picture and how loud they are; `nil` means
+    /// none.
     public var layoutVolume: Timing?
-    /// The time of day at which the frame was shown to the program, as JSON `{"ts": ms since 1970}`.
+    /// Timing of the JSON message with the time of day at which the frame was shown to the program,
+    /// `{"ts": ms since 1970}`; `nil` means none.
     public var wallClock: Timing?
-    /// A text of the app server's, as JSON `{key: content}`.
+    /// Text from the app server, sent as JSON `{key: content}`; `nil` means none.
     public var passThrough: PassThrough?
-    /// A text of the app server's, sent as it is, from now on with each IDR frame and each second; at most `longestText`
-    /// characters (Unicode scalars).
+    /// Text from the app server, sent as it is from now on, with each IDR frame and each second; `nil` means none. At
+    /// most `longestText` characters (Unicode scalars).
     public var custom: String?
 
-    /// When a message is sent.
+    /// The timing of a message.
     public struct Timing: Hashable, Codable, Sendable {
-        /// In ms, within `SEISettings.intervals`; `nil` = with IDR frames alone.
+        /// Interval in milliseconds, within `SEISettings.intervals`; `nil` means with IDR frames only.
         public var intervalMs: Int?
-        /// With each IDR frame, too.
+        /// Whether the message is also sent with each IDR frame.
         public var followsIDR: Bool
 
         public init(intervalMs: Int? = SEISettings.defaultInterval, followsIDR: Bool = false) {
@@ -28,7 +30,7 @@ public struct SEISettings: Hashable, Codable, Sendable {
 
     public struct PassThrough: Hashable, Codable, Sendable {
         public var key: String
-        /// At most `longestText` characters.
+        /// Text of at most `longestText` characters.
         public var content: String
         public var timing: Timing
 
@@ -42,9 +44,9 @@ public struct SEISettings: Hashable, Codable, Sendable {
     }
 
     public static let userDataUnregistered = 5
-    /// Those that the standard leaves reserved.
+    /// Payload types that the standard leaves reserved.
     public static let payloadTypes = 100...254
-    /// In ms.
+    /// Allowed intervals, in milliseconds.
     public static let intervals = 1000...5000
     public static let defaultInterval = 1000
     public static let longestText = 4096

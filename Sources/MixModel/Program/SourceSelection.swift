@@ -1,15 +1,15 @@
 import LayoutEngine
 
-/// A stream by whose it is. It need not be there: it is taken as soon as it is published.
+/// A stream selected by its publisher. It need not exist yet: it is taken as soon as it is published.
 public struct SourceSelection: Hashable, Codable, Sendable {
-    /// `nil` = the task's own. Another one must be of the same tenant.
+    /// Room of the stream; `nil` means the task's own. Another one must be of the same tenant.
     public var room: RoomID?
     public var user: UserID
-    /// `nil` = the camera; while there is none the screen, then sound alone.
+    /// Kind of the stream; `nil` means the camera, without one the screen, and without either audio alone.
     public var kind: StreamKind?
     public var tracks: Tracks
 
-    /// What of a stream is taken.
+    /// The tracks of a stream that are taken.
     public enum Tracks: String, Hashable, Codable, Sendable, CaseIterable {
         case all, audio, video
     }

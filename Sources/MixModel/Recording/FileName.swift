@@ -1,10 +1,10 @@
-/// Names of files that are made of what users call things.
+/// Names of files derived from names that users have chosen.
 public enum FileName {
-    /// Longer names are cut, with a hash of the whole at their end.
+    /// Number of bytes beyond which a name is cut; a hash of the whole follows the cut.
     private static let longest = 120
 
-    /// Letters, digits, `-` and `_` of ASCII stay, every other byte is `~` and two hexadecimal digits: no path, nothing
-    /// hidden, and different names stay different.
+    /// Returns a safe file name. ASCII letters, digits, `-` and `_` stay; every other byte becomes `~` and two
+    /// hexadecimal digits. The result is neither a path nor hidden, and different names stay different.
     public static func safe(_ name: String) -> String {
         var result = ""
         for byte in name.utf8 {
@@ -22,7 +22,8 @@ public enum FileName {
         return String(result.prefix(longest)) + "~~" + String(hash, radix: 16)
     }
 
-    /// A name of a recording's file, as `safe` and a number of a part make it: no path, nothing hidden.
+    /// Whether the name can be that of a recording's file, as made of `safe` and the number of a part: neither a path
+    /// nor hidden.
     public static func isRecording(_ name: String) -> Bool {
         guard name.hasSuffix(".mp4"), name.utf8.count <= 250 else { return false }
         let stem = name.utf8.dropLast(4)

@@ -1,10 +1,11 @@
-/// A recording that a relay shall make of its program.
+/// A recording that a relay is to make of its program.
 public struct PlannedRecording: Hashable, Codable, Sendable {
-    /// A relay that has it already goes on; another one with the same id and directory may continue its file.
+    /// Settings of the recording. A relay that already makes it goes on; another one with the same id and directory may
+    /// continue its file.
     public var settings: RecordingSettings
-    /// Where the room's files go: absolute. Made when it is not there.
+    /// Absolute path for the room's files. Created if it does not exist.
     public var directory: String
-    /// The recording ends when the disk has less than this to spare, in bytes.
+    /// Free space on the disk below which the recording ends, in bytes.
     public var keepFreeBytes: Int64
 
     public var id: String { settings.id }
@@ -16,11 +17,11 @@ public struct PlannedRecording: Hashable, Codable, Sendable {
     }
 }
 
-/// Where a service keeps its recordings.
+/// The place where a service keeps its recordings.
 public struct RecordingPlace: Hashable, Codable, Sendable {
-    /// Absolute.
+    /// Absolute path.
     public var directory: String
-    /// In bytes.
+    /// Free space on the disk below which recordings end, in bytes.
     public var keepFreeBytes: Int64
 
     public static let defaultKeepFreeBytes: Int64 = 512 << 20
@@ -30,7 +31,7 @@ public struct RecordingPlace: Hashable, Codable, Sendable {
         self.keepFreeBytes = keepFreeBytes
     }
 
-    /// The files of one room are together; rooms of different tenants or names never are.
+    /// Returns the directory of a room's files. Rooms of different tenants or names never share one.
     public func directory(of room: RoomID) -> String { directory + "/" + FileName.safe(room.rawValue) }
 
     public func plan(_ settings: RecordingSettings, of room: RoomID) -> PlannedRecording {

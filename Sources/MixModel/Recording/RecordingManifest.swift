@@ -1,17 +1,17 @@
 import LayoutEngine
 
-/// What stands in the JSON file beside each file of a recording.
+/// The content of the JSON file beside each file of a recording.
 public struct RecordingManifest: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
-        /// Being written, or its recorder was lost: a fragmented file that plays up to its last second.
+        /// Being written, or left by a recorder that was lost: a fragmented file that plays up to its last second.
         case recording
         /// Closed and indexed.
         case complete
-        /// Closed without an index: it plays, players may seek in it slowly.
+        /// Closed without an index: the file plays, but seeking in it may be slow.
         case unindexed
     }
 
-    /// Somebody's place in the picture, in pixels.
+    /// A participant's place in the picture, in pixels.
     public struct Pane: Hashable, Codable, Sendable {
         public var user: String
         public var source: String
@@ -20,15 +20,15 @@ public struct RecordingManifest: Hashable, Codable, Sendable {
 
     /// A change between bypass, mix and slate.
     public struct Switch: Hashable, Codable, Sendable {
-        /// In the file, in seconds.
+        /// Position in the file, in seconds.
         public var at: Double
         public var wallClock: Double
         public var from: OnAir?
         public var to: OnAir
-        /// Who is on air in a bypass.
+        /// Source on air in a bypass.
         public var source: SourceID?
         public var cause: String
-        /// Of a mix.
+        /// Panes of a mix.
         public var panes: [Pane]
 
         public init(
@@ -48,23 +48,23 @@ public struct RecordingManifest: Hashable, Codable, Sendable {
     public var room: String
     public var task: String
     public var recording: String
-    /// What somebody publishes; `nil` = the program.
+    /// Source that is recorded; `nil` means the program.
     public var source: SourceID?
     public var file: String
-    /// 1…
+    /// Number of the part, 1 or more.
     public var part: Int
     public var state: State
-    /// Seconds since 1970 at the first frame.
+    /// Time of the first frame, in seconds since 1970.
     public var startedAt: Double
-    /// Seconds since 1970; `nil` while it is being written.
+    /// Time of the end, in seconds since 1970; `nil` while the file is being written.
     public var endedAt: Double?
-    /// In seconds.
+    /// Duration, in seconds.
     public var duration: Double
     public var bytes: Int64
     public var hasVideo: Bool
     public var hasAudio: Bool
-    /// `stopped`, `partSeconds`, `tracksChanged`, `maxSeconds`, `maxBytes` or the code of `error`; `nil` while it is being
-    /// written.
+    /// Reason for the end: `stopped`, `partSeconds`, `tracksChanged`, `maxSeconds`, `maxBytes` or the code of `error`;
+    /// `nil` while the file is being written.
     public var endReason: String?
     public var error: ServiceState.Failure?
     public var switches: [Switch] = []

@@ -1,18 +1,19 @@
-/// How a room's program is recorded. Everything has a default.
+/// The settings for recording a room's program. Everything has a default.
 public struct RecordingSettings: Hashable, Codable, Sendable {
-    /// What was recorded before a recorder or a relay was lost and what comes after it go into one file.
+    /// Whether the recording goes on in the same file after a recorder or a relay was lost.
     public var singleFilePerLayer: Bool
-    /// What every participant publishes is recorded too, as it comes, each in a file of its own.
+    /// Whether the streams of all participants are recorded too, untouched, each in a file of its own.
     public var participants: Bool
-    /// The recording ends by itself after so many seconds; `nil` = never.
+    /// Duration after which the recording ends by itself, in seconds; `nil` means never.
     public var maxSeconds: Int?
-    /// The recording ends by itself when it has so many bytes; `nil` = never.
+    /// Size at which the recording ends by itself, in bytes; `nil` means never.
     public var maxBytes: Int64?
-    /// A new file begins with the first keyframe after so many seconds; `nil` = never.
+    /// Duration after which a new file begins with the next keyframe, in seconds; `nil` means never.
     public var partSeconds: Int?
-    /// Names one recording: it stays while settings change and nothing is stopped. Given by whoever starts it.
+    /// Identifier of the recording, given by the caller that starts it. It stays the same while settings change and the
+    /// recording is not stopped.
     public var id: String
-    /// When it was asked for, in seconds since 1970.
+    /// Time of the request, in seconds since 1970.
     public var startedAt: Double
 
     public init(

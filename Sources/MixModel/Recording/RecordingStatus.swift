@@ -1,32 +1,33 @@
-/// How a relay gets on with one file after another of one recording: of its program, or of what somebody publishes.
+/// The state of one recording of a relay, of its program or of one source, over all files of the recording.
 public struct RecordingStatus: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
-        /// Its process is there, the first keyframe is not.
+        /// The process is running, but the first keyframe has not arrived.
         case starting
         case recording
-        /// The process was lost and is started again.
+        /// The process was lost and is being started again.
         case recovering
-        /// It ended by itself, as was asked for.
+        /// The recording ended by itself, as requested.
         case ended
-        /// It ended, and trying again would not help.
+        /// The recording ended, and trying again would not help.
         case failed
     }
 
-    /// `RecordingSettings.id`.
+    /// Identifier of the recording (`RecordingSettings.id`).
     public var id: String
-    /// What somebody publishes, untouched; `nil` = the program.
+    /// Source that is recorded untouched; `nil` means the program.
     public var source: SourceID?
     public var state: State
-    /// The newest file's name, without its directory.
+    /// Name of the newest file, without its directory.
     public var file: String?
-    /// Files so far.
+    /// Number of files so far.
     public var files: Int
-    /// Of media, and of all files together.
+    /// Duration of the media in all files together, in seconds.
     public var seconds: Double
+    /// Size of all files together, in bytes.
     public var bytes: Int64
-    /// Why it does not run, or did not when it was lost last.
+    /// Last failure, if any.
     public var error: ServiceState.Failure?
-    /// Times that the process was started again.
+    /// Number of times that the process was started again.
     public var restarts: Int
 
     public init(

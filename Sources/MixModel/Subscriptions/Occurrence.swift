@@ -1,39 +1,40 @@
-/// What can be told of: the CloudEvents `type` of our own messages.
+/// A topic of messages to subscriptions. The raw value is the CloudEvents `type` of messages in the project's own
+/// format.
 public enum Topic: String, Hashable, Codable, Sendable, CaseIterable {
-    /// The first participant has come.
+    /// The first participant has arrived.
     case roomOpened = "room.opened"
-    /// The last participant has gone, or the room was closed.
+    /// The last participant has left, or the room was closed.
     case roomClosed = "room.closed"
-    /// What the room sends out: streaming, recording and HLS, as apps show them.
+    /// Streaming, recording or HLS of the room has changed its state, as shown by apps.
     case roomServicesChanged = "room.servicesChanged"
     case participantJoined = "participant.joined"
     case participantLeft = "participant.left"
     case participantRoleChanged = "participant.roleChanged"
     case streamPublished = "stream.published"
-    /// Muted, camera off, or the other way round.
+    /// A stream was muted, its camera was turned off, or the other way round.
     case streamUpdated = "stream.updated"
     case streamUnpublished = "stream.unpublished"
     case taskStateChanged = "task.stateChanged"
-    /// Viewers see something else: bypass, mix or slate.
+    /// Viewers see a different composition: bypass, mix or slate.
     case taskSwitched = "task.switched"
     case outputStateChanged = "output.stateChanged"
-    /// The file or an image of a layout that is on air cannot be used; what was good stays on air.
+    /// The file or an image of a layout on air cannot be used; the last good version stays on air.
     case layoutFailed = "layout.failed"
-    /// Asked for by API, to try a receiver.
+    /// A test message, requested by API to try a receiver.
     case test = "subscription.test"
 
-    /// `ChannelEvent` of the ApsaraVideo Live format.
+    /// Topics of `ChannelEvent` in the ApsaraVideo Live format.
     public static let ofChannels: Set<Topic> = [.roomOpened, .roomClosed]
-    /// `UserEvent` of the ApsaraVideo Live format.
+    /// Topics of `UserEvent` in the ApsaraVideo Live format.
     public static let ofUsers: Set<Topic> = [
         .participantJoined, .participantLeft, .participantRoleChanged, .streamPublished, .streamUnpublished,
     ]
 }
 
-/// Something that happened and that subscriptions may want to be told of. Holds URLs of outputs unredacted.
+/// An occurrence that subscriptions may want to be told of. Contains URLs of outputs unredacted.
 public struct Occurrence: Hashable, Sendable {
     public var room: RoomID
-    /// Seconds since 1970.
+    /// Time of the occurrence, in seconds since 1970.
     public var at: Double
     public var kind: Kind
 
@@ -60,13 +61,13 @@ public struct Occurrence: Hashable, Sendable {
         case test
     }
 
-    /// Who did it.
+    /// The participant who caused an occurrence.
     public struct Person: Hashable, Sendable {
         public var user: UserID
         public var name: String?
         public var role: Role?
         public var joinOrder: Int
-        /// Whether they publish anything.
+        /// Whether the participant publishes a stream.
         public var publishes: Bool
 
         public init(_ participant: Participant) {
@@ -106,7 +107,7 @@ public struct Occurrence: Hashable, Sendable {
         }
     }
 
-    /// Whose doing it is; `nil` where nobody's.
+    /// Participant who caused the occurrence; `nil` if none did.
     public var user: UserID? {
         switch kind {
         case .participantJoined(let person), .participantLeft(let person), .participantRoleChanged(let person, _),
@@ -117,7 +118,7 @@ public struct Occurrence: Hashable, Sendable {
     }
 }
 
-/// A task's state as it is told outside.
+/// The state of a task, as reported to clients.
 public enum TaskState: String, Hashable, Codable, Sendable, CaseIterable {
     case starting, running, recovering, stopped, failed
 }

@@ -1,19 +1,19 @@
-/// A change of what becomes of a destination.
+/// A change in the state of a destination.
 public struct OutputChange: Hashable, Sendable {
     public enum State: String, Hashable, Codable, Sendable, CaseIterable {
         case connecting, live, recovering, failed
-        /// It is pushed to no more: it was taken away, or the program ended.
+        /// The destination is no longer pushed to: it was removed, or the program ended.
         case removed
     }
     public var output: OutputID
     public var state: State
-    /// `nil` when nothing was told before.
+    /// Previous state; `nil` if none was reported before.
     public var from: State?
-    /// Connections made after the first one.
+    /// Number of connections made after the first one.
     public var reconnects: Int
-    /// Redacted; `nil` while all is well.
+    /// Failure, redacted; `nil` if there is none.
     public var error: String?
-    /// What the error is about, for programs.
+    /// Machine-readable code of `error`.
     public var errorCode: OutputErrorCode?
 
     public init(
@@ -29,32 +29,34 @@ public struct OutputChange: Hashable, Sendable {
     }
 }
 
-/// Turns what a relay tells of its outputs into changes to tell of: a flapping one not for ever, and the state in which
-/// it stays always. Pure.
+/// Turns a relay's reports about its outputs into changes to report. Pure.
+///
+/// Flapping is limited to `mostChanges` within `window`; the state in which an output stays is always reported.
 public struct OutputWatch: Hashable, Sendable {
     private struct Known: Hashable {
         var state: OutputChange.State
         var reconnects: Int
-        /// When changes were told, in ns, within the last `window`.
+        /// Times of the changes reported within the last `window`, in nanoseconds.
         var told: [Int64]
     }
     private var known: [OutputID: Known] = [:]
 
-    /// Changes of one output within `window`; what comes beyond is told when it has passed, if it is still so.
+    /// Maximum number of changes of one output within `window`. A further one is reported when the window has passed,
+    /// if it still holds.
     public static let mostChanges = 20
-    /// In ns.
+    /// Period over which changes are limited, in nanoseconds.
     public static let window: Int64 = 60_000_000_000
 
     public init() {}
 
-    /// What is different from what was told last. `now` in ns.
+    /// Returns the changes since the last report. `now` is in nanoseconds.
     public mutating func take(_ outputs: [OutputStatus], now: Int64) -> [OutputChange] {
         var changes: [OutputChange] = []
         for output in outputs {
             let state = OutputChange.State(output.state)
             let before = known[output.id]
             if before?.state == state, state != .live || before?.reconnects == output.reconnects { continue }
-            // A connection that was lost and made again between two reports was lost all the same.
+            // A connection that was lost and made again between two reports counts as lost.
             if state == .live, before?.state == .live {
                 append(.recovering, output, now, to: &changes)
             }
@@ -66,7 +68,7 @@ public struct OutputWatch: Hashable, Sendable {
         return changes
     }
 
-    /// The relay is gone and is started again.
+    /// Returns the changes after a relay was lost and is being started again. `now` is in nanoseconds.
     public mutating func relayLost(_ reason: String, now: Int64) -> [OutputChange] {
         var changes: [OutputChange] = []
         for id in known.keys.sorted() {
@@ -77,7 +79,7 @@ public struct OutputWatch: Hashable, Sendable {
         return changes
     }
 
-    /// The program ended.
+    /// Returns the changes after the program has ended.
     public mutating func ended() -> [OutputChange] { known.keys.sorted().compactMap { remove($0) } }
 
     private mutating func remove(_ id: OutputID) -> OutputChange? {

@@ -1,8 +1,8 @@
 extension Room {
-    /// What happened between an earlier state of the room and this one, in an order in which it can have happened.
-    /// Whether a change came by one event, by a snapshot or by a deletion makes no difference.
+    /// Returns what happened between an earlier state of the room and this one, in an order in which it can have
+    /// happened. It makes no difference whether a change came by one event, by a snapshot or by a deletion.
     ///
-    /// A room is open from its first participant to the last one's leaving.
+    /// A room is open from the arrival of its first participant until the last one leaves.
     public func occurrences(since old: Room) -> [Occurrence.Kind] {
         guard participants != old.participants else { return [] }
         let before = Dictionary(old.participants.map { ($0.user, $0) }) { first, _ in first }

@@ -1,17 +1,19 @@
-/// One subscription, unique in the service.
+/// An identifier of a subscription, unique in the service.
 public struct SubscriptionID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Somebody who wants to be told of what happens, by HTTP. One subscription is one endpoint: its messages are ordered in
-/// each room, and what it does not take delays nobody else's.
+/// A subscription to messages about what happens, delivered by HTTP.
+///
+/// Each subscription has one endpoint. Its messages are in order within each room, and messages that it does not take
+/// delay no other subscription.
 public struct Subscription: Hashable, Codable, Sendable {
-    /// Which messages it gets, and how they are signed and repeated.
+    /// The kind of a subscription: which messages it gets, and how they are signed and repeated.
     public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
-        /// CloudEvents, signed as Standard Webhooks are.
+        /// CloudEvents, signed as in Standard Webhooks.
         case own
-        /// `CreateEventSub` of the ApsaraVideo Live format: rooms and people.
+        /// `CreateEventSub` of the ApsaraVideo Live format: rooms and participants.
         case roomEvents
         /// `CreateRtcMPUEventSub`: destinations of tasks.
         case taskEvents
@@ -20,30 +22,31 @@ public struct Subscription: Hashable, Codable, Sendable {
     public let id: SubscriptionID
     public let app: AppID
     public let kind: Kind
-    /// Where messages are posted to. Its query may hold a secret: never logged.
+    /// URL that messages are posted to. Its query may contain a secret; never logged.
     public var url: String
-    /// Names of rooms; `nil` = every room of the app.
+    /// Names of rooms; `nil` means all rooms of the app.
     public var rooms: [String]?
-    /// Whose doings are told, where somebody does something; `nil` = everybody's.
+    /// Participants whose actions are reported; `nil` means all. It does not limit occurrences that no participant
+    /// caused.
     public var users: [UserID]?
-    /// `nil` = everything that the kind tells.
+    /// Topics; `nil` means all that the kind covers.
     public var topics: Set<Topic>?
-    /// False: nothing is stored for it until it is true again.
+    /// Whether the subscription is enabled. While false, no message is stored for it.
     public var isEnabled: Bool
-    /// For people.
+    /// Note for people.
     public var note: String?
-    /// What messages are signed with: the newest first, then those that were replaced and still hold.
+    /// Keys that messages are signed with: the newest first, then replaced ones that are still valid.
     public var secrets: [Secret]
-    /// Seconds since 1970.
+    /// Time of creation, in seconds since 1970.
     public var createdAt: Double
-    /// Seconds since 1970.
+    /// Time of the last modification, in seconds since 1970.
     public var modifiedAt: Double
 
     /// A key that sender and receiver share.
     public struct Secret: Hashable, Codable, Sendable {
-        /// `whsec_` and the key in Base64.
+        /// `whsec_` followed by the key in Base64.
         public var text: String
-        /// Seconds since 1970; `nil` for the newest.
+        /// End of validity, in seconds since 1970; `nil` for the newest key.
         public var validUntil: Double?
 
         public init(text: String, validUntil: Double? = nil) {
@@ -71,7 +74,7 @@ public struct Subscription: Hashable, Codable, Sendable {
         modifiedAt = createdAt
     }
 
-    /// Whether it is to be told. Of another app's rooms never.
+    /// Whether the subscription is to be told of an occurrence. Occurrences in rooms of another app never are.
     public func wants(_ occurrence: Occurrence) -> Bool {
         let topic = occurrence.topic
         guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? true, occurrence.room.app == app,
@@ -81,7 +84,7 @@ public struct Subscription: Hashable, Codable, Sendable {
         return users.contains(user)
     }
 
-    /// The content of two requests for a subscription is compared with it: everything that a request can ask for.
+    /// Whether both subscriptions agree in everything that a request for one can specify.
     public func isSameRequest(as other: Subscription) -> Bool {
         app == other.app && kind == other.kind && url == other.url && rooms == other.rooms && users == other.users
             && topics == other.topics && isEnabled == other.isEnabled && note == other.note
@@ -89,7 +92,7 @@ public struct Subscription: Hashable, Codable, Sendable {
 }
 
 extension Subscription.Kind {
-    /// What a subscription of this kind is told at all.
+    /// Whether subscriptions of this kind cover a topic.
     public func tells(_ topic: Topic) -> Bool {
         switch self {
         case .own: true
