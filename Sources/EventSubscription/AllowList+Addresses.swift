@@ -1,17 +1,17 @@
 import MixModel
 
 extension AllowList {
-    /// Whether a URL that is allowed may be fetched from this address, to which its host was resolved. Addresses of
-    /// local networks have to be spelt in an entry, so that a name cannot lead there.
+    /// Whether the URL is allowed and may be fetched from this address, to which its host was resolved. Addresses of
+    /// local networks have to be spelt out in an entry, so that a name cannot lead there.
     public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
         guard allows(url) else { return false }
         if address.isPublic { return true }
-        // An empty list that allows the URL means loopback.
+        // An empty list that allows the URL allows loopback addresses.
         return entries.isEmpty ? address.isLoopback : entries.contains { $0.allows(url.at(address)) }
     }
 
-    /// What relays go by when they have looked up a host: the addresses of local networks that entries spell. Names
-    /// were checked before and are not in it.
+    /// Limits that relays apply after resolving a host: the addresses of local networks that entries spell out. Names
+    /// are not included, because they were checked before.
     public var reach: Reach {
         guard !entries.isEmpty else { return allowsNothing ? Reach(places: []) : .loopback }
         return Reach(

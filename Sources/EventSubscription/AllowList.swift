@@ -1,10 +1,10 @@
 import MixModel
 
-/// Where streams may be pulled from or pushed to: entries `scheme://host[:port]` with `*` as wildcard.
+/// The places that streams may be pulled from or pushed to, as entries `scheme://host[:port]` with `*` as wildcard.
 ///
 /// - An entry without a port allows every port. `*` in a host stands for any characters, dots too: `*.example` is every
 ///   host below `example`.
-/// - Addresses and `localhost` are matched by an entry that spells an address (`10.0.*`, `127.0.0.1`), never by a
+/// - Addresses and `localhost` are matched by an entry that spells out an address (`10.0.*`, `127.0.0.1`), never by a
 ///   wildcard for names: `*` does not open the local network.
 /// - An empty list allows what `whenEmpty` says.
 public struct AllowList: Hashable, Sendable {
@@ -13,9 +13,9 @@ public struct AllowList: Hashable, Sendable {
 
     /// The meaning of a list without entries.
     public enum WhenEmpty: Hashable, Sendable {
-        /// Loopback addresses: for a service that serves this machine alone.
+        /// Loopback addresses are allowed, for a service that serves this machine alone.
         case loopback
-        /// No address: for a service with tenants, whose loopback is not theirs.
+        /// No address is allowed, for a service with tenants, to whom its loopback does not belong.
         case nothing
     }
 
@@ -26,7 +26,7 @@ public struct AllowList: Hashable, Sendable {
         let port: String?
 
         init?(_ text: String) {
-            // Then bytes are characters.
+            // In ASCII, bytes are characters.
             guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let separator = text.firstRange(of: "://") else {
                 return nil
             }
@@ -60,16 +60,19 @@ public struct AllowList: Hashable, Sendable {
             return Wildcard.matches(host, url.host)
         }
 
-        /// `10.0.*`: digits, so that no wildcard for names can stand for an address.
+        /// Whether the host is a pattern such as `10.0.*`. It must contain digits, so that no wildcard for names can
+        /// match an address.
         private var isAddressPattern: Bool {
             host.contains(where: \.isNumber) && host.allSatisfy { $0.isNumber || $0 == "." || $0 == "*" }
         }
 
-        /// Whether it means addresses, and not a name to look up.
+        /// Whether the entry stands for addresses, and not for a name to resolve.
         var spellsAddress: Bool { isAddressPattern || host.contains(":") || host == "localhost" }
     }
 
-    /// - Throws: The first entry that cannot be read.
+    /// Creates a list from the text of its entries.
+    ///
+    /// - Throws: `InputError` about the first entry that cannot be read.
     public init(_ entries: [String], whenEmpty: WhenEmpty = .loopback) throws(InputError) {
         var read: [Entry] = []
         for text in entries {
@@ -85,9 +88,9 @@ public struct AllowList: Hashable, Sendable {
         self.whenEmpty = whenEmpty
     }
 
-    /// Allows loopback only.
+    /// A list that allows loopback addresses only.
     public static let loopbackOnly = AllowList(whenEmpty: .loopback)
-    /// Allows no address.
+    /// A list that allows no address.
     public static let nothing = AllowList(whenEmpty: .nothing)
 
     private init(whenEmpty: WhenEmpty) {
@@ -103,8 +106,10 @@ public struct AllowList: Hashable, Sendable {
         return whenEmpty == .loopback && url.isLoopback
     }
 
+    /// Parses a URL and checks that it is allowed.
+    ///
     /// - Parameters:
-    ///   - schemes: What can be used at this place.
+    ///   - schemes: Schemes that can be used in this place.
     ///   - field: JSON path, for the error.
     ///   - setting: The configuration key that holds this list, for the error.
     /// - Throws: `InputError` of code `invalidField` or `refusedURL`; its `found` is redacted.

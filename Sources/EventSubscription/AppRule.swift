@@ -1,12 +1,15 @@
 import MixModel
 
-/// For which tenant events are taken, and what an event's `app` may say.
+/// The tenants that events are accepted for, and the permitted values of an event's `app`.
 public enum AppRule: Hashable, Sendable {
-    /// Whoever sends them belongs to this one.
+    /// The sender belongs to this tenant.
     case only(AppID)
-    /// Whoever sends them may speak for any of these; without an `app` it is the standard one.
+    /// The sender may speak for any of these tenants, and for the standard one, which is meant by an event without an
+    /// `app`.
     case any(Set<AppID>)
 
+    /// Returns the tenant of an event with this `app`.
+    ///
     /// - Throws: `InputError` of code `foreignApp` or `invalidField`.
     public func app(_ named: String?, field: String) throws(InputError) -> AppID {
         switch self {

@@ -2,8 +2,8 @@ import LayoutEngine
 import MixModel
 
 extension EventParser {
-    /// One event in CloudEvents' binary mode: attributes in headers `ce-…`, `data` in the body (HTTP protocol binding
-    /// 1.0, section 3.1). Headers of other names are left alone.
+    /// Reads one event in CloudEvents' binary mode: attributes in headers `ce-…`, `data` in the body (HTTP protocol
+    /// binding 1.0, section 3.1). Headers with other names are ignored.
     ///
     /// - Parameter body: Empty when the event has no data.
     public func binaryEvent(
@@ -19,7 +19,7 @@ extension EventParser {
             }
         }
         if body.isEmpty { attributes["datacontenttype"] = nil }
-        // Data is the body, whatever a header is called.
+        // The data is the body, whatever headers say.
         attributes["data_base64"] = nil
         attributes["data"] = body.isEmpty ? nil : try JSONValue(parsing: body)
         do {
@@ -35,7 +35,7 @@ extension EventParser {
         }
     }
 
-    /// A header's value as section 3.1.3.2 asks: quotes taken off, then percent-decoded once, as UTF-8.
+    /// Decodes a header's value according to section 3.1.3.2: removes quotes, then percent-decodes once, as UTF-8.
     static func decode(_ value: String, field: String) throws(InputError) -> String {
         var bytes = Array(value.utf8)
         if bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") {
@@ -64,7 +64,7 @@ extension EventParser {
         return try checked(text, field: field)
     }
 
-    /// As in JSON.
+    /// Applies the limit on combining marks that JSON strings have.
     private static func checked(_ text: String, field: String) throws(InputError) -> String {
         guard !text.hasTooManyMarks else {
             throw InputError(
@@ -73,7 +73,7 @@ extension EventParser {
         return text
     }
 
-    /// `\"` and `\\` of a quoted string (RFC 9110, section 5.6.4).
+    /// Resolves `\"` and `\\` in a quoted string (RFC 9110, section 5.6.4).
     private static func unquoted(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var isEscaped = false

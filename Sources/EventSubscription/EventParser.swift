@@ -1,17 +1,18 @@
 import MixModel
 
-/// Reads events as app servers send them: CloudEvents 1.0 in structured, batched and binary mode, or the short form of
-/// one room.
+/// Reads events from app servers: CloudEvents 1.0 in structured, batched and binary mode, or the short form for one
+/// room.
 public struct EventParser: Sendable {
-    /// Where streams may be pulled from.
+    /// Places that streams may be pulled from.
     public var allowList: AllowList
-    /// Pull URL of a stream that comes without one; `{app}`, `{room}`, `{user}` and `{stream}` are replaced.
+    /// Template of the pull URL for a stream that is published without one. `{app}`, `{room}`, `{user}` and `{stream}`
+    /// are replaced.
     public var urlTemplate: String?
 
-    /// What the relay can pull now.
+    /// URL schemes that the relay can pull.
     public static let pullSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps, .http, .https]
 
-    /// Most events of one batch.
+    /// Maximum number of events in a batch.
     public static let longestBatch = 1000
 
     public init(allowList: AllowList, urlTemplate: String? = nil) {
@@ -19,14 +20,14 @@ public struct EventParser: Sendable {
         self.urlTemplate = urlTemplate
     }
 
-    /// One event, or several when the document is an array (CloudEvents batch). All of them are good, or none is taken:
-    /// a sender that repeats a batch after an error cannot know which part of it was.
+    /// Reads one event, or several when the document is an array (CloudEvents batch). Either all of them are accepted
+    /// or none, because a sender that repeats a batch after an error cannot know which part of it was accepted.
     public func cloudEvents(_ document: JSONValue, apps: AppRule = .any([])) throws(InputError) -> [RoomEvent] {
         guard case .array = document else { return [try cloudEvent(document, apps: apps)] }
         return try batch(document, apps: apps)
     }
 
-    /// A CloudEvents batch; an error names the event by its index.
+    /// Reads a CloudEvents batch. An error names the event by its index.
     public func batch(_ document: JSONValue, apps: AppRule = .any([])) throws(InputError) -> [RoomEvent] {
         guard case .array(let elements) = document else {
             throw InputError(.invalidField, field: "", found: document.summary, expected: "an array of events")
@@ -44,8 +45,8 @@ public struct EventParser: Sendable {
         return events
     }
 
-    /// CloudEvents' structured mode. Extension attributes that are not known here are left alone, as the
-    /// specification asks; unknown fields of `data` are refused.
+    /// Reads an event in CloudEvents' structured mode. Unknown extension attributes are ignored, as the specification
+    /// asks; unknown fields of `data` are refused.
     public func cloudEvent(
         _ document: JSONValue, path: String = "", apps: AppRule = .any([])
     ) throws(InputError) -> RoomEvent {
@@ -72,9 +73,9 @@ public struct EventParser: Sendable {
             room: room, app: app.rawValue, source: source, id: id, sequence: sequence, time: time, kind: kind)
     }
 
-    /// The short form: `{"type":"stream.published","user":"alice","url":"rtmp://…"}`.
+    /// Reads the short form: `{"type":"stream.published","user":"alice","url":"rtmp://…"}`.
     ///
-    /// - Parameter id: The request's `Idempotency-Key`, or something new.
+    /// - Parameter id: The request's `Idempotency-Key`, or a new identifier.
     public func shortForm(_ document: JSONValue, room: RoomID, id: String) throws(InputError) -> RoomEvent {
         var reader = try FieldReader(document)
         let type = try reader.requiredString("type", expected: "the type of the event")
@@ -87,13 +88,13 @@ public struct EventParser: Sendable {
             time: time, kind: kind)
     }
 
-    /// `application/json`, or another type whose subtype ends in `+json` (RFC 6838); parameters do not matter.
+    /// Whether the type is `application/json` or has a subtype that ends in `+json` (RFC 6838). Parameters are ignored.
     private static func isJSON(_ contentType: String) -> Bool {
         let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
         return type == "application/json" || type.hasSuffix("+json")
     }
 
-    /// A name of the sender's own, which is kept to know the event again.
+    /// Reads a name that the sender has chosen and that is kept to recognise the event.
     private static func name(
         _ key: String, _ reader: inout FieldReader, expected: String
     ) throws(InputError) -> String {
@@ -106,13 +107,13 @@ public struct EventParser: Sendable {
         return text
     }
 
-    /// Of an event's `id` and `source`, in bytes.
+    /// Maximum length of an event's `id` and `source`, in bytes.
     private static let longestName = 1024
 
-    /// Of names and reasons for people, in bytes of UTF-8.
+    /// Maximum length of names and reasons for people, in bytes of UTF-8.
     public static let longestText = 256
 
-    /// Text for people. Cut where it is too long: an event must not be lost for somebody's long name.
+    /// Reads text for people. Text that is too long is cut, because a long name must not cost an event.
     public static func freeText(_ key: String, _ reader: inout FieldReader) throws(InputError) -> String? {
         try reader.string(key).map { String($0.prefix(bytes: longestText)) }
     }
@@ -163,7 +164,7 @@ public struct EventParser: Sendable {
         }
     }
 
-    /// The fields of a stream that is published.
+    /// Reads the fields of a published stream.
     func publication(_ data: inout FieldReader, room: RoomID) throws(InputError) -> Publication {
         let user = try Self.user(&data)
         let stream = try data.choice("stream", of: StreamKind.self) ?? .camera
@@ -203,13 +204,13 @@ public struct EventParser: Sendable {
                 data.requiredString("user", expected: "the participant's id"), field: data.path(of: "user")))
     }
 
-    /// Of rooms and users, in bytes.
+    /// Maximum length of the ids of rooms and users, in bytes.
     public static let longestIdentifier = 128
 
-    /// The id of a room, a user, a task or an output that may be made: 1…128 bytes, no control characters, no white
-    /// space, none of `/ ? # % \`; in NFC, and its first scalar stands by itself.
+    /// Checks the id of a room, a user, a task or an output that may be created: 1 to `longest` bytes, no control
+    /// characters, no white space, none of `/ ? # % \`, in NFC, and with a first scalar that stands by itself.
     ///
-    /// - Parameter longest: In bytes.
+    /// - Parameter longest: Maximum length, in bytes.
     public static func identifier(
         _ text: String, field: String, longest: Int = longestIdentifier
     ) throws(InputError) -> String {
@@ -218,7 +219,8 @@ public struct EventParser: Sendable {
         return text
     }
 
-    /// The id of a user as other interfaces name one: any text without control characters, in the same spelling.
+    /// Checks the id of a user from another interface: any text without control characters, with the same rules of
+    /// spelling.
     public static func foreignIdentifier(_ text: String, field: String) throws(InputError) -> String {
         guard 1...longestIdentifier ~= text.utf8.count, !Identifiers.hasControlCharacters(text) else {
             throw InputError(
@@ -229,9 +231,10 @@ public struct EventParser: Sendable {
         return text
     }
 
-    /// The id of something that is there already, in any spelling: stores of before may hold names that are not in NFC.
+    /// Checks the id of a thing that may already exist, in any spelling: older stores may hold names that are not in
+    /// NFC.
     ///
-    /// - Parameter longest: In bytes.
+    /// - Parameter longest: Maximum length, in bytes.
     public static func knownIdentifier(
         _ text: String, field: String, longest: Int = longestIdentifier
     ) throws(InputError) -> String {
@@ -240,7 +243,7 @@ public struct EventParser: Sendable {
     }
 
     static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
-        // Above 2^53 not every number of JSON is one, and order would get lost (RFC 7493 §2.2).
+        // Above 2^53, not every whole number can be represented in JSON, and order would get lost (RFC 7493 §2.2).
         let expected = "a whole number, as a number up to 9007199254740991 or as decimal digits in a string"
         guard let value = reader.value("sequence") else { return nil }
         let number: UInt64? =
@@ -260,7 +263,7 @@ public struct EventParser: Sendable {
         return time
     }
 
-    /// Replaces `{name}`; values are percent-encoded so that they stay one part of a path.
+    /// Replaces each `{name}` in a template. Values are percent-encoded so that each stays one component of a path.
     public static func substitute(_ template: String, _ values: [String: String]) -> String {
         var text = ""
         var rest = template[...]
@@ -280,7 +283,7 @@ public struct EventParser: Sendable {
         return text + rest
     }
 
-    /// All but the unreserved characters of RFC 3986 §2.3.
+    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
     private static func percentEncoded(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {

@@ -1,11 +1,11 @@
-/// Reads the fields of one JSON object and says exactly what is wrong with one.
+/// Reads the fields of one JSON object and reports exactly what is wrong with a field.
 ///
-/// Every accessor takes a key off the list of keys not read yet; `finish` refuses what is left.
+/// Every accessor marks its key as known; `finish` refuses the keys that are left.
 public struct FieldReader {
-    /// JSON path of the object, as in `outputs[0]`; empty for the document.
+    /// JSON path of the object, such as `outputs[0]`; empty for the document.
     public let path: String
     private let fields: [String: JSONValue]
-    /// Some more than once.
+    /// Keys that were read, some more than once.
     private var asked: [String] = []
 
     public init(_ value: JSONValue, path: String = "") throws(InputError) {
@@ -16,17 +16,17 @@ public struct FieldReader {
         self.fields = fields
     }
 
-    /// The path of a key of this object.
+    /// Returns the path of a key of this object.
     public func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// The value as it came; `nil` when the key is absent or null.
+    /// Returns the value as it came; `nil` when the key is absent or null.
     public mutating func value(_ key: String) -> JSONValue? {
         asked.append(key)
         guard let value = fields[key], value != .null else { return nil }
         return value
     }
 
-    /// Whether the key is there, be it null.
+    /// Whether the key is present, even if its value is null.
     public mutating func has(_ key: String) -> Bool {
         asked.append(key)
         return fields[key] != nil
@@ -63,7 +63,7 @@ public struct FieldReader {
         return integer
     }
 
-    /// One of the raw values of an enumeration.
+    /// Returns the case of an enumeration that has the value as its raw value; `nil` when the key is absent or null.
     public mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, of type: Choice.Type
     ) throws(InputError) -> Choice? where Choice.RawValue == String {
@@ -86,12 +86,12 @@ public struct FieldReader {
         return elements.enumerated().map { ($1, "\(path(of: key))[\($0)]") }
     }
 
-    /// The error for a value that is there but cannot be used.
+    /// Returns the error for a value that is present but cannot be used.
     public func invalid(_ key: String, _ found: JSONValue?, _ expected: String) -> InputError {
         InputError(.invalidField, field: path(of: key), found: found?.summary, expected: expected)
     }
 
-    /// Refuses keys that nobody asked for, with the known one that is spelt most like it.
+    /// Refuses keys that were never read, suggesting the known one with the most similar spelling.
     public func finish() throws(InputError) {
         let names = Set(asked)
         guard let stranger = fields.keys.filter({ !names.contains($0) }).min() else { return }
@@ -104,14 +104,15 @@ public struct FieldReader {
 
 /// Finds the known word that a misspelt one is nearest to.
 public enum Suggestion {
-    /// ` (did you mean "x"?)`, or nothing.
+    /// Returns ` (did you mean "x"?)`, or an empty string.
     public static func phrase(for word: String, among known: some Collection<String>) -> String {
         nearest(to: word, among: known).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// `nil` when nothing is near: more than a third of the letters, or more than three, would have to change.
+    /// Returns the nearest known word; `nil` when more than a third of the letters, or more than three, would have to
+    /// change.
     public static func nearest(to word: String, among known: some Collection<String>) -> String? {
-        // Nobody mistypes a word of that length; making it lower case alone would cost time.
+        // A longer word is not a typing mistake, and converting it to lower case alone would cost time.
         guard word.utf8.count <= 64 else { return nil }
         let word = word.lowercased()
         let ranked = known.map { ($0, distance(word, $0.lowercased())) }
@@ -120,7 +121,7 @@ public enum Suggestion {
         return best
     }
 
-    /// Damerau–Levenshtein distance (adjacent letters swapped count once).
+    /// Returns the Damerau–Levenshtein distance (adjacent letters swapped count once).
     static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.unicodeScalars.prefix(64))
         let right = Array(right.unicodeScalars.prefix(64))

@@ -1,9 +1,11 @@
 import MixModel
 
-/// What ids may consist of.
+/// The rules for the characters of ids.
 enum Identifiers {
-    /// - Parameter longest: In bytes.
-    /// - Throws: For what no id was ever allowed to be.
+    /// Checks the characters and the length of an id.
+    ///
+    /// - Parameter longest: Maximum length, in bytes.
+    /// - Throws: `InputError` for text that no id has ever been allowed to be.
     static func check(_ text: String, field: String, longest: Int) throws(InputError) {
         guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
             throw InputError(
@@ -12,10 +14,13 @@ enum Identifiers {
         }
     }
 
-    /// - Throws: When the name could also be spelt in another way, or would run into what stands before it.
+    /// Checks that a name has only one spelling.
+    ///
+    /// - Throws: `InputError` when the name can be spelt in another way, or its first character joins what stands
+    ///   before it.
     static func checkSpelling(_ text: String, field: String) throws(InputError) {
         guard !isASCII(text) else { return }
-        // Joiners, marks, variation selectors: whatever makes one character with a separator before it.
+        // Joiners, marks, variation selectors: everything that forms one character with a separator before it.
         if let first = text.unicodeScalars.first, "/\(first)".count < 2 {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,

@@ -1,11 +1,11 @@
 import MixModel
 
-/// Why something that came from outside was refused: the field at fault, what was found, and what was expected.
+/// A reason for refusing input: the field at fault, what was found, and what was expected.
 ///
-/// Holds no secret: URLs in `found` are redacted before they get here. What it quotes of the input is cut, since whoever
-/// sent a megabyte shall not get it back.
+/// Contains no secret: URLs in `found` are redacted before they get here. Quotations of the input are cut, so that a
+/// sender of a megabyte does not get it back.
 public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Stable; becomes the problem's `type` in HTTP answers.
+    /// A stable code, which becomes the problem's `type` in HTTP answers.
     public enum Code: String, Hashable, Sendable {
         case malformedJSON = "malformed-json"
         case missingField = "missing-field"
@@ -18,14 +18,14 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     public var code: Code
-    /// JSON path of the field, as in `data.url`; empty for the whole document.
+    /// JSON path of the field, such as `data.url`; empty for the whole document.
     public var field: String
     public var found: String?
     public var expected: String
 
-    /// Of one quotation, in bytes of UTF-8.
+    /// Maximum length of a quotation, in bytes of UTF-8.
     public static let longestQuote = 100
-    /// Of a path with the names in it, in bytes of UTF-8.
+    /// Maximum length of a path with the names in it, in bytes of UTF-8.
     private static let longestPath = 256
 
     public init(_ code: Code, field: String, found: String? = nil, expected: String) {

@@ -2,21 +2,21 @@ import LayoutEngine
 
 /// Reads one JSON document (RFC 8259) from UTF-8 bytes.
 ///
-/// Stricter than most: a key may be there only once, since two readers could take different ones, and what is nested
-/// deeper than `deepest` is refused before it fills the stack. A byte order mark in front is skipped.
+/// Stricter than most parsers: a key may occur only once in an object, because two readers could take different ones,
+/// and nesting deeper than `deepest` is refused before it fills the stack. A leading byte order mark is skipped.
 struct JSONParser {
-    /// What is wrong, and where.
+    /// An error in the document, with its position.
     struct Failure: Error {
-        /// In bytes from the start.
+        /// Position of the error, in bytes from the start.
         var offset: Int
         var expected: String
     }
 
-    /// Arrays and objects within one another.
+    /// Maximum depth of nested arrays and objects.
     static let deepest = 128
-    /// In bytes of UTF-8. Keys are hashed and compared.
+    /// Maximum length of a key, in bytes of UTF-8. Long keys would be costly to hash and compare.
     static let longestKey = 256
-    /// Of one object.
+    /// Maximum number of keys in one object.
     static let mostKeys = 1000
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -123,7 +123,7 @@ struct JSONParser {
         return value
     }
 
-    /// Their value, right while there are at most 18.
+    /// Skips digits and returns their value, which is right for at most 18 digits.
     private mutating func digits() -> Int {
         var value = 0
         while position < bytes.count, case let digit = bytes[position] &- UInt8(ascii: "0"), digit <= 9 {
@@ -144,7 +144,7 @@ struct JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 let slice = bytes[start..<position]
-                // What is ASCII is UTF-8; the standard library's validation is generic, and slower than all of this.
+                // ASCII needs no validation: the standard library's is generic, and slower than everything else here.
                 let text = bits < 0x80 ? String(decoding: slice, as: UTF8.self) : try text(slice)
                 position += 1
                 return text
@@ -229,7 +229,7 @@ struct JSONParser {
 
     // MARK: Bytes
 
-    /// The next byte that is not white space, which is skipped.
+    /// Skips white space and returns the next byte without consuming it; `nil` at the end.
     private mutating func peek() -> UInt8? {
         while position < bytes.count {
             switch bytes[position] {
@@ -254,7 +254,7 @@ struct JSONParser {
 }
 
 extension JSONParser.Failure {
-    /// As an error about the whole document; holds one byte of it at most.
+    /// Returns the failure as an error about the whole document. It quotes at most one byte of it.
     func inputError(in bytes: UnsafeBufferPointer<UInt8>) -> InputError {
         var line = 1
         var lineStart = 0

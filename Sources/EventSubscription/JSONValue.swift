@@ -1,6 +1,6 @@
 import MixModel
 
-/// A JSON document as it came, before anything is expected of it.
+/// A JSON document as it came, before it is checked against any expectation.
 public enum JSONValue: Hashable, Sendable {
     case null
     case boolean(Bool)
@@ -9,6 +9,8 @@ public enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
+    /// Creates a value by parsing a JSON document.
+    ///
     /// - Throws: `InputError` of code `malformedJSON`, with the position.
     public init(parsing bytes: some Sequence<UInt8>) throws(InputError) {
         let parsed =
@@ -24,7 +26,8 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// For error messages: scalars as they are, cut to 100 bytes and without secrets of URLs; the rest by kind.
+    /// Summary for error messages: scalars as they are, with strings cut to 100 bytes and without secrets of URLs;
+    /// arrays and objects by kind.
     public var summary: String {
         switch self {
         case .null: "null"
@@ -36,7 +39,8 @@ public enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// Cut only afterwards: a part of a URL may look like another one.
+    /// Returns text without secrets of URLs. It is cut only afterwards, because a part of a URL may look like another
+    /// one.
     private static func shown(_ text: String) -> String {
         URLRedaction.hasURL(text) ? URLRedaction.shown(text) : text
     }

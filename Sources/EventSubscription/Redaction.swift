@@ -1,7 +1,7 @@
 import MixModel
 
-/// Takes secrets out of text that somebody else wrote.
+/// Removal of secrets from untrusted text.
 public enum Redaction {
-    /// Every URL in the text becomes its redacted form; what stands around it stays.
+    /// Returns the text with every URL redacted. The text around them stays.
     public static func text(_ text: String) -> String { URLRedaction.redact(text) }
 }

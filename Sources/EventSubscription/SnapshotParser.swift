@@ -1,11 +1,11 @@
 import LayoutEngine
 import MixModel
 
-/// Reads `room.snapshot`: everything that is published in a room.
+/// Parsing of `room.snapshot`, which lists everything that is published in a room.
 extension EventParser {
-    /// The body of `PUT /v1/rooms/{room}/streams`.
+    /// Reads the body of `PUT /v1/rooms/{room}/streams`.
     ///
-    /// - Parameter id: The request's `Idempotency-Key`, or something new.
+    /// - Parameter id: The request's `Idempotency-Key`, or a new identifier.
     public func snapshot(_ document: JSONValue, room: RoomID, id: String) throws(InputError) -> RoomEvent {
         var reader = try FieldReader(document)
         let sequence = try Self.sequence(&reader)
@@ -17,7 +17,7 @@ extension EventParser {
             time: time, kind: .roomSnapshot(snapshot))
     }
 
-    /// `streams` and `participants`, wherever they stand.
+    /// Reads `streams` and `participants`, whichever object contains them.
     func snapshot(_ data: inout FieldReader, room: RoomID) throws(InputError) -> RoomSnapshot {
         let elements = try list("streams", &data, atMost: RoomSnapshot.mostStreams)
         guard let elements else {

@@ -1,35 +1,38 @@
 import MixModel
 
-/// A URL of a media stream, taken apart strictly: what this type accepts, no other parser reads differently.
+/// A URL of a media stream, parsed strictly: no other parser reads a URL that this type accepts differently.
 public struct StreamURL: Hashable, Sendable {
     public enum Scheme: String, Hashable, Sendable, CaseIterable {
         case rtmp, rtmps, rtsp, srt, http, https
     }
 
     public let scheme: Scheme
-    /// Lower case; IPv6 addresses without brackets.
+    /// Host in lower case; IPv6 addresses without brackets.
     public let host: String
     public let port: Int?
-    /// With its leading `/`; empty when there is none.
+    /// Path with its leading `/`; empty when there is none.
     public let path: String
-    /// Without `?`.
+    /// Query without `?`.
     public let query: String?
-    /// As it was given.
+    /// URL as it was given.
     public let text: String
 
     static let longest = 2048
-    /// By byte. Spaces would be options to librtmp; the rest is what RFC 3986 forbids.
+    /// Whether each byte value is allowed. Spaces would be options to librtmp; the other forbidden bytes are those of
+    /// RFC 3986.
     private static let isAllowed = (UInt8.min...UInt8.max).map {
         (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0)
     }
 
-    /// - Throws: What is wrong with it, in words that hold no part of the URL behind the host.
+    /// Creates a URL by parsing text.
+    ///
+    /// - Throws: `Malformed`, whose words contain no part of the URL behind the host.
     public init(_ text: String) throws(Malformed) {
         guard text.utf8.count <= Self.longest else { throw Malformed(expected: "at most \(Self.longest) bytes") }
         guard text.utf8.allSatisfy({ Self.isAllowed[Int($0)] }) else {
             throw Malformed(expected: "printable ASCII without spaces, everything else percent-encoded")
         }
-        // It is ASCII now: bytes are characters.
+        // The text is ASCII here, so bytes are characters.
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://"),
             let scheme = Scheme(rawValue: text[..<colon].lowercased())
         else {
@@ -61,7 +64,7 @@ public struct StreamURL: Hashable, Sendable {
         self.host = host
     }
 
-    /// The same with an address for the host; `text` stays.
+    /// Returns the URL with an address in place of the host; `text` stays.
     func at(_ address: InternetAddress) -> StreamURL { StreamURL(self, host: "\(address)") }
 
     public struct Malformed: Error, Hashable, Sendable {
@@ -94,7 +97,7 @@ public struct StreamURL: Hashable, Sendable {
                     UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || isDigit(byte) || ".-_".utf8.contains(byte)
                 })
             else { throw Malformed(expected: "a host name or address") }
-            // Anything that a resolver could take for a number in disguise (0x7f.1, 2130706433) is not a name.
+            // Text that a resolver could take for a number in disguise (0x7f.1, 2130706433) is not a name.
             guard !looksNumeric(host) || isIPv4(host) else {
                 throw Malformed(expected: "an IPv4 address as a.b.c.d")
             }
@@ -113,7 +116,7 @@ public struct StreamURL: Hashable, Sendable {
         isDigit(byte) || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
     }
 
-    /// By its last label; dots at the end belong to none.
+    /// Whether the last label, ignoring dots at the end, looks like a number.
     private static func looksNumeric(_ host: Substring.UTF8View) -> Bool {
         var end = host.endIndex
         while end > host.startIndex, host[host.index(before: end)] == UInt8(ascii: ".") {
@@ -128,7 +131,7 @@ public struct StreamURL: Hashable, Sendable {
 
     static func isIPv4(_ host: String) -> Bool { isIPv4(Substring(host).utf8) }
 
-    /// Four numbers, 0…255, without needless zeros.
+    /// Whether the host consists of four numbers, 0…255, without needless zeros.
     private static func isIPv4(_ host: Substring.UTF8View) -> Bool {
         var parts = 1
         var digits = 0
@@ -150,14 +153,14 @@ public struct StreamURL: Hashable, Sendable {
     /// Whether the host is an address (or a name that always means this machine) and not a name to look up.
     var isAddress: Bool { host.contains(":") || Self.isIPv4(host) || isLoopback }
 
-    /// 127.0.0.0/8, ::1 and localhost.
+    /// Whether the host is in 127.0.0.0/8, `::1` or `localhost`.
     public var isLoopback: Bool {
         host == "localhost" || host == "::1" || (host.hasPrefix("127.") && Self.isIPv4(host))
     }
 
-    /// Without what may be a secret, see `URLRedaction`.
+    /// URL without parts that may be secret, see `URLRedaction`.
     public var redacted: String { URLRedaction.shown(text) }
 
-    /// `redacted` for text that may not even be a URL.
+    /// Returns the redacted form of text that may not even be a URL.
     public static func redacted(_ text: String) -> String { URLRedaction.shown(text) }
 }

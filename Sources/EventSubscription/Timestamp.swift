@@ -1,13 +1,15 @@
-/// Reads points in time as RFC 3339 §5.6 writes them: `2026-01-31T12:00:00.5Z`, `2026-01-31T13:00:00+01:00`.
+/// Reads points in time in the format of RFC 3339 §5.6: `2026-01-31T12:00:00.5Z`, `2026-01-31T13:00:00+01:00`.
 ///
-/// Strict: nothing may be left out and no other form of ISO 8601 is one. `t` and `z` may be lower case. A leap second is
-/// the first second after it. What an offset moves out of the years 0000 to 9999 (in UTC) could not be written again,
-/// and is no time.
+/// Strict: no part may be left out, and no other form of ISO 8601 is accepted. `t` and `z` may be lower case. A leap
+/// second is read as the second after it. A time that its offset moves out of the years 0000 to 9999 (in UTC) is
+/// refused, because it could not be written again.
 public enum Timestamp {
-    /// The years that RFC 3339 can write, in seconds since 1970.
+    /// Range of the years that RFC 3339 can write, in seconds since 1970.
     static let range = -62_167_219_200.0..<253_402_300_800
-    /// - Returns: Seconds since 1970, without leap seconds; `nil` when the text is no such time. Of a fraction nine digits
-    ///   count.
+    /// Parses a point in time.
+    ///
+    /// - Returns: Seconds since 1970, without leap seconds; `nil` when the text is not in this format. At most nine
+    ///   digits of a fraction count.
     public static func seconds(_ text: String) -> Double? {
         var text = text
         return text.withUTF8 { bytes in
@@ -31,7 +33,7 @@ public enum Timestamp {
             return Double(time - offset) + fraction
         }
 
-        /// East of UTC, in seconds.
+        /// Reads the offset from UTC, in seconds; positive to the east.
         private mutating func offset() -> Int? {
             if take("Z") || take("z") { return 0 }
             let isWest = take("-")
@@ -84,11 +86,12 @@ public enum Timestamp {
             }
         }
 
-        /// Of the proleptic Gregorian calendar, with years that begin in March, so that the leap day is the last one.
+        /// Returns the days since 1970 of a date in the proleptic Gregorian calendar. Its years begin in March, so that
+        /// the leap day is the last one.
         private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
             let year = month > 2 ? year : year - 1
             let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-            // One more 400 years keep the year 0 from being divided below zero.
+            // Adding 400 years keeps the divisions for the year 0 from going below zero.
             let years = year + 400
             let days = years * 365 + years / 4 - years / 100 + years / 400 + dayOfYear
             return days - 719_468 - 146_097

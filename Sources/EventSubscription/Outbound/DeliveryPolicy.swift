@@ -1,22 +1,23 @@
 import MixModel
 
-/// How hard it is tried to deliver a message, and when it is given up.
+/// The policy for delivering messages: limits, delays between attempts, and when a message is given up.
 public struct DeliveryPolicy: Hashable, Sendable {
-    /// Of one attempt: looking up, connecting, the whole answer.
+    /// Time limit for one attempt: resolving, connecting and the whole answer.
     public var timeLimit: Duration = .seconds(5)
-    /// Messages of one endpoint on their way at once, each of another room.
+    /// Maximum number of messages under way to one endpoint, each of a different room.
     public var concurrency = 8
-    /// After the first failure a message is sent again at once. After the second one it waits this long, then twice as
-    /// long each time.
+    /// Delay after the second failure of a message, doubled after each further one up to `longestDelay`. After the
+    /// first failure the message is sent again at once.
     public var shortestDelay: Duration
     public var longestDelay: Duration
-    /// Part of a delay by which it is shorter or longer at random, 0…1.
+    /// Share by which a delay is randomly shortened or extended, 0…1.
     public var jitter = 0.2
-    /// A message that fails when it is this old is given up.
+    /// Age from which a message that fails is given up.
     public var giveUpAfter: Duration
-    /// Failures one after another, of whatever messages, that open the circuit of an endpoint.
+    /// Number of consecutive failures, of whatever messages, that open the circuit of an endpoint.
     public var failuresToOpen = 5
-    /// How long nothing is sent then; twice as long each time that one message, sent to try it, fails.
+    /// Time for which an open circuit sends nothing. It doubles up to `longestBreak` each time the one message that is
+    /// then sent as a trial fails.
     public var shortestBreak: Duration
     public var longestBreak: Duration
 
@@ -31,26 +32,25 @@ public struct DeliveryPolicy: Hashable, Sendable {
         self.longestBreak = longestBreak
     }
 
-    /// 5 s, 10 s … 5 min; for a day.
+    /// Delays of 5 s, 10 s … 5 min, for a day.
     public static let own = DeliveryPolicy(
         shortestDelay: .seconds(5), longestDelay: .seconds(300), giveUpAfter: .seconds(86_400),
         shortestBreak: .seconds(5), longestBreak: .seconds(60))
 
-    /// As neighbouring services are known to do it: every 10 s until the message is a minute old.
+    /// Delays of 10 s until the message is a minute old, as neighbouring services are known to use.
     public static let compatible = DeliveryPolicy(
         shortestDelay: .seconds(10), longestDelay: .seconds(10), giveUpAfter: .seconds(60),
         shortestBreak: .seconds(10), longestBreak: .seconds(10))
 
     public static func standard(for kind: Subscription.Kind) -> DeliveryPolicy { kind == .own ? own : compatible }
 
-    /// What follows of a failure.
+    /// Returns the delay before the next attempt; `nil` means that the message is given up.
     ///
     /// - Parameters:
-    ///   - attempt: 1 for the first.
-    ///   - age: Since the message was to be delivered.
-    ///   - asked: How long the receiver asks to be left alone; heeded up to the longest delay.
-    ///   - random: 0..<1.
-    /// - Returns: How long to wait; `nil` = give up.
+    ///   - attempt: Number of the attempt that failed, 1 for the first.
+    ///   - age: Time since the message was to be delivered.
+    ///   - asked: Delay that the receiver asks for; respected up to the longest delay.
+    ///   - random: Random number in 0..<1, for the jitter.
     public func delay(after attempt: Int, age: Duration, asked: Duration? = nil, random: Double) -> Duration? {
         guard age < giveUpAfter else { return nil }
         if attempt <= 1, asked == nil { return .zero }

@@ -1,28 +1,28 @@
-/// Decides how many messages may be on their way to one endpoint: a circuit breaker. Pure: times in, numbers out.
+/// Decides how many messages may be under way to one endpoint: a circuit breaker. Pure: times in, numbers out.
 ///
-/// Which messages those are is the outbox's matter: it hands out the oldest of each room alone.
+/// The outbox chooses the messages: it hands out only the oldest of each room.
 public struct EndpointMachine: Hashable, Sendable {
-    /// Whether anything is sent.
+    /// The state of the circuit breaker.
     public enum Circuit: Hashable, Sendable {
         case closed
-        /// Nothing is sent until then, in ns.
+        /// Nothing is sent until this time, in nanoseconds.
         case open(until: Int64)
-        /// One message is sent to try it.
+        /// One message is sent as a trial.
         case halfOpen
     }
 
     public private(set) var circuit = Circuit.closed
-    /// Failures one after another.
+    /// Number of consecutive failures.
     public private(set) var failures = 0
-    /// On their way.
+    /// Number of messages under way.
     public private(set) var underWay = 0
-    /// How often the circuit opened since the last success.
+    /// Number of times the circuit has opened since the last success.
     private var openings = 0
     private let policy: DeliveryPolicy
 
     public init(policy: DeliveryPolicy) { self.policy = policy }
 
-    /// How many more may be sent now. `now` in ns.
+    /// Returns the number of further messages that may be sent now. `now` is in nanoseconds.
     public mutating func allowance(now: Int64) -> Int {
         if case .open(let until) = circuit, now >= until { circuit = .halfOpen }
         switch circuit {
@@ -32,7 +32,7 @@ public struct EndpointMachine: Hashable, Sendable {
         }
     }
 
-    /// When to look again although nothing happens, in ns; `nil` while the circuit is not open.
+    /// Time at which an open circuit has to be checked again, in nanoseconds; `nil` while the circuit is not open.
     public var reopensAt: Int64? {
         if case .open(let until) = circuit { until } else { nil }
     }
@@ -46,19 +46,21 @@ public struct EndpointMachine: Hashable, Sendable {
         circuit = .closed
     }
 
-    /// - Parameter random: 0..<1.
+    /// Records a failed message. `now` is in nanoseconds.
+    ///
+    /// - Parameter random: Random number in 0..<1, for the jitter.
     public mutating func failed(now: Int64, random: Double) {
         underWay -= 1
         failures += 1
         switch circuit {
         case .closed: if failures >= policy.failuresToOpen { open(now, random) }
         case .halfOpen: open(now, random)
-        // Was sent before it opened.
+        // The message was sent before the circuit opened.
         case .open: break
         }
     }
 
-    /// It was neither delivered nor refused.
+    /// Records a message that was neither delivered nor refused.
     public mutating func abandoned() { underWay -= 1 }
 
     private mutating func open(_ now: Int64, _ random: Double) {
