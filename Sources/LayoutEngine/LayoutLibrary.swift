@@ -1,9 +1,9 @@
-/// The layouts that rooms can name: the built-in `auto` and those that were added.
+/// The layouts that rooms can name: the built-in `auto` and the ones that were added.
 public struct LayoutLibrary: Hashable, Sendable {
-    /// The name of the layout that every library has. A file of this name replaces it.
+    /// The name of the built-in layout, which every library has. A file of this name replaces it.
     public static let automaticName = "auto"
 
-    /// One person fills the canvas, two stand side by side, three and more form a grid.
+    /// The built-in layout: one person fills the canvas, two are side by side, three or more form a grid.
     public static let automatic = LayoutTemplate(
         name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
         arrangements: [
@@ -18,7 +18,7 @@ public struct LayoutLibrary: Hashable, Sendable {
         templates = [Self.automaticName: Self.automatic]
     }
 
-    /// In alphabetical order.
+    /// The names of all layouts in alphabetical order.
     public var names: [String] { templates.keys.sorted() }
 
     public subscript(name: String) -> LayoutTemplate? { templates[name] }
@@ -33,12 +33,12 @@ public struct LayoutLibrary: Hashable, Sendable {
         templates[name] = name == Self.automaticName ? Self.automatic : nil
     }
 
-    /// Reads a layout and adds it; on an error the library keeps what it had under this name.
+    /// Reads a layout and adds it. On an error the library keeps the layout that it had under this name.
     public mutating func load(_ bytes: some Sequence<UInt8>, name: String) throws(LayoutError) {
         insert(try LayoutTemplate.decode(bytes, name: name))
     }
 
-    /// The known name that `name` was probably meant to be, for error messages.
+    /// Returns the known name that `name` was probably meant to be, for error messages.
     public func suggestion(for name: String) -> String? { Spelling.nearest(to: name, in: names) }
 
     static func automaticArrangement(people: Int) -> Arrangement {

@@ -1,14 +1,14 @@
-/// How an image is named in a template.
+/// Checks references to images in templates.
 enum ImageReference {
     private static let longest = 1024
 
-    /// An http or https URL with a host, or a relative path that does not leave its directory.
+    /// Whether `text` is an http or https URL with a host, or a relative path that stays inside its directory.
     static func isValid(_ text: String) -> Bool {
         guard 1...longest ~= text.utf8.count,
             text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })
         else { return false }
         let folded = text.lowercased()
-        // Byte by byte: a mark behind a separator would make another character of it.
+        // Compares bytes: a combining mark after a separator would form another character with it.
         for scheme in ["http://", "https://"] where folded.utf8.starts(with: scheme.utf8) {
             guard let host = folded.utf8.dropFirst(scheme.utf8.count).first else { return false }
             return !"/?#:@".utf8.contains(host) && !folded.utf8.contains(UInt8(ascii: " "))

@@ -1,8 +1,8 @@
-/// Everything that is wrong with one layout file.
+/// All issues of one layout file.
 public struct LayoutError: Error, Hashable, Codable, Sendable {
     /// The layout's name.
     public var layout: String
-    /// In the order of the file, at least one.
+    /// The issues in file order, at least one.
     public var issues: [LayoutIssue]
 
     public init(layout: String, issues: [LayoutIssue]) {
@@ -11,19 +11,19 @@ public struct LayoutError: Error, Hashable, Codable, Sendable {
     }
 }
 
-/// One thing that is wrong, and where.
+/// An issue in a layout file, with its position.
 public struct LayoutIssue: Hashable, Codable, Sendable {
     /// JSONPath of the value at fault: `$.arrangements[0].gap`.
     public var path: String
-    /// Counted from 1.
+    /// The line of the issue, counted from 1.
     public var line: Int
-    /// Counted from 1, in bytes of UTF-8.
+    /// The column of the issue in bytes of UTF-8, counted from 1.
     public var column: Int
-    /// What stands there, in words or as JSON, shortened.
+    /// The value found there, in words or as JSON, shortened.
     public var found: String
-    /// What may stand there.
+    /// The values allowed there.
     public var expected: String
-    /// What was probably meant, as it should be written.
+    /// The value that was probably meant, as it should be written.
     public var suggestion: String?
 
     public init(
@@ -47,7 +47,7 @@ extension LayoutIssue: CustomStringConvertible {
 }
 
 extension LayoutError: CustomStringConvertible {
-    /// One line an issue, each as compilers and editors write it: `name.json:line:column: …`.
+    /// One line per issue, in the format of compilers and editors: `name.json:line:column: …`.
     public var description: String {
         issues.map { "\(layout).json:\($0)" }.joined(separator: "\n")
     }

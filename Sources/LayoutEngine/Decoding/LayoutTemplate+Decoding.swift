@@ -1,5 +1,5 @@
 extension LayoutTemplate {
-    /// More issues than these are counted, not told: nobody reads them, and answers stay small.
+    /// The most issues reported one by one. Further issues are only counted, which keeps answers small.
     static let mostIssues = 200
 
     /// Reads a layout file.
@@ -7,7 +7,8 @@ extension LayoutTemplate {
     /// - Parameters:
     ///   - bytes: JSON in UTF-8, at most 256 KiB.
     ///   - name: The file's name without `.json`.
-    /// - Throws: Every issue of the file at once, at most 200; a file that is no JSON has one, where reading stopped.
+    /// - Throws: `LayoutError` with the issues of the whole file: at most 200, and one more that counts the rest. A
+    ///   file that is not JSON has one issue, at the place where parsing stopped.
     public static func decode(_ bytes: some Sequence<UInt8>, name: String) throws(LayoutError) -> LayoutTemplate {
         let root: JSONNode
         do {

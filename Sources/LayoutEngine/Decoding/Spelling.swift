@@ -1,8 +1,9 @@
 /// Suggestions for misspelt words.
 enum Spelling {
-    /// The candidate that fewest edits make of `word`, when these are few enough to be a slip of the finger.
+    /// Returns the candidate with the smallest edit distance to `word`, or `nil` if none is close enough to be a typing
+    /// error.
     static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
-        // Longer words than any key are no misspelling, and comparing them would cost time for nothing.
+        // A word longer than every key is not a misspelling, and comparing it would waste time.
         guard word.utf8.count <= 40 else { return nil }
         let folded = fold(word)
         var best: (word: String, edits: Int)?
@@ -14,12 +15,12 @@ enum Spelling {
         return best?.word
     }
 
-    /// Without case and separators: `pictureInPicture` and `picture_in_picture` are the same word.
+    /// Removes case and separators: `pictureInPicture` and `picture_in_picture` are the same word.
     private static func fold(_ word: String) -> [UInt8] {
         word.lowercased().utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: " ") }
     }
 
-    /// Levenshtein distance in which two swapped neighbours count as one edit.
+    /// Returns the Levenshtein distance, in which a swap of two neighbours counts as one edit.
     private static func edits(from left: [UInt8], to right: [UInt8]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

@@ -1,6 +1,6 @@
 // MARK: - Algorithms
 extension TemplateDecoder {
-    /// The words of a file.
+    /// The names of algorithms in a layout file.
     enum AlgorithmName: String, CaseIterable {
         case solo
         case sideBySide = "side-by-side"
@@ -8,10 +8,12 @@ extension TemplateDecoder {
         case grid, spotlight, stack
     }
 
-    /// What one algorithm or another understands.
+    /// Keys that at least one algorithm understands.
     private static let algorithmKeys = ["featured", "corner", "size", "tileAspect", "edge", "max", "direction"]
 
-    /// - Parameter orPanes: Whether panes could stand here instead.
+    /// Reads the name of an algorithm and its settings.
+    ///
+    /// - Parameter orPanes: Whether `panes` is allowed here instead.
     mutating func algorithm(
         _ reader: inout JSONObjectReader, orPanes: Bool
     ) -> (algorithm: Algorithm, featured: StreamSelector?)? {
@@ -20,7 +22,7 @@ extension TemplateDecoder {
             reader.required("algorithm", expected: orPanes ? "\(words), or \"panes\"" : words) != nil,
             let name = reader.choice("algorithm", of: AlgorithmName.self, issues: &issues)
         else {
-            // Which other keys are allowed depends on it: reporting them as unknown would mislead.
+            // The algorithm decides which other keys are allowed: reporting them as unknown would mislead.
             for key in Self.algorithmKeys { _ = reader.optional(key) }
             return nil
         }
@@ -63,7 +65,7 @@ extension TemplateDecoder {
         return nil
     }
 
-    /// Reads an object that is nothing but a selector.
+    /// Reads an object that consists of a selector only.
     private mutating func selector(_ reader: JSONObjectReader) -> StreamSelector? {
         var reader = reader
         let selector = selector(&reader)
@@ -71,7 +73,7 @@ extension TemplateDecoder {
         return selector
     }
 
-    /// At least one of `user`, `role` and `stream`.
+    /// Reads a selector: at least one of `user`, `role` and `stream`.
     mutating func selector(_ reader: inout JSONObjectReader) -> StreamSelector? {
         let selector = StreamSelector(
             user: reader.text("user", issues: &issues),
@@ -99,7 +101,7 @@ extension TemplateDecoder {
         return condition
     }
 
-    /// A number, or an object with limits that are both included and both optional.
+    /// Reads a number, or an object with inclusive limits, both of them optional.
     private mutating func range(_ key: String, _ parent: inout JSONObjectReader) -> ClosedRange<Int> {
         guard let node = parent.optional(key) else { return Condition.any }
         guard case .object = node.value else {

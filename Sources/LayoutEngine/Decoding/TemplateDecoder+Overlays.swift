@@ -80,7 +80,7 @@ extension TemplateDecoder {
         if let opacity = reader.fraction("backgroundOpacity", in: 0...1, issues: &issues) {
             style.backgroundOpacity = opacity
         }
-        // A rectangle as large as its text has no room to align it in.
+        // A rectangle as large as its text leaves no room for alignment.
         if !isAnchored, let align = reader.choice("align", of: Pane.Alignment.self, issues: &issues) {
             style.align = align
         }

@@ -29,7 +29,7 @@ extension TemplateDecoder {
         }
         for other in others where other.pane.binding == pane.binding {
             switch pane.binding {
-            // Several panes may ask for a role or a kind: each gets the next one.
+            // Several panes may name the same role or kind: each gets the next stream.
             case .role, .anybody: continue
             // A user has several streams.
             case .user where other.pane.stream != pane.stream: continue
@@ -77,7 +77,7 @@ extension TemplateDecoder {
             return nil
         }
         guard let first = given.first else { return stream.map { (.anybody, $0) } }
-        // A kind that cannot be read is an issue already; the pane is of no use then.
+        // An invalid kind has already been reported, and the pane is useless without it.
         if reader.has("stream"), stream == nil { return nil }
         let person: PaneTemplate.Binding? =
             switch first {
@@ -98,7 +98,7 @@ extension TemplateDecoder {
         let area = area(&reader)
         let z = reader.integer("z", in: 0...99, issues: &issues) ?? 0
         var own = settings
-        // The canvas' margin is around the panes, not between them and their rest.
+        // The canvas' margin surrounds the panes; there is none between them and the rest.
         own.margin = .zero
         if let style = style(&reader, over: settings.style) { own.style = style }
         lengths(&reader, into: &own)
@@ -117,7 +117,7 @@ extension TemplateDecoder {
 
 // MARK: - Rectangles
 extension TemplateDecoder {
-    /// Reads `x`, `y`, `width` and `height`; `nil` only together with an issue.
+    /// Reads `x`, `y`, `width` and `height`. Returns `nil` only after adding an issue.
     mutating func area(_ reader: inout JSONObjectReader) -> Area? {
         let across = extent("x", "width", of: \.width, &reader)
         let down = extent("y", "height", of: \.height, &reader)
@@ -133,14 +133,15 @@ extension TemplateDecoder {
         let start = length(startKey, atLeast: 0, of: pixels, &reader)
         let length = length(lengthKey, atLeast: 0.02, of: pixels, &reader)
         guard let start, let length else { return nil }
-        // Pixels are added as pixels: sums of rounded shares would miss the edge where the next pane begins.
+        // Pixels are added before they are converted: a sum of rounded shares would miss the edge where the next pane
+        // begins.
         let end: Int
         if let first = start.pixels, let second = length.pixels, let pixels {
             end = Self.millionths(first + second, of: pixels)
         } else {
             end = start.millionths + length.millionths
         }
-        // A sum of a share and of pixels may be rounded beyond the edge.
+        // The sum of a share and of pixels may be rounded beyond the edge.
         guard end <= UnitFraction.one || end == UnitFraction.one + 1 && start.isPixels != length.isPixels else {
             let (found, limit) =
                 if let first = start.pixels, let second = length.pixels, let pixels {
@@ -162,7 +163,7 @@ extension TemplateDecoder {
 
     private struct Length {
         var millionths: Int
-        /// Where it was written in pixels.
+        /// The length in pixels, if the file gives it in pixels.
         var pixels: Int?
         var isPixels: Bool { pixels != nil }
     }
@@ -198,7 +199,7 @@ extension TemplateDecoder {
         }
     }
 
-    /// The nearest share; it gives the same pixels back on a canvas of this size.
+    /// Returns the nearest share in millionths. On a canvas of this size it gives the same pixels back.
     private static func millionths(_ pixels: Int, of side: Int) -> Int {
         (pixels * UnitFraction.one * 2 + side) / (2 * side)
     }

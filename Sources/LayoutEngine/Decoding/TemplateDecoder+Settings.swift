@@ -1,6 +1,6 @@
-// MARK: - What arrangements, panes and the rest share
+// MARK: - Settings shared by arrangements, panes and the rest
 extension TemplateDecoder {
-    /// Everything but gap and margin, which some places do not have.
+    /// Reads all settings except gap and margin, which some places do not have.
     mutating func settings(_ reader: inout JSONObjectReader, over defaults: ArrangementSettings) -> ArrangementSettings
     {
         var settings = defaults
@@ -17,7 +17,7 @@ extension TemplateDecoder {
         if let margin = reader.fraction("margin", in: Self.lengths, issues: &issues) { settings.margin = margin }
     }
 
-    /// `nil` when nothing of it is written.
+    /// Reads the style of panes; `nil` if none of its keys is present.
     mutating func style(_ reader: inout JSONObjectReader, over defaults: PaneStyle) -> PaneStyle? {
         var style = defaults
         if let fit = reader.choice("fit", of: Pane.Fit.self, issues: &issues) { style.fit = fit }

@@ -1,11 +1,12 @@
-/// Reads the parts of a template. A part that is wrong leaves an issue and a harmless value, so that the rest is
-/// checked too.
+/// Reads the parts of a template.
+///
+/// An invalid part adds an issue and yields a harmless value, so that the rest of the file is checked too.
 struct TemplateDecoder {
     var issues: [LayoutIssue] = []
-    /// The sides of the canvas where the file fixes both: what pixels are shares of.
+    /// Width and height of the canvas in pixels if the file fixes both; lengths in pixels are converted with them.
     var pixels: (width: Int, height: Int)?
 
-    /// People beyond this are no sensible limit of a rule.
+    /// The largest number of people that a rule may name.
     static let mostPeople = 1000
     static let mostArrangements = 32
     static let lengths = 0...0.25
@@ -15,7 +16,7 @@ struct TemplateDecoder {
         pixels.map { Condition.Orientation(width: $0.width, height: $0.height) }
     }
 
-    /// `nil` only together with an issue.
+    /// Reads a template. Returns `nil` only after adding an issue.
     mutating func template(_ node: JSONNode, name: String) -> LayoutTemplate? {
         guard var reader = JSONObjectReader(node, path: "$", issues: &issues) else { return nil }
         _ = reader.optional("$schema")
@@ -73,7 +74,7 @@ struct TemplateDecoder {
         let placement: Arrangement.Placement?
         if reader.has("panes"), !reader.has("algorithm") {
             let inherited = settings
-            // Gaps and margins are between panes that an algorithm places.
+            // Gaps and margins apply only to panes that an algorithm places.
             (settings.gap, settings.margin) = (.zero, .zero)
             placement = panes(&reader, inherited)
         } else {
@@ -97,7 +98,7 @@ struct TemplateDecoder {
         }
     }
 
-    /// What cannot hold is a slip of the pen.
+    /// Adds an issue if the condition can never hold.
     private mutating func noteContradiction(
         _ condition: Condition, _ settings: ArrangementSettings, _ reader: JSONObjectReader
     ) {
@@ -109,7 +110,7 @@ struct TemplateDecoder {
                 expected: "a condition that can hold"))
     }
 
-    /// An arrangement that those before it leave nothing to is a mistake in the order of the file.
+    /// Adds an issue if the arrangements before this one leave it no situation: the order in the file is wrong.
     private mutating func noteUnreachable(
         _ arrangement: Arrangement, after earlier: [Arrangement], _ node: JSONNode, _ path: String
     ) {

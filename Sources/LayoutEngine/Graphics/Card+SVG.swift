@@ -1,15 +1,16 @@
 extension Card {
-    /// The card as an SVG picture of this size in pixels: initials in a circle and the name, on the card's colour.
+    /// Returns the card as an SVG picture of this size in pixels: initials in a circle and the name, on the card's
+    /// colour.
     ///
-    /// The name stands below the circle, on wide and low cards beside it; where it could not be read there is only the
-    /// circle. A name without letters gives a silhouette instead of initials. Total: sides below 1 count as 1. Well-formed
-    /// whatever the name contains; the same card gives the same text.
+    /// The name is below the circle, or beside it on wide and low cards. It is left out where it would be too small to
+    /// read. A name without letters gets a silhouette instead of initials. Sides below 1 count as 1. The result is
+    /// well-formed for any name, and the same card gives the same text.
     public func svg(width: Int, height: Int) -> String {
         let (width, height) = (SVG.side(width), SVG.side(height))
         return SVG.document(width: width, height: height, drawing(width: width, height: height))
     }
 
-    /// Without the surrounding document.
+    /// Returns the drawing without the surrounding document.
     func drawing(width: Int, height: Int) -> String {
         let ground = SVG.rectangle(width: width, height: height, fill: "\(colour)")
         let shorter = min(width, height)
@@ -36,10 +37,10 @@ extension Card {
                 text, x: width * 5, baseline: top + radius * 2 + gap + size * 7, size: size, fill: .white)
     }
 
-    /// Letters below this many pixels cannot be read in a video.
+    /// The smallest size of letters that are legible in a video, in pixels.
     private static let smallest = 11
 
-    /// The circle with the initials; all lengths in tenths of a pixel.
+    /// Draws the circle with the initials. All lengths are in tenths of a pixel.
     private func badge(x: Int, y: Int, radius: Int) -> String {
         let circle = """
             <circle cx="\(SVG.decimal(tenths: x))" cy="\(SVG.decimal(tenths: y))" r="\(SVG.decimal(tenths: radius))" \
@@ -53,7 +54,7 @@ extension Card {
             + SVG.text(letters, x: x, baseline: y + size * 36 / 10, size: size, fill: .white, isBold: true)
     }
 
-    /// Head and shoulders.
+    /// Draws head and shoulders. All lengths are in tenths of a pixel.
     private func silhouette(x: Int, y: Int, radius: Int) -> String {
         let (left, right) = (SVG.decimal(tenths: x - radius / 2), SVG.decimal(tenths: x + radius / 2))
         let (bend, base) = (SVG.decimal(tenths: radius / 2), SVG.decimal(tenths: y + radius * 11 / 20))

@@ -1,9 +1,10 @@
 extension Overlay.ClockFormat {
-    /// What the clock shows, in the proleptic Gregorian calendar.
+    /// Returns the text of the clock, in the proleptic Gregorian calendar.
     ///
     /// - Parameters:
-    ///   - time: Seconds since 1970-01-01T00:00:00Z; what lies outside of the years 0 to 9999 shows the nearest second inside.
-    ///   - utcOffset: Minutes east of UTC; limited to −840…840.
+    ///   - time: Seconds since 1970-01-01T00:00:00Z. A time outside the years 0 to 9999 shows the nearest second inside
+    ///     them.
+    ///   - utcOffset: Minutes east of UTC, limited to −840…840.
     public func text(time: Int, utcOffset: Int) -> String {
         let offset = min(max(utcOffset, -840), 840) * 60
         let local = min(max(time, Self.first - offset), Self.last - offset) + offset
@@ -19,14 +20,14 @@ extension Overlay.ClockFormat {
         }
     }
 
-    /// 0000-01-01T00:00:00 and 9999-12-31T23:59:59.
+    /// 0000-01-01T00:00:00 and, as `last`, 9999-12-31T23:59:59, in seconds since 1970.
     private static let first = -62_167_219_200
     private static let last = 253_402_300_799
 
-    /// From days since 1970-01-01: years that begin in March have their leap day at the end, and 400 of them have
-    /// 146 097 days.
+    /// Converts days since 1970-01-01 into a date. Years are counted from March, so that the leap day is their last
+    /// one, and 400 of them have 146 097 days.
     private static func date(_ day: Int) -> String {
-        // 719 468 days lie between 0000-03-01 and 1970-01-01. Before that is only January and February of the year 0.
+        // 719 468 days lie between 0000-03-01 and 1970-01-01. Only January and February of the year 0 are earlier.
         let shifted = day + 719_468 + 146_097
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

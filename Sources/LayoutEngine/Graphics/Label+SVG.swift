@@ -1,17 +1,17 @@
 extension Label {
-    /// Of the bar, in canvas pixels; even.
+    /// Height of the bar in canvas pixels, even.
     public var height: Int { letters * 2 }
 
-    /// The bar as an SVG picture of this width and of `height` pixels; transparent as far as its background is.
+    /// Returns the bar as an SVG picture of this width and of `height` pixels, as transparent as its background.
     ///
-    /// A text that does not fit is shortened. On a background that hides little the letters get a contour. Total: a width
-    /// below 1 counts as 1. Well-formed whatever the text contains; the same label gives the same picture.
+    /// A text that does not fit is shortened. On a background with less than 25 % opacity the letters get a contour. A
+    /// width below 1 counts as 1. The result is well-formed for any text, and the same label gives the same picture.
     public func svg(width: Int) -> String {
         let width = SVG.side(width)
         return SVG.document(width: width, height: height, drawing(width: width))
     }
 
-    /// Without the surrounding document.
+    /// Returns the drawing without the surrounding document.
     func drawing(width: Int) -> String {
         let ground =
             backgroundOpacity == .zero

@@ -1,11 +1,12 @@
-/// How wide a text becomes: an estimate without a font at hand, rather too wide than too narrow.
+/// Estimates the width of text without a font, erring on the wide side.
 enum LetterWidths {
-    /// In thousandths of the letters' size.
+    /// Returns the width of a text in thousandths of the letters' size.
     static func width(of text: String, isBold: Bool = false) -> Int {
         text.reduce(0) { $0 + width(of: $1, isBold: isBold) }
     }
 
-    /// Of one character as readers count them, however many code points it has.
+    /// Returns the width of one character as a reader counts them, however many code points it has. The unit is a
+    /// thousandth of the letters' size.
     static func width(of character: Character, isBold: Bool) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         let index = Int(first.value) - 32
@@ -17,7 +18,7 @@ enum LetterWidths {
         return isBold ? width * 9 / 8 : width
     }
 
-    /// Upper bounds of what most letters of a script take in common sans-serif fonts.
+    /// Returns an upper bound of the width of most letters of a script in common sans-serif fonts.
     private static func width(of scalar: UInt32) -> Int {
         switch scalar {
         case 0x0590...0x05FF: 620  // Hebrew
@@ -32,7 +33,7 @@ enum LetterWidths {
         }
     }
 
-    /// The characters of a full em: Unicode's East Asian Width W and F, by blocks.
+    /// Whether a character is a full em wide: Unicode's East Asian Width W and F, by blocks.
     static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,
@@ -43,7 +44,8 @@ enum LetterWidths {
         }
     }
 
-    /// Advance widths of U+0020…U+007E in DejaVu Sans, the widest of the common sans-serif fonts.
+    /// Advance widths of U+0020…U+007E in DejaVu Sans, the widest of the common sans-serif fonts, in thousandths of the
+    /// letters' size.
     private static let regular: [Int16] = [
         318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636,
         636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656,
@@ -52,7 +54,7 @@ enum LetterWidths {
         592, 592, 525, 636, 337, 636, 838,
     ]
 
-    /// The same of DejaVu Sans Bold.
+    /// Advance widths of the same characters in DejaVu Sans Bold.
     private static let bold: [Int16] = [
         348, 456, 521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 415, 380, 365, 696, 696, 696, 696, 696, 696,
         696, 696, 696, 696, 400, 400, 838, 838, 838, 580, 1000, 774, 762, 734, 830, 683, 683, 821, 837, 372, 372, 775,

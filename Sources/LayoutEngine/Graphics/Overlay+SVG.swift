@@ -1,16 +1,16 @@
 extension Overlay {
-    /// A text or a clock as an SVG picture of the overlay's size; `nil` for an image, which is no drawing.
+    /// Returns a text or a clock as an SVG picture of the overlay's size, or `nil` for an image.
     ///
-    /// `opacity` is not in it: that is for whoever lays it over the canvas. A text is broken into as many lines as the
-    /// rectangle has room for and shortened after that. Total: sides below 1 count as 1.
+    /// The picture does not include `opacity`; the compositor applies it. A text is broken into as many lines as the
+    /// rectangle has room for, then shortened. Sides below 1 count as 1.
     ///
-    /// - Parameter time: Seconds since 1970-01-01T00:00:00Z; counts for a clock only.
+    /// - Parameter time: Seconds since 1970-01-01T00:00:00Z; only clocks use it.
     public func svg(time: Int) -> String? {
         let (width, height) = (SVG.side(width), SVG.side(height))
         return drawing(time: time).map { SVG.document(width: width, height: height, $0) }
     }
 
-    /// Without the surrounding document.
+    /// Returns the drawing without the surrounding document.
     func drawing(time: Int) -> String? {
         switch content {
         case .image: nil
@@ -30,7 +30,7 @@ extension TextStyle {
                 SVG.rectangle(width: width, height: height, fill: "\($0)", opacity: backgroundOpacity)
             } ?? ""
         let opacity = background == nil ? .zero : backgroundOpacity
-        // Without a background the letters may come as near to the edge as their contour allows.
+        // Without a background the letters may be as close to the edge as their contour allows.
         let padding = min(opacity == .zero ? size / 8 : size / 2, width / 16 + 1)
         let lineHeight = size * 5 / 4
         let lines = TextLines(size: size, isBold: isBold, width: width - padding * 2)

@@ -1,11 +1,11 @@
 extension RGB {
-    /// Black or white, whichever stands out from this colour; by the luma of BT.709.
+    /// Black or white, whichever contrasts with this colour by its BT.709 luma.
     var contrast: RGB {
         let luma = 2126 * Int(red) + 7152 * Int(green) + 722 * Int(blue)
         return luma > 1_275_000 ? .black : .white
     }
 
-    /// This colour with a share of another one.
+    /// Returns this colour mixed with a share of another one.
     func mixed(with other: RGB, _ share: UnitFraction) -> RGB {
         func channel(_ from: UInt8, _ to: UInt8) -> UInt8 {
             let sum = Int(from) * (UnitFraction.one - share.millionths) + Int(to) * share.millionths

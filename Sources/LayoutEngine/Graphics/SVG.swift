@@ -1,12 +1,14 @@
-/// Writes the few kinds of SVG that graphics are made of. Total: whatever goes in, well-formed XML comes out.
+/// Writes the few kinds of SVG elements that graphics consist of.
+///
+/// Any input gives well-formed XML.
 enum SVG {
-    /// Known widths first (`LetterWidths`), then whatever the machine has.
+    /// Fonts in order of preference: first the ones whose widths `LetterWidths` knows, then any that the machine has.
     static let fontFamily = "DejaVu Sans,Verdana,sans-serif"
 
-    /// A length within what pictures have, so that no product of lengths overflows.
+    /// Limits a length to 1…32 768 pixels, so that no product of lengths overflows.
     static func side(_ length: Int) -> Int { min(max(length, 1), 32_768) }
 
-    /// The whole picture; `body` is SVG already.
+    /// Returns the whole document around `body`, which is SVG already.
     static func document(width: Int, height: Int, _ body: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width) \(height)" width="\(width)" height="\(height)" \
@@ -14,7 +16,8 @@ enum SVG {
         """
     }
 
-    /// A picture of its own coordinates inside another one, scaled to the rectangle; `body` is SVG already.
+    /// Returns a picture with coordinates of its own inside another one, scaled to the rectangle; `body` is SVG
+    /// already.
     static func nested(
         x: Int, y: Int, width: Int, height: Int, viewWidth: Int, viewHeight: Int, _ body: String
     ) -> String {
@@ -32,22 +35,22 @@ enum SVG {
         """
     }
 
-    /// Nothing for what is fully there.
+    /// Returns an attribute, or an empty text for a share of 1.
     static func attribute(_ name: String, _ share: UnitFraction) -> String {
         share == .whole ? "" : " \(name)=\"\(decimal(millionths: share.millionths))\""
     }
 
-    /// Where a text lies to the left and right of its x.
+    /// The horizontal alignment of a text at its x.
     enum Anchor: String {
         case start, middle, end
     }
 
-    /// One line of text.
+    /// Returns one line of text.
     ///
     /// - Parameters:
     ///   - x: In tenths of a pixel.
     ///   - baseline: In tenths of a pixel.
-    ///   - contour: Drawn around the letters so that they can be read on anything.
+    ///   - contour: Colour of the outline that makes the letters legible on any background.
     static func text(
         _ text: String, x: Int, baseline: Int, size: Int, fill: RGB, opacity: UnitFraction = .whole,
         isBold: Bool = false, anchor: Anchor = .middle, contour: RGB? = nil
@@ -64,7 +67,7 @@ enum SVG {
             """
     }
 
-    /// `escaped` for attributes too.
+    /// Escapes a text for content and for attributes.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -74,7 +77,8 @@ enum SVG {
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
             case "\t", "\n", "\r": result += " "
-            // Control characters and the two noncharacters have no place in XML 1.0, not even escaped.
+            // XML 1.0 forbids C0 controls, U+FFFE and U+FFFF, even escaped, and discourages C1 controls and the
+            // noncharacters at the end of other planes.
             case _ where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || scalar.value & 0xFFFE == 0xFFFE:
                 result.unicodeScalars.append("\u{FFFD}")
             default: result.unicodeScalars.append(scalar)

@@ -4,7 +4,7 @@ struct ScenePreview {
     var images: [String: String]
     var time: Int
 
-    /// What the drawings refer to; once a document.
+    /// Definitions that the drawings refer to. A document needs them once.
     static let definitions = """
         <defs>\
         <linearGradient id="light" x2="0" y2="1"><stop stop-color="#FFFFFF" stop-opacity="0.16"/>\
@@ -14,7 +14,7 @@ struct ScenePreview {
         </defs>
         """
 
-    /// One line for the background, each pane and each overlay.
+    /// The drawing, with one line for the background, each pane and each overlay.
     var drawing: String {
         let (width, height) = (SVG.side(scene.canvas.width), SVG.side(scene.canvas.height))
         var lines = [SVG.rectangle(width: width, height: height, fill: "\(scene.canvas.background)")]
@@ -36,7 +36,7 @@ struct ScenePreview {
             parts.append(camera(pane, width, height))
         } else {
             switch pane.fallback {
-            // There is no last picture in a preview, as there is none for somebody who never had one.
+            // A preview has no last picture, like a stream that never had one.
             case .card, .lastFrame: parts.append(pane.card.drawing(width: width, height: height))
             case .image(let name): parts.append(image(name, pane.fit, pane.align, whole))
             case .nothing: guard pane.matte != nil else { return "" }
@@ -61,7 +61,7 @@ struct ScenePreview {
             Rectangle(x: pane.x, y: pane.y, width: width, height: height), pane.opacity, parts.joined())
     }
 
-    /// Somebody in front of a camera: a silhouette behind the name.
+    /// Draws the picture of a camera: a silhouette behind the name.
     private func camera(_ pane: Pane, _ width: Int, _ height: Int) -> String {
         let shorter = min(width, height)
         let size = max(shorter / 9, 1)
@@ -103,7 +103,7 @@ struct ScenePreview {
         return opacity == .whole ? picture : "<g\(SVG.attribute("opacity", opacity))>\(picture)</g>"
     }
 
-    /// The image where the caller gave it, or else stripes with its name.
+    /// Draws the image if the caller supplied it, otherwise stripes with its name.
     private func image(
         _ name: String, _ fit: Pane.Fit, _ align: Pane.Alignment, _ place: Rectangle
     ) -> String {

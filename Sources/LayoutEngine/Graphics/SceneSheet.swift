@@ -1,7 +1,7 @@
-/// Several scenes in one picture, each with its title below: a contact sheet.
+/// A contact sheet: several scenes in one picture, each with its title below.
 public struct SceneSheet: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
-        /// For people; shortened to the width of the scene.
+        /// The title below the scene, shortened to the width of its column.
         public var title: String
         public var scene: Scene
 
@@ -11,7 +11,7 @@ public struct SceneSheet: Hashable, Sendable {
         }
     }
 
-    /// In the order of reading.
+    /// The scenes in reading order.
     public var entries: [Entry]
 
     public init(_ entries: [Entry]) { self.entries = entries }
@@ -20,10 +20,10 @@ public struct SceneSheet: Hashable, Sendable {
     private static let longerSide = 320
     private static let gap = 24
     private static let titleSize = 15
-    /// The sheet is about half as wide again as high, at most this wide.
+    /// The largest width of the sheet in pixels. Its shape is about 3:2.
     private static let mostWidth = 2400
 
-    /// The sheet as SVG, in as many rows as it takes.
+    /// Returns the sheet as SVG, in as many rows as needed.
     ///
     /// - Parameters:
     ///   - images: As for `Scene.svg(images:time:)`.
@@ -59,14 +59,14 @@ public struct SceneSheet: Hashable, Sendable {
         return SVG.document(width: width, height: height, lines.joined(separator: "\n") + "\n") + "\n"
     }
 
-    /// The number of columns that brings the sheet nearest to its shape.
+    /// Returns the number of columns that brings the sheet closest to its shape.
     private func columns(_ step: (x: Int, y: Int)) -> Int {
         let count = max(entries.count, 1)
         let most = min(max((Self.mostWidth - Self.gap) / step.x, 1), count)
         let best = (1...most).min { left, right in
             func distance(_ columns: Int) -> Int {
                 let rows = (count + columns - 1) / columns
-                // An unfinished row is worth a little bending.
+                // An incomplete last row counts against a number of columns, too.
                 return abs(columns * step.x * 2 - rows * step.y * 3) + (rows * columns - count) * step.x
             }
             return distance(left) < distance(right)

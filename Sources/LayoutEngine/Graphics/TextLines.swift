@@ -1,20 +1,21 @@
-/// Breaks and shortens texts so that they fit, by estimated widths.
+/// Breaks and shortens text to fit a width, by estimated letter widths.
 struct TextLines {
-    /// Of the letters, in pixels.
+    /// Size of the letters in pixels.
     var size: Int
     var isBold = false
-    /// In pixels.
+    /// Width of a line in pixels.
     var width: Int
 
-    /// Nothing longer is ever shown; bounds the work for texts of any length.
+    /// The most characters shown, which bounds the work for text of any length.
     private static let mostCharacters = 400
-    /// Code points of one character: enough for every emoji, not for towers of accents.
+    /// The most code points of one character: enough for every emoji, not for stacks of accents.
     private static let mostScalars = 16
 
-    /// The text in one line, with an ellipsis where it does not fit. Empty when not even that fits.
+    /// Returns the text in one line, with an ellipsis if it does not fit. Empty if not even the ellipsis fits.
     func shortened(_ text: String) -> String { shortened(Self.tidied(text)) }
 
-    /// The text in at most `most` lines, broken at spaces where possible; what is left over is shortened.
+    /// Returns the text in at most `most` lines, broken at spaces where possible. The last line is shortened if text is
+    /// left over.
     func wrapped(_ text: String, most: Int) -> [String] {
         guard most > 0 else { return [] }
         var lines: [String] = []
@@ -40,7 +41,7 @@ struct TextLines {
         return String(trimmed) + "…"
     }
 
-    /// As many characters as fit, at least one; the space at which a line is broken disappears.
+    /// Takes as many characters as fit, at least one, and drops the spaces at which the line is broken.
     private func takeLine(_ rest: inout ArraySlice<Character>) -> ArraySlice<Character> {
         var room = available
         let fitting = rest.prefix { character in
@@ -51,7 +52,7 @@ struct TextLines {
             defer { rest = [] }
             return rest
         }
-        // After a space, or between two characters of which one is wide: such scripts have no spaces.
+        // At a space, or beside a wide character: scripts with wide characters have no spaces.
         let breaks = (rest.startIndex + 1..<max(fitting.endIndex, rest.startIndex + 1) + 1).last { index in
             index < rest.endIndex && (rest[index] == " " || isWide(rest[index]) || isWide(rest[index - 1]))
         }
@@ -65,14 +66,15 @@ struct TextLines {
         character.unicodeScalars.first.map(LetterWidths.isWide) ?? false
     }
 
-    /// In thousandths of the letters' size, as widths are.
+    /// The width available, in thousandths of the letters' size.
     private var available: Int { max(width, 0) * 1000 / max(size, 1) }
 
     private func measured(_ characters: [Character]) -> Int {
         characters.reduce(0) { $0 + LetterWidths.width(of: $1, isBold: isBold) }
     }
 
-    /// Without leading, trailing and double spaces, and in characters of a bounded length.
+    /// Returns the characters without leading, trailing and repeated spaces: at most `mostCharacters` of the text, each
+    /// of limited length.
     private static func tidied(_ text: some StringProtocol) -> [Character] {
         var characters: [Character] = []
         for character in text.prefix(mostCharacters) {

@@ -1,17 +1,20 @@
-/// Who plays which of an operator's panes.
+/// The assignment of people to an operator's panes.
 struct Casting {
     typealias Role = (participant: LayoutParticipant, rank: Int)
 
-    /// By pane; `rank` is the place in the order of all people.
+    /// The person in each pane, by pane; `rank` is the place in the order of all people.
     private(set) var roles: [Role?]
-    /// Those whom no pane shows, in order, as places in the order of all people.
+    /// The people whom no pane shows, in order, as places in the order of all people.
     private(set) var waiting: [Int]
-    /// Names that are taken, once somebody asks.
+    /// Names of sources that are in use; computed when first needed.
     private var sources: Set<String>?
     private let roster: Roster
 
-    /// `user` panes choose first, then `role` panes, then those for a kind of stream, then slots in ascending order;
-    /// among equals those that name a kind of stream.
+    /// Assigns people to panes.
+    ///
+    /// Panes choose in this order: `user` panes, `role` panes that name a kind of stream, panes for a kind of stream
+    /// alone, other `role` panes, then slots in ascending order. Among `user` panes, and among slots, those that name a
+    /// kind of stream choose first.
     init(_ templates: [PaneTemplate], roster: Roster, people: [LayoutParticipant]) {
         self.roster = roster
         roles = Array(repeating: nil, count: templates.count)
@@ -30,7 +33,8 @@ struct Casting {
         }
     }
 
-    /// A user whom a pane asks for by name is shown there even where people without a picture are omitted.
+    /// Returns a user without a picture for a `user` pane, which shows that user even if people without a picture are
+    /// omitted.
     private func spare(for template: PaneTemplate) -> LayoutParticipant? {
         roster.people.first { person in
             !person.hasVideo && template.matches(person)
@@ -38,7 +42,7 @@ struct Casting {
         }
     }
 
-    /// The pane of somebody who is not there; `nil` where nothing shall be shown for them.
+    /// Returns the pane of an absent participant, or `nil` if nothing is shown in their place.
     mutating func absentPane(
         _ index: Int, _ template: PaneTemplate, in rectangle: Rectangle, _ style: PaneStyle, on stage: Stage
     ) -> Pane? {
@@ -57,20 +61,20 @@ struct Casting {
         sources = taken
         return stage.pane(
             source: source, user: user, name: stage.names[user] ?? user, isLive: false, in: rectangle, z: template.z,
-            // Nobody was ever seen here, so there is no last picture.
+            // No stream was ever shown here, so there is no last picture.
             fallback: style.fallback.absent == .lastFrame ? .card : style.fallback.absent, style)
     }
 }
 
 extension PaneTemplate {
-    /// Smaller numbers choose first.
+    /// The pane's place in the order of choosing; smaller numbers choose first.
     fileprivate var urgency: Int {
         let isAnyKind = stream == nil ? 1 : 0
         return switch binding {
         case .user: isAnyKind
         case .role: 2 + isAnyKind * 2
         case .anybody: 3
-        // Behind all others, slots of one kind first.
+        // After all others, slots for one kind of stream first.
         case .slot(let number): 100 + isAnyKind * 100 + number
         }
     }

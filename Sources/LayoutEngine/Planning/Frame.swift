@@ -1,6 +1,8 @@
-/// The space that an arrangement has on a canvas, and the algorithms that divide it. Everything is even.
+/// The space of an arrangement on a canvas, and the algorithms that divide it.
+///
+/// All coordinates and lengths are even numbers of pixels.
 struct Frame {
-    /// All of it: the canvas, or a part of one.
+    /// The whole space: the canvas or a part of it.
     let area: Rectangle
     /// The area without its margin.
     let content: Rectangle
@@ -22,8 +24,9 @@ struct Frame {
         orientation = frame.orientation
     }
 
-    /// A rectangle each for the first of `count` people, the first person's first, all on the same level but for those
-    /// of a picture in picture, of which the first lies below the others.
+    /// Returns a rectangle for each of the first of `count` people, in their order.
+    ///
+    /// All rectangles are on the same level, except in a picture in picture, where the first one lies below the others.
     func divide(among count: Int, by algorithm: Algorithm) -> [Rectangle] {
         guard count > 0 else { return [] }
         return switch algorithm {
@@ -36,16 +39,20 @@ struct Frame {
         }
     }
 
-    /// Equal columns. A column is at most 16:9 high, so that on a portrait canvas two portrait cameras are seen
-    /// whole, side by side, instead of as two slices of a quarter of their width.
+    /// Returns equal columns.
+    ///
+    /// A column is at most 16:9 high, so that two portrait cameras on a portrait canvas are seen whole, side by side,
+    /// instead of as two slices of a quarter of their width.
     private func sideBySide(_ count: Int) -> [Rectangle] {
         let (columns, gap, width) = Self.divide(content.width, into: count, gap: gap)
         let height = min(content.height, width * 16 / 9 & ~1)
         return tiles(count: columns, columns: columns, width: width, height: max(height, 2), gap: gap)
     }
 
-    /// The largest tiles: of all numbers of columns the one whose cells hold the largest rectangle of the preferred
-    /// shape, which is 3:4 on a portrait and 4:3 on a landscape canvas unless `aspect` says otherwise.
+    /// Returns the grid with the largest tiles.
+    ///
+    /// Of all numbers of columns it takes the one whose cells hold the largest rectangle of the preferred shape:
+    /// `aspect`, or else 3:4 on a portrait, 4:3 on a landscape and 1:1 on a square canvas.
     private func grid(_ count: Int, _ aspect: Aspect?) -> [Rectangle] {
         var best = (area: -1, columns: 1, width: 2, height: 2, gap: 0)
         for columns in 1...count {
@@ -64,7 +71,7 @@ struct Frame {
         return tiles(count: count, columns: best.columns, width: best.width, height: best.height, gap: best.gap)
     }
 
-    /// Small panes of the area's shape, from the corner along its vertical edge; they shrink together when they
+    /// Returns small panes of the area's shape, from the corner along its vertical edge. They shrink together if they
     /// would not all fit.
     private func insets(_ count: Int, _ corner: Algorithm.Corner, _ size: UnitFraction) -> [Rectangle] {
         guard count > 0 else { return [] }
@@ -83,7 +90,8 @@ struct Frame {
         }
     }
 
-    /// The large pane, then the strip's tiles: a grid at the edge whose depth they do not use goes to the large pane.
+    /// Returns the large pane, then the strip's tiles: a grid at the edge. Depth that the tiles do not use goes to the
+    /// large pane.
     private func spotlight(_ count: Int, _ spotlight: Algorithm.Spotlight) -> [Rectangle] {
         let edge =
             spotlight.edge == .automatic ? orientation == .landscape ? .right : .bottom : spotlight.edge
@@ -97,7 +105,7 @@ struct Frame {
         let near = tiles.map { isRow ? $0.y : $0.x }.min() ?? 0
         let far = tiles.map { isRow ? $0.y + $0.height : $0.x + $0.width }.max() ?? 0
         let origin = isRow ? strip.content.y : strip.content.x
-        // Tiles are centred in the strip; here they touch the edge.
+        // The grid centres the tiles in the strip; this moves them to the edge.
         let shift = edge == .top || edge == .left ? origin - near : origin + depth - far
         let free = length - (far - near)
         let main = content.slice(edge.opposite, free - gap >= 2 ? free - gap : free)
@@ -108,7 +116,7 @@ struct Frame {
             }
     }
 
-    /// Equal parts from edge to edge of the content.
+    /// Returns equal parts from edge to edge of the content.
     private func stack(_ count: Int, _ direction: Algorithm.Direction) -> [Rectangle] {
         let isVertical = direction == .vertical
         let (parts, gap, length) = Self.divide(isVertical ? content.height : content.width, into: count, gap: gap)
@@ -128,7 +136,7 @@ struct Frame {
 
 // MARK: - Arithmetic
 extension Frame {
-    /// `count` tiles of one size in rows, the block in the middle of the content and a short last row in the middle.
+    /// Returns `count` tiles of one size in rows. The block is centred in the content, and so is a short last row.
     private func tiles(count: Int, columns: Int, width: Int, height: Int, gap: Int) -> [Rectangle] {
         let rows = (count + columns - 1) / columns
         let top = content.y + Self.lead(content.height - rows * height - (rows - 1) * gap)
@@ -141,11 +149,13 @@ extension Frame {
         }
     }
 
-    /// Half of the free pixels, even.
+    /// Returns half of the free pixels, as an even number.
     private static func lead(_ free: Int) -> Int { max(free, 0) / 4 * 2 }
 
-    /// Equal even parts of at least 2 pixels. The gap gives way when it would leave less than half of the length to
-    /// the parts; where not even 2 pixels are left for each, there are fewer parts.
+    /// Divides a length into equal even parts of at least 2 pixels.
+    ///
+    /// The gap is dropped if it would leave less than half of the length to the parts. If there are not 2 pixels for
+    /// each part, there are fewer parts.
     private static func divide(_ length: Int, into parts: Int, gap: Int) -> (parts: Int, gap: Int, length: Int) {
         let count = max(1, min(parts, length / 2))
         let gaps = gap * (count - 1)
@@ -153,7 +163,7 @@ extension Frame {
         return (count, gap, (length - gap * (count - 1)) / count & ~1)
     }
 
-    /// The largest even rectangle of about this shape.
+    /// Returns the largest even rectangle of about this shape.
     private static func largest(
         _ aspect: Aspect, in cell: (width: Int, height: Int)
     ) -> (width: Int, height: Int) {
@@ -162,7 +172,7 @@ extension Frame {
         return (max(width, 2), max(height, 2))
     }
 
-    /// The cell itself, cut where it is narrower than 9:16 or wider than 16:9.
+    /// Returns the cell, cut if it is narrower than 9:16 or wider than 16:9.
     private static func limited(_ cell: (width: Int, height: Int)) -> (width: Int, height: Int) {
         (
             max(2, min(cell.width, cell.height * 16 / 9 & ~1)),
@@ -172,7 +182,7 @@ extension Frame {
 }
 
 extension Rectangle {
-    /// The part of this depth at an edge.
+    /// Returns the part of this depth at an edge.
     fileprivate func slice(_ edge: Algorithm.Spotlight.Edge, _ depth: Int) -> Rectangle {
         switch edge {
         case .top: Rectangle(x: x, y: y, width: width, height: depth)

@@ -1,11 +1,12 @@
-/// A pane whose place is given, and who is in it.
+/// A pane with a given place, and its occupant.
 public struct Place: Hashable, Sendable {
     public var area: Area
     public var z: Int
     public var fit: Pane.Fit
-    /// `nil` = nobody is there.
+    /// The participant shown; `nil` if the place is empty.
     public var occupant: LayoutParticipant?
-    /// An image for while there is no picture, as in `Pane.Fallback.image`; `nil` = black.
+    /// Image shown while there is no picture, as in `Pane.Fallback.image`. `nil` shows the last picture of a live
+    /// stream, otherwise black.
     public var placeholder: String?
 
     public init(area: Area, z: Int, fit: Pane.Fit, occupant: LayoutParticipant? = nil, placeholder: String? = nil) {
@@ -18,13 +19,13 @@ public struct Place: Hashable, Sendable {
 }
 
 extension LayoutEngine {
-    /// The scene of places that are given one by one, without a template: each on black, where its picture leaves room or
-    /// is missing.
+    /// Returns the scene of places that are given one by one, without a template. Each is on black, which shows where
+    /// its picture leaves room or is missing.
     ///
-    /// Total like `plan`. A place too small for 2×2 pixels of this canvas is left out, and of two with the same occupant
-    /// the second is empty.
+    /// Any input gives a scene, as in `plan`. A place too small for 2×2 pixels of this canvas is left out, and of two
+    /// places with the same occupant the second is empty.
     ///
-    /// - Parameter heard: In any order.
+    /// - Parameter heard: The streams that are heard, in any order.
     public static func scene(
         of places: [Place], heard: [LayoutParticipant], background: Scene.Backdrop?, canvas: Canvas
     ) -> Scene {

@@ -1,22 +1,23 @@
-/// Turns a template and the people who are there into a scene.
+/// Turns a template and the participants of a room into a scene.
 public enum LayoutEngine {
-    /// The most panes a scene has; people beyond it (hosts first, then as they joined) are heard but not seen.
+    /// The most panes of a scene. People beyond it (hosts come first, then others as they joined) are heard but not
+    /// seen.
     public static let mostPanes = 16
-    /// The most overlays a scene has.
+    /// The most overlays of a scene.
     public static let mostOverlays = 8
 
-    /// The scene for these people on this canvas.
+    /// Returns the scene for these participants on this canvas.
     ///
-    /// Total and deterministic: any number of participants, any order of the array and any canvas give a scene whose
-    /// panes lie inside the canvas on even pixels, and panes of equal `z` do not overlap. People without a picture get
-    /// a pane with their card unless the template omits them, of two with the same `source` the first is shown, and on
-    /// a canvas too small for another pane of 2×2 pixels the last people are left out.
+    /// The function is total and deterministic. Any number of participants, any order of the array and any canvas give
+    /// a scene whose panes lie inside the canvas on even pixels, and panes of equal `z` do not overlap. People without
+    /// a picture get a pane with their card unless the template omits them. Of two participants with the same `source`
+    /// the first is shown. On a canvas too small for another pane of 2×2 pixels the last people are left out.
     ///
     /// - Parameters:
-    ///   - participants: Everybody in the room, in any order.
-    ///   - canvas: The room's; fields that the template fixes replace it, and what is outside the limits of `Canvas` is
-    ///     brought to the nearest that is inside.
-    ///   - names: What users call themselves, for people who have no stream now; `LayoutParticipant.name` goes first.
+    ///   - participants: All streams in the room, in any order.
+    ///   - canvas: The room's canvas. Fields that the template fixes replace it, and values outside the limits of
+    ///     `Canvas` become the nearest limit.
+    ///   - names: Display names of users, for those who have no stream now. `LayoutParticipant.name` takes precedence.
     public static func plan(
         _ template: LayoutTemplate, participants: [LayoutParticipant], canvas: Canvas, names: [String: String] = [:]
     ) -> Scene {
@@ -60,7 +61,7 @@ public enum LayoutEngine {
 }
 
 extension Canvas {
-    /// The nearest canvas that an encoder takes: even sides of 16…7680 pixels, 1…60 frames per second.
+    /// The nearest canvas that an encoder accepts: even sides of 16…7680 pixels, 1…60 frames per second.
     public var withinLimits: Canvas {
         Canvas(
             width: min(max(width, 16), 7680) & ~1, height: min(max(height, 16), 7680) & ~1,

@@ -1,13 +1,13 @@
-/// One stream that a scene may show, as the caller knows it at this moment.
+/// A stream that a scene may show, as the caller knows it at this moment.
 ///
-/// A person who shares a camera and a screen is two participants with the same `user`.
+/// A user who shares a camera and a screen is two participants with the same `user`.
 public struct LayoutParticipant: Hashable, Codable, Sendable {
-    /// What a person is in the room; hosts come before guests.
+    /// The role of a user in the room. Hosts come before guests.
     public enum Role: String, Hashable, Codable, Sendable, CaseIterable {
         case host, guest
     }
 
-    /// What a stream is of.
+    /// The kind of a stream.
     public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
         case camera, screen, audio
     }
@@ -15,20 +15,20 @@ public struct LayoutParticipant: Hashable, Codable, Sendable {
     /// The stream, `user/stream`; becomes `Pane.source`.
     public var source: String
     public var user: String
-    /// For people; `nil` = the user's identifier is shown.
+    /// Display name; `nil` shows the name passed to `LayoutEngine.plan`, or else the user's identifier.
     public var name: String?
     public var role: Role
     public var kind: Kind
-    /// Position in the order of arrival; any integers, only their order counts.
+    /// Position in the order of arrival. Any integers will do; only their order counts.
     public var joinOrder: Int
-    /// False while the camera is off, and for sound alone.
+    /// Whether the stream has a picture. False while the camera is off, and for sound alone.
     public var hasVideo: Bool
-    /// False while muted.
+    /// Whether the stream has sound. False while it is muted.
     public var hasAudio: Bool
-    /// Of the stream's pictures, in pixels; `nil` until it is known.
+    /// Size of the stream's pictures in pixels; `nil` until it is known.
     public var pictureSize: Size?
 
-    /// In pixels.
+    /// The size of a picture in pixels.
     public struct Size: Hashable, Codable, Sendable {
         public var width: Int
         public var height: Int

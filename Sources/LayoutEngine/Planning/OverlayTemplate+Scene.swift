@@ -1,5 +1,5 @@
 extension OverlayTemplate {
-    /// The overlay in pixels.
+    /// Returns the overlay in pixels of this canvas.
     func overlay(on canvas: Canvas) -> Overlay {
         let shorter = min(canvas.width, canvas.height)
         let rectangle: Rectangle
@@ -45,8 +45,10 @@ extension OverlayTemplate.Style {
 
     private static let mostLines = 8
 
-    /// As wide as the text with half a letter at each side, and twice as high as its letters, like the bar of a label;
-    /// a text that is wider than this gets more lines.
+    /// Returns the size in pixels of a box for the text.
+    ///
+    /// The box is as wide as the text with half a letter at each side, and twice as high as the letters, like the bar
+    /// of a label. A text that is wider than `most` gets more lines.
     fileprivate func box(of text: String, on shorter: Int, within most: Int) -> (width: Int, height: Int) {
         let letters = max(size.pixels(of: shorter), 1)
         let natural = text.split(separator: "\n").map { LetterWidths.width(of: String($0), isBold: isBold) }.max() ?? 0
@@ -59,7 +61,7 @@ extension OverlayTemplate.Style {
 }
 
 extension Rectangle {
-    /// A rectangle of this even size inside this one.
+    /// Returns a rectangle of this even size, aligned inside this one.
     fileprivate func aligned(_ size: (width: Int, height: Int), _ alignment: Pane.Alignment) -> Rectangle {
         func lead(_ free: Int, _ place: Int) -> Int { free * place / 4 * 2 }
         return Rectangle(

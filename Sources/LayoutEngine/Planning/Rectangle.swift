@@ -1,4 +1,4 @@
-/// In whole pixels.
+/// A rectangle in whole pixels.
 struct Rectangle: Hashable, Sendable {
     var x: Int
     var y: Int
@@ -7,7 +7,7 @@ struct Rectangle: Hashable, Sendable {
 }
 
 extension Rectangle {
-    /// `nil` when the area is too small for a single chroma sample of this canvas.
+    /// Creates the rectangle of an area on a canvas; `nil` if it is too small for a single chroma sample (2×2 pixels).
     init?(_ area: Area, on canvas: Canvas) {
         x = area.x.evenPixels(of: canvas.width)
         y = area.y.evenPixels(of: canvas.height)
@@ -25,7 +25,7 @@ extension Rectangle {
 
     var area: Int { width * height }
 
-    /// Without `margin` pixels at each side; at least half of each length is left.
+    /// Returns the rectangle without `margin` pixels at each side. At least half of each length is left.
     func inset(by margin: Int) -> Rectangle {
         let (across, down) = (min(margin, width / 4 & ~1), min(margin, height / 4 & ~1))
         return Rectangle(x: x + across, y: y + down, width: width - across * 2, height: height - down * 2)

@@ -1,10 +1,11 @@
-/// Everybody in the room in the order in which places are given away, and who of them needs a pane.
+/// The streams of a room in the order in which places are assigned, and those of them that need a pane.
 struct Roster {
-    /// One entry a source: hosts first, then users as they joined, each user's camera before the screen.
+    /// All streams, with one entry per source: hosts first, then users as they joined, each user's camera before the
+    /// screen.
     let everybody: [LayoutParticipant]
-    /// Those who get a pane: whoever has a picture, and users without one once.
+    /// The streams that get a pane: every one with a picture, and for each user at most one that is shown as a card.
     let people: [LayoutParticipant]
-    /// Those of `people` who have a picture.
+    /// The entries of `people` that have a picture.
     let withPicture: [LayoutParticipant]
     private let withCards: Counts
     private let withoutCards: Counts
@@ -20,7 +21,7 @@ struct Roster {
         for participant in participants {
             users[participant.user, default: UserRank(participant)].include(participant)
         }
-        // Sorting numbers is cheaper than moving whole participants about.
+        // Sorting indices is cheaper than moving whole participants.
         let ranks = participants.map { users[$0.user] ?? UserRank($0) }
         let order = participants.indices.sorted { left, right in
             ranks[left] != ranks[right]
@@ -57,8 +58,8 @@ struct Roster {
         self.withoutCards = withoutCards
     }
 
-    /// The stream of a user that is shown as a card: a camera that is off unless another one is on; without a camera
-    /// whatever there is, unless something is shown anyway.
+    /// Returns the stream of a user that is shown as a card: a camera that is off, unless another one is on. Without a
+    /// camera it is the user's first stream, unless the user has a picture anyway.
     private static func card(in streams: ArraySlice<LayoutParticipant>) -> Int? {
         let first = streams.startIndex
         guard streams[first].kind == .camera else {
@@ -95,7 +96,7 @@ struct Roster {
 
 // MARK: - Order
 extension Roster {
-    /// Users in the order in which they get their places.
+    /// A user's place in the order in which places are assigned.
     private struct UserRank: Comparable {
         var isHost: Bool
         var joinOrder: Int
@@ -119,8 +120,8 @@ extension Roster {
         }
     }
 
-    /// Of two streams of one user: the camera, then the screen. Names decide between equals, so that two runs cannot
-    /// differ.
+    /// Whether the left stream of a user comes before the right one: the camera, then the screen. Names decide between
+    /// equals, so that the order is always the same.
     private static func precedes(_ left: LayoutParticipant, _ right: LayoutParticipant) -> Bool {
         if left.kind != right.kind { return left.kind.place < right.kind.place }
         if left.joinOrder != right.joinOrder { return left.joinOrder < right.joinOrder }

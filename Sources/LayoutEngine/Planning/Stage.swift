@@ -1,12 +1,12 @@
-/// Where a template becomes panes: rectangles in pixels, and what is in them.
+/// Turns a template into panes: rectangles in pixels and their content.
 struct Stage {
     let canvas: Canvas
-    /// What users call themselves.
+    /// Display names of users.
     let names: [String: String]
 
     private var shorterSide: Int { min(canvas.width, canvas.height) }
 
-    /// Panes for the first of these people whom the rectangle has room for.
+    /// Returns panes for as many of these people, from the first one on, as the rectangle has room for.
     func panes(
         _ people: some Collection<LayoutParticipant>, by algorithm: Algorithm, in area: Rectangle, z: Int,
         _ settings: ArrangementSettings
@@ -19,14 +19,14 @@ struct Stage {
         }
     }
 
-    /// Panes of one's own, from back to front.
+    /// Returns the panes that an operator wrote and those of the rest, from back to front.
     func panes(
         _ templates: [PaneTemplate], rest: Arrangement.Rest?, roster: Roster, people: [LayoutParticipant],
         _ settings: ArrangementSettings
     ) -> [Pane] {
         var casting = Casting(templates, roster: roster, people: people)
         var panes: [Pane] = []
-        // What lies at the same height lies in the order in which places are given away.
+        // Panes of equal `z` are in the order in which places are assigned.
         var order: [(z: Int, rank: Int, index: Int)] = []
         for (index, template) in templates.enumerated().prefix(LayoutEngine.mostPanes) {
             let style = template.style ?? settings.style
@@ -64,7 +64,7 @@ struct Stage {
         let border = style.border.flatMap {
             Pane.Border(width: $0.width.evenPixels(of: shorterSide), colour: $0.colour, in: rectangle)
         }
-        // A card shows the name itself.
+        // A card shows the name already.
         let isCard = !isLive && fallback == .card
         let label = isCard || name.isEmpty ? nil : style.label.map { self.label(name, $0) }
         return Pane(
@@ -82,7 +82,7 @@ struct Stage {
 }
 
 extension Array<LayoutParticipant> {
-    /// The first so many, and before them the one who is featured.
+    /// Returns the first `count` people, of whom the featured one comes first.
     func prefix(_ featured: StreamSelector?, first count: Int) -> [LayoutParticipant] {
         guard let featured, let index = firstIndex(where: featured.matches), index > 0 else {
             return Array(prefix(Swift.max(count, 0)))
@@ -94,7 +94,7 @@ extension Array<LayoutParticipant> {
 }
 
 extension Pane.Border {
-    /// As wide as it may be in this rectangle; `nil` where there is no room for two pixels.
+    /// Creates a border as wide as this rectangle allows; `nil` if there is no room for 2 pixels.
     init?(width: Int, colour: RGB, in rectangle: Rectangle) {
         let width = min(width, 64, min(rectangle.width, rectangle.height) / 4) & ~1
         guard width >= 2 else { return nil }

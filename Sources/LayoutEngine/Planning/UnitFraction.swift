@@ -3,12 +3,13 @@
 /// Integers make geometry exact: `0.1 + 0.2` is the same edge as `0.3`, so panes that touch in a template touch in
 /// pixels too, on every machine.
 public struct UnitFraction: Hashable, Comparable, Sendable {
-    /// 0…1 000 000.
+    /// The share in millionths, 0…1 000 000.
     public let millionths: Int
 
     static let one = 1_000_000
 
-    /// Rounds to the nearest millionth; values outside 0…1 and NaN become the nearest limit.
+    /// Creates a share, rounded to the nearest millionth. Values outside 0…1 become the nearest limit, and NaN becomes
+    /// 0.
     public init(_ value: Double) {
         guard value > 0 else {
             millionths = 0
@@ -17,7 +18,7 @@ public struct UnitFraction: Hashable, Comparable, Sendable {
         millionths = value >= 1 ? Self.one : Int((value * Double(Self.one)).rounded())
     }
 
-    /// Values outside 0…1 000 000 become the nearest limit.
+    /// Creates a share from millionths. Values outside 0…1 000 000 become the nearest limit.
     init(millionths: Int) { self.millionths = min(max(millionths, 0), Self.one) }
 
     public var value: Double { Double(millionths) / Double(Self.one) }
@@ -27,20 +28,21 @@ public struct UnitFraction: Hashable, Comparable, Sendable {
 
     public static func < (left: Self, right: Self) -> Bool { left.millionths < right.millionths }
 
-    /// This share of `length` pixels as the nearest even number of pixels.
+    /// Returns this share of `length` pixels as the nearest even number of pixels.
     func evenPixels(of length: Int) -> Int { Self.evenPixels(millionths: millionths, of: length) }
 
-    /// This share of `length` pixels as the nearest whole number of pixels.
+    /// Returns this share of `length` pixels as the nearest whole number of pixels.
     func pixels(of length: Int) -> Int { (millionths * length * 2 + Self.one) / (2 * Self.one) }
 
-    /// Monotone in `millionths`, so edges never change their order when they become pixels.
+    /// Returns a share of `length` pixels as the nearest even number of pixels. The result is monotonic in
+    /// `millionths`, so edges keep their order when they become pixels.
     static func evenPixels(millionths: Int, of length: Int) -> Int {
         (millionths * length + one) / (2 * one) * 2
     }
 }
 
 extension UnitFraction: Codable {
-    /// A number; what is outside 0…1 becomes the nearest limit.
+    /// Decodes a number. Values outside 0…1 become the nearest limit.
     public init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(Double.self))
     }

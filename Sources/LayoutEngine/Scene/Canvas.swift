@@ -6,7 +6,7 @@ public struct Canvas: Hashable, Codable, Sendable {
     public var height: Int
     /// Frames per second, 1…60.
     public var fps: Int
-    /// What shows where no pane is.
+    /// Colour shown where there is no pane.
     public var background: RGB
 
     public init(width: Int, height: Int, fps: Int, background: RGB = .black) {
@@ -16,11 +16,11 @@ public struct Canvas: Hashable, Codable, Sendable {
         self.background = background
     }
 
-    /// 720×1280 at 20 frames per second on black: the default of the service.
+    /// The default canvas of the service: 720×1280 pixels at 20 frames per second, on black.
     public static let portrait = Canvas(width: 720, height: 1280, fps: 20)
 }
 
-/// An opaque colour with 8 bits a channel in the sRGB transfer; written `#RRGGBB` in JSON.
+/// An opaque colour with 8 bits per channel in the sRGB transfer, written `#RRGGBB` in JSON.
 public struct RGB: Hashable, Sendable {
     public var red: UInt8
     public var green: UInt8
@@ -37,7 +37,7 @@ public struct RGB: Hashable, Sendable {
 }
 
 extension RGB: Codable, CustomStringConvertible {
-    /// `nil` unless the text is `#` and six hexadecimal digits.
+    /// Creates a colour from `#` and six hexadecimal digits; `nil` for any other text.
     public init?(hex text: String) {
         guard text.utf8.count == 7, text.hasPrefix("#"), let value = UInt32(text.dropFirst(), radix: 16) else {
             return nil

@@ -1,10 +1,10 @@
-/// The generated picture of somebody without one: initials on a colour of their own, and the name.
+/// The generated picture of a participant without one: initials and the name, on a colour of the user's own.
 public struct Card: Hashable, Codable, Sendable {
-    /// For people; may be empty.
+    /// Display name; may be empty.
     public var name: String
-    /// At most two characters; may be empty.
+    /// Initials: at most two characters of the name, in upper case; may be empty.
     public var initials: String
-    /// The same for a user in every scene.
+    /// Background colour, the same for a user in every scene.
     public var colour: RGB
 
     public init(name: String, initials: String, colour: RGB) {
@@ -15,17 +15,17 @@ public struct Card: Hashable, Codable, Sendable {
 }
 
 extension Card {
-    /// The card of a user.
+    /// Creates the card of a user.
     ///
     /// - Parameters:
-    ///   - name: For people, whatever they call themselves.
-    ///   - user: Chooses the colour: one of twelve that white letters can be read on.
+    ///   - name: Display name, as the user chose it.
+    ///   - user: Identifier of the user. It decides the colour: one of twelve on which white letters are legible.
     public init(name: String, user: String) {
         self.init(
             name: name, initials: Self.initials(of: name), colour: Self.colours[Int(Self.hash(user) % 12)])
     }
 
-    /// The first character of the first and of the last word; of a name of one word its first character.
+    /// Returns the first character of the first and of the last word, or of the only word.
     static func initials(of name: String) -> String {
         if let letters = asciiInitials(of: name) { return letters }
         var (first, last): (Character?, Character?) = (nil, nil)
@@ -40,7 +40,8 @@ extension Card {
         return (first?.uppercased() ?? "") + (last?.uppercased() ?? "")
     }
 
-    /// The same for most names, without asking Unicode's tables; `nil` for others. A scene has many cards.
+    /// Returns the initials of an ASCII name without a look-up in Unicode's tables; `nil` for others. Most names are
+    /// ASCII, and a scene has many cards.
     private static func asciiInitials(of name: String) -> String? {
         var (first, last): (UInt8?, UInt8?) = (nil, nil)
         var isInWord = false
@@ -66,7 +67,7 @@ extension Card {
         }
     }
 
-    /// FNV-1a: `Hasher` has another seed in each process.
+    /// Returns the FNV-1a hash. `Hasher` has another seed in each process.
     private static func hash(_ user: String) -> UInt32 {
         user.utf8.reduce(2_166_136_261) { ($0 ^ UInt32($1)) &* 16_777_619 }
     }

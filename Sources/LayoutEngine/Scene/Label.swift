@@ -17,7 +17,7 @@ public struct Label: Hashable, Codable, Sendable {
     public var size: Int
     public var colour: RGB
     public var background: RGB
-    /// Of the background alone.
+    /// Opacity of the background alone.
     public var backgroundOpacity: UnitFraction
 
     public init(

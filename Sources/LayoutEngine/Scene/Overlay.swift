@@ -1,8 +1,8 @@
-/// Something that lies over all panes: a watermark, a text, a clock.
+/// A watermark, a text or a clock that lies over all panes.
 public struct Overlay: Hashable, Codable, Sendable {
-    /// Unique in its scene.
+    /// Identifier, unique in its scene.
     public var id: String
-    /// In canvas pixels, even, inside the canvas.
+    /// Left edge in canvas pixels. This and the other three lengths are even, and the overlay lies inside the canvas.
     public var x: Int
     public var y: Int
     public var width: Int
@@ -23,14 +23,14 @@ public struct Overlay: Hashable, Codable, Sendable {
     }
 
     public enum Content: Hashable, Codable, Sendable {
-        /// Shown whole in the rectangle; the name as in `Pane.Fallback.image`.
+        /// An image that is shown whole in the rectangle, named as in `Pane.Fallback.image`.
         case image(String, align: Pane.Alignment)
         case text(String, TextStyle)
         /// The time of day, `utcOffset` minutes east of UTC (−840…840).
         case clock(ClockFormat, utcOffset: Int, TextStyle)
     }
 
-    /// What a clock shows.
+    /// The format of a clock.
     public enum ClockFormat: String, Hashable, Codable, Sendable, CaseIterable {
         case time = "HH:mm:ss"
         case minutes = "HH:mm"
@@ -39,16 +39,16 @@ public struct Overlay: Hashable, Codable, Sendable {
     }
 }
 
-/// How a text in a rectangle looks.
+/// The appearance of a text in a rectangle.
 public struct TextStyle: Hashable, Codable, Sendable {
     /// Height of the letters in canvas pixels.
     public var size: Int
     public var colour: RGB
     public var isBold: Bool
     public var align: Pane.Alignment
-    /// Fills the rectangle behind the text.
+    /// Colour that fills the rectangle behind the text; `nil` for none.
     public var background: RGB?
-    /// Of the background alone.
+    /// Opacity of the background alone.
     public var backgroundOpacity: UnitFraction
 
     public init(

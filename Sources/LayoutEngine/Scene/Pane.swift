@@ -1,35 +1,35 @@
-/// One rectangle of a scene and the stream it shows.
+/// A rectangle of a scene and the stream that it shows.
 public struct Pane: Hashable, Codable, Sendable {
-    /// The stream shown, `user/stream` as in `SourceID`; a pane whose user is absent has the name of a stream that does
+    /// The stream shown, `user/stream` as in `SourceID`. A pane whose user is absent has the name of a stream that does
     /// not exist, unique in its scene.
     public var source: String
-    /// The user whose stream it is; empty in a pane that nobody is bound to.
+    /// The user whose stream it is; empty in a pane that is bound to no user.
     public var user: String
     /// Left edge in canvas pixels, even.
     public var x: Int
     /// Top edge in canvas pixels, even.
     public var y: Int
-    /// In pixels, even, at least 2.
+    /// Width in canvas pixels, even, at least 2.
     public var width: Int
-    /// In pixels, even, at least 2.
+    /// Height in canvas pixels, even, at least 2.
     public var height: Int
-    /// Higher is nearer to the viewer.
+    /// Place in the stack; higher is nearer to the viewer.
     public var z: Int
     public var fit: Fit
-    /// Where a picture of another shape lies in the pane: what `cover` keeps and where `contain` puts it.
+    /// Alignment of a picture of another shape: the part that `cover` keeps, and the place where `contain` puts it.
     public var align: Alignment
     public var opacity: UnitFraction
-    /// Drawn over the picture's edge, inside the pane.
+    /// Border drawn over the picture's edge, inside the pane.
     public var border: Border?
-    /// Drawn over the picture, inside the pane.
+    /// Label drawn over the picture, inside the pane.
     public var label: Label?
-    /// Whether the stream is shown; `false` = its `fallback`: the camera is off, or the user absent.
+    /// Whether the stream is shown. If false, the pane shows its `fallback`: the camera is off, or the user is absent.
     public var isLive: Bool
-    /// Instead of the stream: while it is not live, and when its pictures stop coming.
+    /// Content shown instead of the stream while it is not live, and when its pictures stop coming.
     public var fallback: Fallback
-    /// What `Fallback.card` shows, and any fallback that cannot be shown itself.
+    /// The card that `Fallback.card` shows, and that stands in for a fallback that cannot be shown.
     public var card: Card
-    /// Fills the pane behind whatever it shows; `nil` = what is behind the pane shines through.
+    /// Colour that fills the pane behind its content; `nil` lets what is behind the pane show through.
     public var matte: RGB?
 
     public init(
@@ -55,9 +55,9 @@ public struct Pane: Hashable, Codable, Sendable {
         self.matte = matte
     }
 
-    /// How a picture of another shape is brought into the pane.
+    /// The way in which a picture of another shape is fitted into the pane.
     public enum Fit: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Fills the pane and crops what stands over.
+        /// Fills the pane and crops the excess.
         case cover
         /// Shows the whole picture, with background beside it.
         case contain
@@ -65,7 +65,7 @@ public struct Pane: Hashable, Codable, Sendable {
         case stretch
     }
 
-    /// A place inside a rectangle.
+    /// A position inside a rectangle.
     public enum Alignment: String, Hashable, Codable, Sendable, CaseIterable {
         case topLeft = "top-left"
         case top
@@ -77,7 +77,7 @@ public struct Pane: Hashable, Codable, Sendable {
         case bottom
         case bottomRight = "bottom-right"
 
-        /// 0 = left, 1 = middle, 2 = right.
+        /// The position's column: 0 = left, 1 = middle, 2 = right.
         public var column: Int {
             switch self {
             case .topLeft, .left, .bottomLeft: 0
@@ -86,7 +86,7 @@ public struct Pane: Hashable, Codable, Sendable {
             }
         }
 
-        /// 0 = top, 1 = middle, 2 = bottom.
+        /// The position's row: 0 = top, 1 = middle, 2 = bottom.
         public var row: Int {
             switch self {
             case .topLeft, .top, .topRight: 0
@@ -97,7 +97,7 @@ public struct Pane: Hashable, Codable, Sendable {
     }
 
     public struct Border: Hashable, Codable, Sendable {
-        /// In canvas pixels, even, 2…64 and at most a quarter of the pane's shorter side.
+        /// Width in canvas pixels: even, 2…64 and at most a quarter of the pane's shorter side.
         public var width: Int
         public var colour: RGB
 
@@ -107,16 +107,16 @@ public struct Pane: Hashable, Codable, Sendable {
         }
     }
 
-    /// What a pane shows when there is no stream to show.
+    /// The content of a pane when there is no stream to show.
     public enum Fallback: Hashable, Codable, Sendable {
-        /// The last picture that was there; the card if there was none.
+        /// The last picture of the stream, or the card if there was none.
         case lastFrame
-        /// As the template names it: a URL, or a path relative to the layouts directory; in a scene for a mixer the
-        /// path of a checked local file. The card if it cannot be shown.
+        /// An image, as the template names it: a URL, or a path relative to the layouts directory. In a scene for a
+        /// mixer it is the path of a checked local file. The card is shown if the image cannot be.
         case image(String)
-        /// Name and initials.
+        /// The card: name and initials.
         case card
-        /// What is behind the pane.
+        /// Nothing: the pane shows its matte, or what is behind the pane.
         case nothing
     }
 }

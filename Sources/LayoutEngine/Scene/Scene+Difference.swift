@@ -1,6 +1,6 @@
-/// What turns one scene into another: what a running mixer has to change.
+/// The changes that a running mixer makes to turn one scene into another.
 ///
-/// `nil` = as it was.
+/// `nil` leaves a part as it is.
 public struct SceneDifference: Hashable, Codable, Sendable {
     public var canvas: Canvas?
     public var background: Background?
@@ -8,17 +8,17 @@ public struct SceneDifference: Hashable, Codable, Sendable {
     public var removed: [String]
     /// Panes of sources that had none.
     public var added: [Pane]
-    /// Panes of sources that had another one: the whole new pane.
+    /// New panes of sources that had a different one, each of them whole.
     public var changed: [Pane]
-    /// All sources of the new scene from back to front, where that is not what is left of the old order.
+    /// All sources of the new scene from back to front; `nil` if removing and adding panes gives this order already.
     public var order: [String]?
     /// All overlays of the new scene.
     public var overlays: [Overlay]?
     public var sound: SceneSound?
-    /// How this change is shown: always the new scene's, even if the one before came the same way.
+    /// The new scene's transition. It is always present, even if the old scene had the same one.
     public var transition: Transition
 
-    /// A new background, which may be none.
+    /// A new background, or none.
     public enum Background: Hashable, Codable, Sendable {
         case absent
         case image(Scene.Backdrop)
@@ -40,7 +40,7 @@ public struct SceneDifference: Hashable, Codable, Sendable {
         self.transition = transition
     }
 
-    /// Whether nothing is seen or heard of it.
+    /// Whether the change can be neither seen nor heard.
     public var isEmpty: Bool {
         canvas == nil && background == nil && removed.isEmpty && added.isEmpty && changed.isEmpty && order == nil
             && overlays == nil && sound == nil
@@ -48,7 +48,7 @@ public struct SceneDifference: Hashable, Codable, Sendable {
 }
 
 extension Scene {
-    /// The difference that makes this scene of `old`. A source has at most one pane in each.
+    /// Returns the difference that turns `old` into this scene. A source has at most one pane in each.
     public func difference(from old: Scene) -> SceneDifference {
         let before = Dictionary(old.panes.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(panes.map(\.source))
@@ -65,7 +65,7 @@ extension Scene {
             sound: sound == old.sound ? nil : sound, transition: transition)
     }
 
-    /// The scene that `difference` makes of this one; a difference of other scenes is applied as far as it fits.
+    /// Returns this scene with a difference applied to it. A difference of other scenes is applied as far as it fits.
     public func applying(_ difference: SceneDifference) -> Scene {
         let removed = Set(difference.removed)
         let changed = Dictionary(

@@ -1,6 +1,6 @@
 extension Scene {
-    /// Whether every number is one that a scene may have, so that it can be reckoned with: what another process has
-    /// written may be anything.
+    /// Whether every number is in the range of a scene, so that it is safe to calculate with. Another process may have
+    /// written anything.
     public var isPlausible: Bool {
         canvas.isPlausible && panes.allSatisfy(\.isPlausible) && overlays.allSatisfy(\.isPlausible)
             && sound.isPlausible && transition.isPlausible
@@ -8,7 +8,7 @@ extension Scene {
 }
 
 extension SceneDifference {
-    /// As `Scene.isPlausible`.
+    /// Whether every number is in the range of a scene, as in `Scene.isPlausible`.
     public var isPlausible: Bool {
         canvas?.isPlausible ?? true && (added + changed).allSatisfy(\.isPlausible)
             && overlays?.allSatisfy(\.isPlausible) ?? true && sound?.isPlausible ?? true && transition.isPlausible
@@ -45,5 +45,5 @@ extension Transition {
     fileprivate var isPlausible: Bool { 0...60_000 ~= duration }
 }
 
-/// On or beside a canvas.
+/// Coordinates and lengths on or beside a canvas, in pixels.
 private let pixels = -65_536...65_536

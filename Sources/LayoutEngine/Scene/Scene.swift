@@ -1,17 +1,17 @@
-/// The result of a layout for given participants: what the mixer draws and sounds, in integer pixels.
+/// The result of a layout for given participants: the picture and the sound that the mixer makes, in integer pixels.
 ///
-/// From back to front: the canvas' colour, `background`, the panes, the overlays.
+/// The order from back to front is the canvas' colour, `background`, the panes, the overlays.
 public struct Scene: Hashable, Codable, Sendable {
     public var canvas: Canvas
-    /// Covers the canvas behind all panes.
+    /// Image that covers the canvas behind all panes.
     public var background: Backdrop?
-    /// Ordered from back to front (`z`, then the order in which slots are given away). A source has at most one.
+    /// The panes from back to front: by `z`, then in the order in which places are assigned. A source has at most one.
     public var panes: [Pane]
-    /// Over all panes, from back to front.
+    /// The overlays over all panes, from back to front.
     public var overlays: [Overlay]
-    /// Who is heard, and how loud.
+    /// The sources that are heard, and their gains.
     public var sound: SceneSound
-    /// How this scene comes after the one before it.
+    /// The transition from the scene before this one.
     public var transition: Transition
 
     public init(
@@ -28,7 +28,7 @@ public struct Scene: Hashable, Codable, Sendable {
 
     /// An image that covers the canvas.
     public struct Backdrop: Hashable, Codable, Sendable {
-        /// As in `Fallback.image`.
+        /// The image's name, as in `Pane.Fallback.image`.
         public var image: String
         public var fit: Pane.Fit
 

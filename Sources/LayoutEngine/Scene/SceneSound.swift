@@ -1,8 +1,8 @@
-/// Who is heard in a mix, and how loud.
+/// The sources that are heard in a mix, and their gains.
 public struct SceneSound: Hashable, Codable, Sendable {
-    /// One entry a stream that may be heard, in the order of the sources' names; everybody else is silent.
+    /// One entry per stream that may be heard, ordered by the sources' names. All other streams are silent.
     public var levels: [Level]
-    /// Only so many of the loudest are heard at a time; `nil` = all.
+    /// The number of sources heard at a time, the loudest ones; `nil` = all.
     public var loudest: Int?
 
     public init(levels: [Level] = [], loudest: Int? = nil) {
@@ -12,7 +12,7 @@ public struct SceneSound: Hashable, Codable, Sendable {
 
     public struct Level: Hashable, Codable, Sendable {
         public var source: String
-        /// In percent of the source's own amplitude: 1…400.
+        /// Gain in percent of the source's own amplitude, 1…400.
         public var gain: Int
 
         public init(source: String, gain: Int = 100) {

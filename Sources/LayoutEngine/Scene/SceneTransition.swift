@@ -1,18 +1,18 @@
-/// The way from one scene to the next, picture by picture.
+/// The transition from one scene to the next, picture by picture.
 ///
-/// Pure and exact: the same two scenes and the same progress give the same picture on every machine. Panes of one
-/// source in both scenes move and grow, new ones fade in while they grow a little from their centre, panes that
-/// leave fade out where they are. All edges stay even and inside the canvas, and edges that touch in both scenes
-/// touch all the way.
+/// Pure and exact: the same two scenes and the same progress give the same picture on every machine. Panes of a source
+/// that is in both scenes move and grow. New panes fade in while they grow a little from their centre, and panes that
+/// leave fade out where they are. All edges stay even and inside the canvas, and edges that touch in both scenes touch
+/// all the way.
 ///
-/// A scene of the middle is a scene like any other: a transition that begins with it goes on from what is shown.
+/// A scene in between is a scene like any other: a transition that begins with it continues from what is shown.
 public struct SceneTransition: Sendable {
     private let from: Scene
     private let to: Scene
     private let panes: [Moving<Pane>]
     private let overlays: [Moving<Overlay>]
 
-    /// Scenes on different canvases have no way between them: `to` is shown at once.
+    /// Creates a transition. Between different canvases there is none: `to` is shown at once.
     public init(from: Scene, to: Scene) {
         self.from = from
         self.to = to
@@ -25,9 +25,9 @@ public struct SceneTransition: Sendable {
         overlays = Self.pairs(from.overlays, to.overlays)
     }
 
-    /// What is shown when `progress` of the duration has passed, with the easing of `to` and with its sound.
+    /// Returns the scene shown when `progress` of the duration has passed, with the easing and the sound of `to`.
     ///
-    /// At 0 it is the picture of `from`, at 1 exactly `to`.
+    /// At 0 it has the picture of `from`; at 1 it is exactly `to`.
     public func scene(at progress: UnitFraction) -> Scene {
         guard progress < .whole, from.canvas == to.canvas else { return to }
         guard progress > .zero else {
@@ -43,7 +43,7 @@ public struct SceneTransition: Sendable {
     }
 }
 
-/// Something in the old scene, in the new one, or in both.
+/// A pane or an overlay in the old scene, in the new one, or in both.
 private enum Moving<Part: Sendable>: Sendable {
     case leaving(Part)
     case staying(Part, Part)
@@ -52,7 +52,8 @@ private enum Moving<Part: Sendable>: Sendable {
 
 // MARK: - Panes
 extension SceneTransition {
-    /// From back to front for equal `z`: panes that leave, then those that stay, then new ones.
+    /// Pairs the panes of both scenes. For equal `z` the order from back to front is panes that leave, panes that stay,
+    /// new panes.
     private static func pairs(_ old: [Pane], _ new: [Pane]) -> [Moving<Pane>] {
         let before = Dictionary(old.map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(new.map(\.source))
@@ -62,7 +63,7 @@ extension SceneTransition {
     }
 
     private func panes(at progress: UnitFraction) -> [Pane] {
-        // Two panes that change places are equally large in the middle: there the nearer one changes.
+        // Two panes that change places are equally large halfway, so their stacking order changes there.
         let isFirstHalf = progress.millionths < UnitFraction.one / 2
         var result: [Pane] = []
         result.reserveCapacity(panes.count)
@@ -86,7 +87,7 @@ extension SceneTransition {
                 result.append(shown)
             }
         }
-        // Stable, and almost always sorted already.
+        // Sorts by insertion: stable, and the panes are almost always sorted already.
         for index in result.indices.dropFirst() {
             var place = index
             while place > 0, result[place - 1].z > result[place].z {
@@ -108,7 +109,7 @@ extension Pane {
         height = rectangle.height
     }
 
-    /// What a smaller pane has no room for is not drawn while it is small.
+    /// Leaves out the decorations for which the pane has no room while it is small.
     fileprivate mutating func fitDecorations(border: Border?) {
         self.border = border.flatMap { Border(width: $0.width, colour: $0.colour, in: rectangle) }
         if let label, !label.fits(in: rectangle) { self.label = nil }
@@ -116,7 +117,7 @@ extension Pane {
 }
 
 extension Pane.Border {
-    /// A border that is missing on one side grows from nothing.
+    /// Returns the border in between. A border that is missing on one side has a width of 0 there.
     fileprivate static func between(_ old: Self?, _ new: Self?, at progress: UnitFraction) -> Self? {
         guard let colour = new?.colour ?? old?.colour else { return nil }
         let width = UnitFraction.evenPixels(from: old?.width ?? 0, to: new?.width ?? 0, at: progress)
@@ -126,11 +127,12 @@ extension Pane.Border {
 
 // MARK: - Overlays
 extension SceneTransition {
-    /// At the most so many are shown on the way, so that transitions which are interrupted again and again do not
-    /// pile up what leaves.
+    /// The most overlays shown during a transition, so that leaving ones do not pile up when transitions are
+    /// interrupted again and again.
     private static let mostOverlays = 16
 
-    /// An overlay stays when its content and size do: it may move. Everything else fades.
+    /// Pairs the overlays of both scenes. An overlay with the same content and size stays and may move; all others
+    /// fade.
     private static func pairs(_ old: [Overlay], _ new: [Overlay]) -> [Moving<Overlay>] {
         var waiting = old
         var taken = Set(new.map(\.id))
@@ -167,7 +169,8 @@ extension SceneTransition {
 
 // MARK: - Arithmetic
 extension Transition.Easing {
-    /// Monotone; 0 and 1 stay what they are. Quadratic, which integers do exactly.
+    /// Returns the eased progress. It is monotonic, and 0 and 1 stay what they are. The curves are quadratic, so
+    /// integers suffice.
     func eased(_ progress: UnitFraction) -> UnitFraction {
         let one = UnitFraction.one
         let passed = progress.millionths
@@ -191,14 +194,14 @@ extension UnitFraction {
             millionths: old.millionths + (new.millionths - old.millionths) * progress.millionths / one)
     }
 
-    /// The even number of pixels nearest to this place between two even ones; monotone in `progress`.
+    /// Returns the even number of pixels nearest to this place between two even ones. Monotonic in `progress`.
     fileprivate static func evenPixels(from old: Int, to new: Int, at progress: UnitFraction) -> Int {
         (old * one + (new - old) * progress.millionths + one) / (2 * one) * 2
     }
 }
 
 extension Rectangle {
-    /// By edges: what touches before and after touches in between.
+    /// Returns the rectangle in between, edge by edge: edges that touch before and after touch in between, too.
     fileprivate static func between(_ old: Rectangle, _ new: Rectangle, at progress: UnitFraction) -> Rectangle {
         func edge(_ old: Int, _ new: Int) -> Int { UnitFraction.evenPixels(from: old, to: new, at: progress) }
         let (left, top) = (edge(old.x, new.x), edge(old.y, new.y))
@@ -207,7 +210,7 @@ extension Rectangle {
             height: edge(old.y + old.height, new.y + new.height) - top)
     }
 
-    /// Four fifths of itself around the same centre.
+    /// The rectangle at about four fifths of its size, around the same centre.
     fileprivate var shrunk: Rectangle {
         let (across, down) = (min(width / 20 * 2, (width - 2) / 4 * 2), min(height / 20 * 2, (height - 2) / 4 * 2))
         return Rectangle(x: x + across, y: y + down, width: width - across * 2, height: height - down * 2)

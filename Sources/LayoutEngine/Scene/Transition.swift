@@ -1,6 +1,6 @@
-/// How a running mixer goes from one scene to the next.
+/// The way in which a running mixer changes from one scene to the next.
 public struct Transition: Hashable, Codable, Sendable {
-    /// In ms, 0…5000; 0 = the next frame shows the new scene.
+    /// Duration in ms, 0…5000. At 0 the next frame shows the new scene.
     public var duration: Int
     public var easing: Easing
 

@@ -1,4 +1,4 @@
-/// One way to place people, and when it is used.
+/// A way to place people, and the condition under which it is used.
 public struct Arrangement: Hashable, Sendable {
     public var when: Condition
     public var placement: Placement
@@ -11,12 +11,12 @@ public struct Arrangement: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// How people are put on the canvas.
+    /// The placement of people on the canvas.
     public enum Placement: Hashable, Sendable {
-        /// By rule; `featured` says who takes the first place, if they are there.
+        /// An algorithm. `featured` selects the participant who takes the first place, if present.
         case algorithm(Algorithm, featured: StreamSelector? = nil)
-        /// Rectangles that the operator wrote, and what becomes of people whom none of them shows: without `rest` they
-        /// are heard and not seen.
+        /// Rectangles that the operator wrote. People whom none of them shows go to `rest`; without `rest` they are
+        /// heard but not seen.
         case panes([PaneTemplate], rest: Rest? = nil)
 
         public static let solo = Placement.algorithm(.solo)
@@ -31,15 +31,16 @@ public struct Arrangement: Hashable, Sendable {
         public static func stack(_ direction: Algorithm.Direction) -> Placement { .algorithm(.stack(direction)) }
     }
 
-    /// A part of the canvas that an algorithm divides among the people whom no pane of one's own shows.
+    /// A part of the canvas that an algorithm divides among the people whom no explicit pane shows.
     public struct Rest: Hashable, Sendable {
         public var area: Area
-        /// Of the panes; small ones of a picture in picture lie one above.
+        /// Place of the panes in the stack. The small panes of a picture in picture are one higher.
         public var z: Int
         public var algorithm: Algorithm
-        /// Who takes the first place.
+        /// Selects the participant who takes the first place.
         public var featured: StreamSelector?
-        /// `style`, `gap` and `margin` (inside `area`) of these panes; the others are the arrangement's.
+        /// Settings of these panes: `style`, `gap` and `margin` (inside `area`) apply, all others are the
+        /// arrangement's.
         public var settings: ArrangementSettings
 
         public init(

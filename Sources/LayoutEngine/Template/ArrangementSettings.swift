@@ -1,17 +1,18 @@
-/// What arrangements of a template share, and each may change for itself.
+/// The settings that arrangements of a template share, and that each may change for itself.
 public struct ArrangementSettings: Hashable, Sendable {
-    /// For panes that say nothing themselves.
+    /// Style of panes that have none of their own.
     public var style: PaneStyle
-    /// Between neighbouring panes, as a share of the canvas' shorter side, 0…0.25. Explicit panes ignore it.
+    /// Distance between neighbouring panes as a share of the canvas' shorter side, 0…0.25. Explicit panes ignore it.
     public var gap: UnitFraction
-    /// Between panes and the canvas' edge, as a share of the canvas' shorter side, 0…0.25. Explicit panes ignore it.
+    /// Distance between panes and the canvas' edge as a share of the canvas' shorter side, 0…0.25. Explicit panes
+    /// ignore it.
     public var margin: UnitFraction
-    /// True: people without a picture are heard and get no pane. False: they get one with their card.
+    /// Whether people without a picture get no pane and are only heard. If false, they get a pane with their card.
     public var omitsAudioOnly: Bool
-    /// How the scene comes after the one before it.
+    /// The transition from the scene before this one.
     public var transition: Transition
     public var sound: SoundTemplate
-    /// From back to front, at most `LayoutEngine.mostOverlays`.
+    /// Overlays from back to front, at most `LayoutEngine.mostOverlays`.
     public var overlays: [OverlayTemplate]
 
     public init(

@@ -1,9 +1,9 @@
-/// Width to height, both 1…100.
+/// The ratio of width to height, both 1…100.
 public struct Aspect: Hashable, Sendable {
     public let width: Int
     public let height: Int
 
-    /// `nil` when a side is outside 1…100.
+    /// Creates a ratio; `nil` if a side is outside 1…100.
     public init?(width: Int, height: Int) {
         guard 1...100 ~= width, 1...100 ~= height else { return nil }
         self.width = width
@@ -19,7 +19,7 @@ public struct Aspect: Hashable, Sendable {
     static let fourToThree = Aspect(4, 3)
     static let threeToFour = Aspect(3, 4)
 
-    /// Reads `16:9`.
+    /// Creates a ratio from text such as `16:9`; `nil` if the text is not one.
     public init?(_ text: String) {
         let sides = text.split(separator: ":", omittingEmptySubsequences: false)
         guard sides.count == 2,

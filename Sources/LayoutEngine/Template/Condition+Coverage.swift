@@ -1,12 +1,13 @@
 extension Condition {
-    /// Whether those before it leave this condition no room in which it would be asked.
+    /// Whether earlier arrangements cover every situation in which this condition holds.
     ///
-    /// Sound, not complete: true is proved, so no arrangement that could be used is ever called unreachable.
+    /// The result is sound but not complete: true is proven, so an arrangement that could be used is never called
+    /// unreachable.
     ///
     /// - Parameters:
-    ///   - omitsAudioOnly: Of the arrangement; decides what its condition counts.
-    ///   - earlier: The arrangements before it.
-    ///   - canvas: The orientation, where the template fixes it.
+    ///   - omitsAudioOnly: The arrangement's setting; it decides what the condition counts.
+    ///   - earlier: The arrangements before this one.
+    ///   - canvas: The canvas' orientation, if the template fixes it.
     func isCovered(by earlier: [Arrangement], omitsAudioOnly: Bool, canvas: Orientation?) -> Bool {
         var left = [Box(self, on: canvas)]
         for arrangement in earlier {
@@ -17,13 +18,13 @@ extension Condition {
             guard isComparable else { continue }
             let box = Box(other, on: canvas)
             left = left.flatMap { $0.subtracting(box) }
-            // Each arrangement can split what is left in many parts; that many are no slip of an operator.
+            // Each arrangement can split what is left into many parts. With this many, it is not an operator's slip.
             guard !left.isEmpty, left.count <= 2000 else { break }
         }
         return left.isEmpty
     }
 
-    /// Why no room can ever be like this, if so.
+    /// Returns the reason why no room can ever meet the condition, if there is one.
     func contradiction(omitsAudioOnly: Bool, canvas fixed: Orientation?) -> String? {
         let persons = hosts.lowerBound + guests.lowerBound
         if persons > people.upperBound {
@@ -40,9 +41,10 @@ extension Condition {
     }
 }
 
-/// The situations in which a condition holds: a range or a set of choices in each direction.
+/// The situations in which a condition holds: a range or a set of choices in each dimension.
 private struct Box {
-    /// People, hosts, guests, audio only; beyond any limit that a file may write, all numbers are alike.
+    /// Ranges of people, hosts, guests and audio-only people. Numbers beyond any limit that a file may name are all
+    /// alike.
     var ranges: [ClosedRange<Int>]
     /// Bit sets of the choices for screen, canvas and sources.
     var choices: [UInt8]
@@ -61,7 +63,7 @@ private struct Box {
         ]
     }
 
-    /// What is left of this box without the other, as boxes that do not overlap.
+    /// Returns what is left of this box without the other, as boxes that do not overlap.
     func subtracting(_ other: Box) -> [Box] {
         let meets =
             zip(ranges, other.ranges).allSatisfy { $0.overlaps($1) }

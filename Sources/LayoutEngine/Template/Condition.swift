@@ -1,19 +1,19 @@
-/// When an arrangement is used: all parts must hold.
+/// The condition under which an arrangement is used. All parts must hold.
 public struct Condition: Hashable, Sendable {
-    /// How many panes people need: a camera and a screen of one person are two. More than `LayoutEngine.mostPanes`
-    /// count too.
+    /// Number of panes that people need. A camera and a screen of one user are two. Panes beyond
+    /// `LayoutEngine.mostPanes` count, too.
     public var people: ClosedRange<Int>
-    /// How many hosts are among them, each once.
+    /// Number of hosts among them, each counted once.
     public var hosts: ClosedRange<Int>
-    /// How many guests are among them, each once.
+    /// Number of guests among them, each counted once.
     public var guests: ClosedRange<Int>
-    /// How many people have no picture, whether they get a pane for it or not.
+    /// Number of people without a picture, whether they get a pane or not.
     public var audioOnly: ClosedRange<Int>
     /// Whether a screen is shared; `nil` = either.
     public var screen: Bool?
-    /// `nil` = any.
+    /// Orientation of the canvas; `nil` = any.
     public var canvas: Orientation?
-    /// `nil` = any.
+    /// Shape of the sources; `nil` = any.
     public var sources: SourceShape?
 
     public init(
@@ -41,8 +41,10 @@ public struct Condition: Hashable, Sendable {
         }
     }
 
-    /// What the pictures that are there have in common. A picture that is square or of unknown size counts as one of
-    /// the canvas' orientation, and so does a room without pictures; on a square canvas that is landscape.
+    /// The common shape of a room's pictures.
+    ///
+    /// A picture that is square or of unknown size counts as one of the canvas' orientation, and so does a room without
+    /// pictures. On a square canvas that is landscape.
     public enum SourceShape: String, Hashable, Sendable, CaseIterable {
         case portrait, landscape, mixed
     }
@@ -54,7 +56,7 @@ public struct Condition: Hashable, Sendable {
     }
 }
 
-/// What conditions ask about a room; the words are those of `Condition`.
+/// The facts of a room that conditions test, named as in `Condition`.
 struct Situation: Hashable {
     var people: Int
     var hosts: Int

@@ -10,10 +10,10 @@ extension LayoutTemplate {
         return images
     }
 
-    /// The template with other references for its images, such as the paths of checked local files.
+    /// Returns the template with other references for its images, such as the paths of checked local files.
     ///
-    /// - Parameter resolve: `nil` for an image that cannot be shown. A fallback is the card then; a background and an
-    ///   overlay are left out. Called once or more for each of `images`.
+    /// - Parameter resolve: Returns the new reference, or `nil` for an image that cannot be shown. A fallback then
+    ///   becomes the card; a background or an overlay is left out. Called once or more for each of `images`.
     public func resolvingImages(_ resolve: (String) -> String?) -> LayoutTemplate {
         var template = self
         template.replaceImages(resolve)

@@ -1,17 +1,19 @@
-/// What an operator writes about a layout: which arrangement of panes is used when.
+/// A layout as an operator writes it: arrangements of panes, and the conditions under which they are used.
 ///
-/// A template knows no pixels, so one file serves every canvas. `LayoutEngine.plan` turns it into a `Scene`;
-/// `decode` reads it from JSON, `layouts/README.md` describes that language and `layouts/layout.schema.json` defines it.
+/// A template contains no pixels, so one file serves every canvas. `decode` reads it from JSON, and `LayoutEngine.plan`
+/// turns it into a `Scene`. `layouts/README.md` describes the language and `layouts/layout.schema.json` defines it.
 public struct LayoutTemplate: Hashable, Sendable {
     /// The file's name without `.json`.
     public var name: String
-    /// For people; not drawn.
+    /// Description for people; not drawn.
     public var summary: String?
-    /// Replaces what the room's canvas says, field by field.
+    /// Fields that replace those of the room's canvas, one by one.
     public var canvas: CanvasOverride
-    /// The first whose condition holds is used. Where none does, the algorithm of `LayoutLibrary.automatic` is.
+    /// The arrangements, of which the first whose condition holds is used. If none does, the algorithm of
+    /// `LayoutLibrary.automatic` is used.
     public var arrangements: [Arrangement]
-    /// Of the automatic arrangement. In a file also what `arrangements` begin with; here theirs are complete.
+    /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here those have
+    /// complete settings.
     public var settings: ArrangementSettings
 
     public init(
@@ -25,7 +27,7 @@ public struct LayoutTemplate: Hashable, Sendable {
         self.settings = settings
     }
 
-    /// The canvas of a program whose room asks for `room`: the template's own fields win.
+    /// Returns the canvas of a program whose room asks for `room`. The template's own fields take precedence.
     public func canvas(over room: Canvas) -> Canvas {
         Canvas(
             width: canvas.width ?? room.width, height: canvas.height ?? room.height, fps: canvas.fps ?? room.fps,
@@ -33,13 +35,13 @@ public struct LayoutTemplate: Hashable, Sendable {
     }
 }
 
-/// The part of a canvas that a template fixes; `nil` leaves it to the room.
+/// The part of a canvas that a template fixes. `nil` leaves a field to the room.
 public struct CanvasOverride: Hashable, Sendable {
     public var width: Int?
     public var height: Int?
     public var fps: Int?
     public var background: RGB?
-    /// Covers the canvas behind all panes.
+    /// Image that covers the canvas behind all panes.
     public var backdrop: Scene.Backdrop?
 
     public init(

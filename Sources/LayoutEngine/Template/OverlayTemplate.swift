@@ -1,6 +1,6 @@
 /// A watermark, a text or a clock over all panes, as an operator writes it.
 public struct OverlayTemplate: Hashable, Sendable {
-    /// Unique among the overlays of an arrangement.
+    /// Identifier, unique among the overlays of an arrangement.
     public var id: String
     public var place: Place
     public var opacity: UnitFraction
@@ -21,25 +21,26 @@ public struct OverlayTemplate: Hashable, Sendable {
     }
 
     public enum Content: Hashable, Sendable {
-        /// Shown whole. Without an area of its own it fills a square of `size`, a share of the canvas' shorter side.
+        /// An image that is shown whole. Without an area of its own it fills a square of `size`, a share of the canvas'
+        /// shorter side.
         case image(String, align: Pane.Alignment, size: UnitFraction = defaultImageSize)
         case text(String, Style)
-        /// `utcOffset` in minutes east of UTC, −840…840.
+        /// A clock, `utcOffset` minutes east of UTC (−840…840).
         case clock(Overlay.ClockFormat, utcOffset: Int, Style)
     }
 
     public static let defaultImageSize = UnitFraction(0.15)
 
-    /// How a text looks.
+    /// The appearance of a text.
     public struct Style: Hashable, Sendable {
         /// Height of the letters as a share of the canvas' shorter side, 0.01…0.2.
         public var size: UnitFraction
         public var colour: RGB
         public var isBold: Bool
-        /// Of the text in its area.
+        /// Alignment of the text in its area.
         public var align: Pane.Alignment
         public var background: RGB?
-        /// Of the background alone.
+        /// Opacity of the background alone.
         public var backgroundOpacity: UnitFraction
 
         public init(

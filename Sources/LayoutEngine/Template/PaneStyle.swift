@@ -1,4 +1,4 @@
-/// How a pane looks, in shares of the canvas.
+/// The appearance of a pane, in shares of the canvas.
 public struct PaneStyle: Hashable, Sendable {
     public var fit: Pane.Fit
     public var align: Pane.Alignment
@@ -20,7 +20,7 @@ public struct PaneStyle: Hashable, Sendable {
     }
 
     public struct BorderStyle: Hashable, Sendable {
-        /// Of the canvas' shorter side, 0…0.05.
+        /// Width as a share of the canvas' shorter side, 0…0.05.
         public var width: UnitFraction
         public var colour: RGB
 
@@ -30,8 +30,8 @@ public struct PaneStyle: Hashable, Sendable {
         }
     }
 
-    /// The bar with somebody's name. Panes too small for it have none, and neither have cards: they show the name
-    /// themselves.
+    /// The appearance of the bar with a participant's name. Panes too small for it have none, and neither do cards,
+    /// which show the name themselves.
     public struct LabelStyle: Hashable, Sendable {
         public var edge: Label.Edge
         public var side: Label.Side
@@ -39,7 +39,7 @@ public struct PaneStyle: Hashable, Sendable {
         public var size: UnitFraction
         public var colour: RGB
         public var background: RGB
-        /// Of the background alone.
+        /// Opacity of the background alone.
         public var backgroundOpacity: UnitFraction
 
         public init(
@@ -56,13 +56,13 @@ public struct PaneStyle: Hashable, Sendable {
         }
     }
 
-    /// What a pane shows when there is no picture, by reason.
+    /// The content of a pane without a picture, by reason.
     public struct Fallbacks: Hashable, Sendable {
-        /// Somebody is there without a picture.
+        /// Shown for a participant who is present without a picture.
         public var cameraOff: Pane.Fallback
-        /// Nobody is there for this pane; with `nothing` there is no pane.
+        /// Shown in a pane without a participant; with `nothing` there is no pane.
         public var absent: Pane.Fallback
-        /// Pictures should come and do not.
+        /// Shown while pictures should arrive but do not.
         public var stalled: Pane.Fallback
 
         public init(

@@ -1,24 +1,24 @@
-/// A rectangle in shares of the canvas and who is shown in it.
+/// A rectangle in shares of the canvas, and the participant who is shown in it.
 public struct PaneTemplate: Hashable, Sendable {
-    /// Who is shown in a pane.
+    /// The choice of the participant for a pane.
     public enum Binding: Hashable, Sendable {
-        /// This user's first stream, whoever else is there.
+        /// This user's first stream, whoever else is present.
         case user(String)
-        /// The first person with this role whom no pane before it claims.
+        /// The first participant with this role whom no pane before it claims.
         case role(LayoutParticipant.Role)
-        /// The first stream of the kind that `stream` says.
+        /// The first stream of the kind in `stream`.
         case anybody
-        /// Those left over fill the slots in ascending order.
+        /// A slot. Participants who are left over fill the slots in ascending order.
         case slot(Int)
     }
 
     public var binding: Binding
-    /// Only a stream of this kind; panes that name one choose before those that do not.
+    /// Kind of the stream; `nil` = any. Panes that name a kind choose before those that do not.
     public var stream: LayoutParticipant.Kind?
     public var area: Area
-    /// Higher is nearer to the viewer; panes of equal `z` never overlap.
+    /// Place in the stack; higher is nearer to the viewer. Panes of equal `z` never overlap.
     public var z: Int
-    /// `nil`: as the arrangement says.
+    /// Style of the pane; `nil` = the arrangement's.
     public var style: PaneStyle?
 
     public init(

@@ -1,8 +1,8 @@
-/// Who is heard, as an operator writes it.
+/// The sound of an arrangement as an operator writes it.
 public struct SoundTemplate: Hashable, Sendable {
-    /// Only so many of the loudest at a time, 1…16; `nil` = all.
+    /// The number of sources heard at a time, the loudest ones, 1…16; `nil` = all.
     public var loudest: Int?
-    /// The first whose selector matches a stream decides; streams that none matches are as loud as they come.
+    /// Gains, of which the first whose selector matches a stream applies. Streams that none matches keep their level.
     public var gains: [Gain]
 
     public init(loudest: Int? = nil, gains: [Gain] = []) {
@@ -12,7 +12,7 @@ public struct SoundTemplate: Hashable, Sendable {
 
     public struct Gain: Hashable, Sendable {
         public var of: StreamSelector
-        /// Of the source's amplitude, 0…400; 0 = not heard.
+        /// Gain in percent of the source's amplitude, 0…400; 0 = not heard.
         public var percent: Int
 
         public init(of selector: StreamSelector, percent: Int) {
@@ -21,7 +21,9 @@ public struct SoundTemplate: Hashable, Sendable {
         }
     }
 
-    /// - Parameter streams: One entry a source.
+    /// Returns the sound of these streams.
+    ///
+    /// - Parameter streams: One entry per source.
     func sound(of streams: [LayoutParticipant]) -> SceneSound {
         var levels: [SceneSound.Level] = []
         levels.reserveCapacity(streams.count)

@@ -1,4 +1,4 @@
-/// A JSON value that knows where it stands in its file.
+/// A JSON value with its position in the file.
 struct JSONNode {
     enum Value {
         case null
@@ -19,7 +19,7 @@ struct JSONMember {
     var node: JSONNode
 }
 
-/// Both counted from 1; columns in bytes.
+/// A position in a file. Lines and columns are counted from 1, columns in bytes.
 struct JSONPosition: Comparable {
     var line: Int
     var column: Int
@@ -36,7 +36,7 @@ struct JSONSyntaxError: Error {
 }
 
 extension JSONNode {
-    /// For error messages: scalars as they are written, the rest by kind.
+    /// The value for error messages: a scalar as JSON, an array or an object by its kind.
     var summary: String {
         switch value {
         case .null: "null"
@@ -48,12 +48,12 @@ extension JSONNode {
         }
     }
 
-    /// Without `.0` behind whole numbers.
+    /// Formats a number without `.0` after whole numbers.
     static func text(of number: Double) -> String {
         abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
     }
 
-    /// At most 40 characters, control characters made visible.
+    /// Quotes a text for error messages: at most 40 Unicode scalars, with control characters made visible.
     static func quoted(_ text: String) -> String {
         let isLong = text.unicodeScalars.count > 40
         var shown = ""

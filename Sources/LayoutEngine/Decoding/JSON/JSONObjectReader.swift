@@ -1,4 +1,4 @@
-/// Takes an object apart key by key and notes every issue instead of stopping at the first.
+/// Reads an object key by key and collects every issue instead of stopping at the first.
 struct JSONObjectReader {
     let path: String
     let position: JSONPosition
@@ -7,7 +7,7 @@ struct JSONObjectReader {
     private var known: [String] = []
     private var missing: [(key: String, expected: String)] = []
 
-    /// `nil`, with an issue, when the node is no object.
+    /// Creates a reader. Returns `nil`, after adding an issue, if the node is not an object.
     init?(_ node: JSONNode, path: String, issues: inout [LayoutIssue]) {
         self.path = path
         position = node.position
@@ -30,7 +30,7 @@ struct JSONObjectReader {
 
     func has(_ key: String) -> Bool { members[key] != nil }
 
-    /// Whether somebody wrote `false`, where that switches something off.
+    /// Whether the key's value is `false`, which turns off the setting.
     mutating func isFalse(_ key: String) -> Bool {
         if case .boolean(false) = optional(key)?.value { return true }
         return false
@@ -38,23 +38,23 @@ struct JSONObjectReader {
 
     func path(of key: String) -> String { JSONPath.member(key, of: path) }
 
-    /// Of the key's value; of the object while the key is missing.
+    /// Returns the position of the key's value, or of the object if the key is missing.
     func position(of key: String) -> JSONPosition { members[key]?.node.position ?? position }
 
-    /// The value of a key that may be missing.
+    /// Returns the value of an optional key.
     mutating func optional(_ key: String) -> JSONNode? {
         known.append(key)
         return members[key]?.node
     }
 
-    /// The value of a key that must be there; `finish` notes its absence.
+    /// Returns the value of a required key; `finish` reports its absence.
     mutating func required(_ key: String, expected: String) -> JSONNode? {
         if let node = optional(key) { return node }
         missing.append((key, expected))
         return nil
     }
 
-    /// Notes every key that nobody asked for, and every one that was asked for in vain. Call it last.
+    /// Adds an issue for every unknown key and for every required key that is missing. Call it last.
     func finish(issues: inout [LayoutIssue]) {
         let allowed = Set(known)
         let unknown = keys.filter { !allowed.contains($0.key) }
@@ -70,23 +70,26 @@ struct JSONObjectReader {
                     path: self.path(of: member.key), at: member.keyPosition, found: "an unknown key",
                     expected: expected, suggestion: nearest.map(JSONNode.quoted)))
         }
-        // A misspelt key is one mistake, and the unknown key tells it better.
+        // A misspelt key is one mistake, and the issue for the unknown key describes it better.
         for (key, expected) in missing where !meant.contains(key) {
             issues.append(LayoutIssue(path: self.path(of: key), at: position, found: "nothing", expected: expected))
         }
     }
 
-    /// Looking for what somebody meant costs time; a file with more unknown keys than this is no slip of the finger.
+    /// The number of unknown keys for which suggestions are sought. Suggestions cost time, and a file with more unknown
+    /// keys than this does not have typing errors.
     private static let mostCompared = 64
 }
 
 // MARK: - Typed values
 extension JSONObjectReader {
-    /// What stands where an image may.
+    /// The description of an image reference in error messages.
     static let imageReference =
         "an http or https URL, or a path inside the layouts directory such as \"images/logo.png\""
 
-    /// - Parameter other: What else may stand there, for the message.
+    /// Returns a reader for the object of an optional key.
+    ///
+    /// - Parameter other: Another value that is allowed there, for the message.
     mutating func object(_ key: String, or other: String? = nil, issues: inout [LayoutIssue]) -> JSONObjectReader? {
         guard let node = optional(key) else { return nil }
         guard case .object = node.value else {
@@ -97,7 +100,7 @@ extension JSONObjectReader {
         return JSONObjectReader(node, path: path(of: key), issues: &issues)
     }
 
-    /// The elements of an array that may be missing.
+    /// Returns the elements of an optional array.
     mutating func array(
         _ key: String, of things: String, atMost limit: Int, issues: inout [LayoutIssue]
     ) -> [JSONNode] {
@@ -121,7 +124,7 @@ extension JSONObjectReader {
         return nil
     }
 
-    /// A reference to an image; whether it can be had is for others to find out.
+    /// Returns a reference to an image, without checking that the image can be fetched.
     mutating func image(_ key: String, issues: inout [LayoutIssue]) -> String? {
         guard let node = optional(key) else { return nil }
         if case .string(let text) = node.value, ImageReference.isValid(text) { return text }
@@ -186,7 +189,7 @@ extension JSONObjectReader {
     }
 }
 
-/// How places and choices are written in issues.
+/// Formats positions and choices for issues.
 enum JSONPath {
     static func member(_ key: String, of path: String) -> String {
         let isPlain = key.utf8.allSatisfy { byte in
@@ -197,11 +200,11 @@ enum JSONPath {
             default: false
             }
         }
-        // Longer ones are cut when they are quoted.
+        // Longer keys are shortened by quoting.
         return isPlain && 1...40 ~= key.utf8.count ? "\(path).\(key)" : "\(path)[\(JSONNode.quoted(key))]"
     }
 
-    /// `"a", "b" or "c"`.
+    /// Formats choices as `"a", "b" or "c"`.
     static func list(_ words: [String]) -> String {
         let quoted = words.map(JSONNode.quoted)
         guard let last = quoted.last, quoted.count > 1 else { return quoted.first ?? "nothing" }

@@ -1,10 +1,11 @@
-/// A strict JSON reader (RFC 8259) that keeps positions.
+/// A strict JSON parser (RFC 8259) that keeps positions.
 ///
-/// Foundation's decoder stops at the first error and does not say where it stands; operators deserve both.
+/// Operators need all issues of a file, with positions. Foundation's decoder stops at the first one and does not report
+/// where it is.
 struct JSONParser {
-    /// Deeper nesting is refused, so that hostile input cannot exhaust the stack.
+    /// The deepest nesting accepted, in levels. The limit keeps hostile input from exhausting the stack.
     static let deepestNesting = 32
-    /// In bytes; layouts are a few hundred.
+    /// The largest file accepted, in bytes. Layouts have a few hundred.
     static let largestFile = 256 * 1024
 
     private let bytes: [UInt8]

@@ -1,16 +1,17 @@
 extension String {
-    /// Combining marks in a row that text may have; Unicode's stream-safe format (UAX #15) has 30.
+    /// The most consecutive combining marks that text may have. Unicode's stream-safe format (UAX #15) allows 30.
     public static let mostMarksInARow = 64
 
-    /// Whether more combining marks than `mostMarksInARow` follow one another.
+    /// Whether more than `mostMarksInARow` combining marks follow one another.
     ///
-    /// Comparing and hashing put the marks of a letter into canonical order, in a time that grows with the square of their
-    /// number: a megabyte of them takes minutes. Text from outside that has so many is refused before it is compared.
+    /// Comparing and hashing sort the marks of a letter into canonical order, in a time that grows with the square of
+    /// their number: a megabyte of marks takes minutes. External text that has too many is refused before it is
+    /// compared.
     public var hasTooManyMarks: Bool {
         guard utf8.count > 2 * Self.mostMarksInARow else { return false }
         var count = 0
         for scalar in unicodeScalars {
-            // Below U+0300 there is no mark; the properties of the others are slow.
+            // There are no marks below U+0300, and the properties of other scalars are slow to look up.
             guard scalar.value >= 0x300, scalar.properties.isGraphemeExtend || scalar.isReordered else {
                 count = 0
                 continue
