@@ -1,14 +1,17 @@
 import Foundation
 import Hummingbird
 
-/// Hummingbird with one route and nothing else, as a process of its own: how fast this machine is in these minutes. The
-/// aims were set where it answers `referenceRate` requests a second; what a slower machine shows of them is a ratio.
+/// Hummingbird with one route and nothing else, as a process of its own: a reference for the speed of this machine at
+/// this time.
+///
+/// The aims were set on a machine where it answers `referenceRate` requests per second. On a slower machine only the
+/// ratio is meaningful.
 enum BareServer {
     static let command = "bare"
-    /// Requests a second from 64 connections on 2 cores, load generator included.
+    /// Requests per second from 64 connections on 2 cores, including the load generator.
     static let referenceRate = 69_000.0
 
-    /// Serves until the process is ended.
+    /// Serves until the process ends.
     static func serve(port: Int) async throws {
         let router = Router()
         router.get("/") { _, _ in "ok" }
@@ -16,10 +19,12 @@ enum BareServer {
         try await Application(router: router, configuration: address).runService()
     }
 
-    /// Measures by turns how many requests a second it answers and what `rate` says, because machines change their speed
-    /// from minute to minute, and prints the median of the ratios.
+    /// Measures the requests per second that this server answers and the result of `rate` by turns, and prints the
+    /// median of the ratios.
     ///
-    /// - Parameter aim: What `rate` shall be where this answers `referenceRate`.
+    /// It takes turns because machines change their speed from minute to minute.
+    ///
+    /// - Parameter aim: Required result of `rate` on a machine where this server answers `referenceRate`.
     static func compare(
         _ name: String, connections: Int, count: Int, aim: Double, with rate: () async throws -> Double
     ) async throws {

@@ -3,14 +3,14 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// How many signed calls of the ApsaraVideo Live interface a second are durable: tasks are started, updated twice and
-/// stopped, each connection with tasks and channels of its own.
+/// Measures how many signed calls of the ApsaraVideo Live interface per second become durable. Tasks are started,
+/// updated twice and stopped, and each connection has its own tasks and channels.
 enum CallBenchmark {
     private static let connections = 64
     private static let key = "bench-key"
     private static let secret = "0123456789abcdef0123456789abcdef"
 
-    /// Every app key that the service needs, as lines of its configuration.
+    /// The app keys that the service needs, as lines of its configuration.
     static let configuration = "apps: [{ id: bench, accessKeys: [{ id: \(key), secret: \(secret) }] }]\n"
 
     static func run(_ binary: String, count: Int) async throws {
@@ -44,11 +44,13 @@ enum CallBenchmark {
             """)
     }
 
-    /// - Returns: Durable calls a second, and how they were answered.
+    /// Sends the calls.
+    ///
+    /// - Returns: Durable calls per second, and the answers.
     private static func rate(
         _ signature: Signature, _ load: Load, count: Int
     ) async throws -> (rate: Double, result: Load.Result) {
-        // Signed beforehand: what is measured is the service, and its clients have cores of their own.
+        // Signed beforehand: only the service is measured, and real clients have cores of their own.
         let run = UInt32.random(in: 0 ... .max)
         let signer = Signer(signature)
         let perConnection = count / connections / 4 * 4
@@ -75,7 +77,7 @@ enum CallBenchmark {
             time = Date().formatted(.iso8601)
         }
 
-        /// Start, two updates, stop.
+        /// Returns the next request in the cycle start, two updates, stop.
         func request(_ connection: Int, _ number: Int, _ run: UInt32) -> ByteBuffer {
             let task = "task-\(connection)-\(run)-\(number / 4)"
             let ids = ["AppId": "bench", "ChannelId": "channel-\(connection)", "TaskId": task]

@@ -2,14 +2,15 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// One keep-alive connection of HTTP/1.1 with one request under way at a time. As little work as can be: what the load
-/// generator uses is missing to the service on the same cores. Confined to its event loop.
+/// A keep-alive connection of HTTP/1.1 with one request under way at a time. Confined to its event loop.
+///
+/// It does as little work as possible, because it takes processor time from the service on the same cores.
 final class HTTPCaller: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// A whole answer: its status and when it was there, in ns of CLOCK_MONOTONIC.
+    /// Called for each whole answer, with its status and its time of arrival in ns of CLOCK_MONOTONIC.
     var onAnswer: (Int, Int64) -> Void = { _, _ in }
-    /// The connection ended.
+    /// Called when the connection has ended.
     var onClose: () -> Void = {}
 
     private var context: ChannelHandlerContext?
@@ -24,6 +25,8 @@ final class HTTPCaller: ChannelInboundHandler {
 
     func close() { context?.close(promise: nil) }
 
+    /// Calls `perform` on the event loop after a delay.
+    ///
     /// - Parameter delay: In ns.
     func after(_ delay: Int64, _ perform: @escaping () -> Void) {
         context?.eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(delay), perform)
@@ -38,7 +41,7 @@ final class HTTPCaller: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { onClose() }
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    /// Takes one answer off what was received.
+    /// Takes one answer off the received bytes and returns its status.
     private func nextAnswer() -> Int? {
         let answer = received.withUnsafeReadableBytes { bytes -> (status: Int, length: Int)? in
             guard bytes.count > 12, let head = Self.endOfHead(bytes) else { return nil }
@@ -79,7 +82,7 @@ final class HTTPCaller: ChannelInboundHandler {
                 + body)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     ///
     /// - Returns: The answer's status.
     static func answer(port: Int, _ request: ByteBuffer) async throws -> Int {
@@ -108,7 +111,7 @@ final class HTTPCaller: ChannelInboundHandler {
     }
 }
 
-/// In ns.
+/// Returns the time of CLOCK_MONOTONIC in ns.
 func monotonicTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,13 +1,15 @@
-/// Times of single requests, as people quote them.
+/// The latencies of requests, summarised by percentiles.
 struct Latencies {
     private var sorted: [Int64]
 
-    /// - Parameter nanoseconds: In any order.
+    /// Creates a summary.
+    ///
+    /// - Parameter nanoseconds: The latencies in any order.
     init(_ nanoseconds: [Int64]) { sorted = nanoseconds.sorted() }
 
     var count: Int { sorted.count }
 
-    /// In milliseconds; 0 when there are none.
+    /// Returns a percentile in milliseconds; 0 if there are no latencies.
     func percentile(_ percent: Double) -> Double {
         guard !sorted.isEmpty else { return 0 }
         let rank = Int((Double(sorted.count) * percent / 100).rounded(.up)) - 1

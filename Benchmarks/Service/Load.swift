@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Keeps a number of connections busy on one thread: each sends its next request when it has the answer to the last, or
-/// when it is due.
+/// Keeps a number of connections busy on one thread. Each sends its next request when it has the answer to the last
+/// one, or when the request is due.
 final class Load: Sendable {
     struct Result: Sendable {
         var latencies: [Int64] = []
         var statuses: [Int: Int] = [:]
-        /// From the first request to the last answer, in seconds.
+        /// Time from the first request to the last answer, in seconds.
         var seconds: Double = 0
     }
 
@@ -20,7 +20,7 @@ final class Load: Sendable {
         self.connections = connections
     }
 
-    /// The same request again and again.
+    /// Sends the same request `count` times.
     func run(_ request: ByteBuffer, count: Int) async throws -> Result {
         let left = Mutex(count)
         return try await run { _ in
@@ -31,11 +31,14 @@ final class Load: Sendable {
         }
     }
 
+    /// Sends requests until every connection is done.
+    ///
     /// - Parameters:
-    ///   - rate: Requests a second of all connections together, evenly spread. One that is due while the connection still
-    ///     waits for an answer goes out after it, and its latency counts from when it was due. `nil` = as fast as answers
-    ///     come.
-    ///   - next: The request of a connection (by its index), `nil` when it is done. Called on one thread.
+    ///   - rate: Requests per second of all connections together, evenly spread. A request that is due while its
+    ///     connection still waits for an answer is sent after that answer, and its latency counts from its due time.
+    ///     `nil` = as fast as answers come.
+    ///   - next: Returns the next request of a connection (by its index), or `nil` when it is done. Called on one
+    ///     thread.
     func run(rate: Double? = nil, _ next: @escaping @Sendable (Int) -> ByteBuffer?) async throws -> Result {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer { group.shutdownGracefully { _ in } }
@@ -72,7 +75,7 @@ final class Load: Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// Confined to the event loop.
+    /// One run of the load. Confined to the event loop.
     private final class Run {
         private let promise: EventLoopPromise<Result>
         private let connections: Int
@@ -80,9 +83,9 @@ final class Load: Sendable {
         private var result = Result()
         private let start = monotonicTime()
         private var sent: [ObjectIdentifier: Int64] = [:]
-        /// Between two requests of one connection, in ns.
+        /// Time between two requests of one connection, in ns; `nil` = as fast as answers come.
         private let interval: Int64?
-        /// When each connection's next request is due; meaningful with an interval.
+        /// Due time of each connection's next request, in ns of CLOCK_MONOTONIC. Used only with an interval.
         private var due: [ObjectIdentifier: Int64] = [:]
 
         init(promise: EventLoopPromise<Result>, connections: Int, interval: Int64?) {

@@ -1,11 +1,13 @@
 import Foundation
 
-/// A private nginx with the RTMP module, as media server and as CDN; see `deploy/media-server.sh`.
+/// A private nginx with the RTMP module that serves as media server and as CDN; see `deploy/media-server.sh`.
 final class MediaServer {
     private let directory: String
     private let port: Int
 
-    /// - Parameter directory: Its own; made here.
+    /// Starts the server.
+    ///
+    /// - Parameter directory: Directory of the server, which is created.
     init(directory: String) throws {
         self.directory = directory
         let printed = try Self.script(["start", directory])
@@ -16,6 +18,8 @@ final class MediaServer {
         self.port = port
     }
 
+    /// Returns the RTMP URL of a stream.
+    ///
     /// - Parameter path: `application/stream`.
     func url(_ path: String) -> String { "rtmp://127.0.0.1:\(port)/\(path)" }
 

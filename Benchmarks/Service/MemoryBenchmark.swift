@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// Whether memory stays flat while events and rooms come and go.
+/// Shows whether memory stays flat while events and rooms come and go.
 enum MemoryBenchmark {
     private static let connections = 64
     private static let steps = 10
@@ -43,7 +43,7 @@ enum MemoryBenchmark {
         }
     }
 
-    /// Every connection takes one room after another through its life.
+    /// Takes one room after another through its life on every connection.
     private static func comeAndGo(_ load: Load, _ count: Int, _ step: Int) async throws -> Load.Result {
         let next = Mutex(0)
         let lives = Mutex([Int: (room: String, phase: Int)]())

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// How long it takes from an event to the plan at the relay, at a steady rate of events.
+/// Measures the time from an event to the plan at the relay, at a steady rate of events.
 enum PlanBenchmark {
     static let rate = 500
 
@@ -21,7 +21,7 @@ enum PlanBenchmark {
         try await server.start()
         try await publish(names, server)
         while relays.connectedCount < rooms { try await Task.sleep(for: .milliseconds(50)) }
-        // What was held back while everybody came.
+        // Plans that were held back while the rooms were filled.
         try await Task.sleep(for: .seconds(2))
         _ = relays.takeArrivals()
 
@@ -30,7 +30,7 @@ enum PlanBenchmark {
         try await Task.sleep(for: .seconds(1))
         let processor = server.processorTime() - before
         var (fromSending, fromReceipt): ([Int64], [Int64]) = ([], [])
-        // Every room's events come further apart than the debounce window: one plan for each.
+        // The events of a room are further apart than the debounce window, so each gets one plan.
         var waiting = sent.mapValues { $0[...] }
         for arrival in relays.takeArrivals() {
             guard let time = waiting[arrival.room]?.popFirst() else { continue }
@@ -64,9 +64,9 @@ enum PlanBenchmark {
         }
     }
 
-    /// Sends at the rate whatever the answers do.
+    /// Sends events at the rate, regardless of the answers.
     ///
-    /// - Returns: When the events of each room were due, in ns of CLOCK_MONOTONIC.
+    /// - Returns: Times at which the events of each room were sent, in ns of CLOCK_MONOTONIC.
     private static func mute(_ rooms: [String], _ server: Server, count: Int) async throws -> [RoomID: [Int64]] {
         let (connections, port) = (16, server.port)
         let interval = 1_000_000_000 / Int64(rate) * Int64(connections)
@@ -107,14 +107,14 @@ enum PlanBenchmark {
     }
 }
 
-/// Written by many connections.
+/// The times at which events were sent, recorded by many connections.
 private final class Times: Sendable {
     private let times = Mutex<[RoomID: [Int64]]>([:])
     var all: [RoomID: [Int64]] { times.withLock { $0 } }
     func add(_ time: Int64, of room: RoomID) { times.withLock { $0[room, default: []].append(time) } }
 }
 
-/// A connection whose answers are thrown away.
+/// A connection whose answers are discarded.
 struct PacedConnection: Sendable {
     private let channel: any Channel
 

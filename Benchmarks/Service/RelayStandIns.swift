@@ -4,12 +4,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Listens where the service looks for relays and speaks their protocol, so that plans can be timed without media.
+/// Stand-ins for relays: they listen where the service looks for relays and speak their protocol, so that plans can be
+/// timed without media.
 final class RelayStandIns: Sendable {
     struct Arrival: Sendable {
         var room: RoomID
         var revision: Int
-        /// In ns of CLOCK_MONOTONIC: when the service had the event, and when the plan was here.
+        /// Time at which the service had the event, in ns of CLOCK_MONOTONIC. `at` is the time at which the plan
+        /// arrived here.
         var causedAt: Int64
         var at: Int64
     }
@@ -18,7 +20,7 @@ final class RelayStandIns: Sendable {
     private let connected = Mutex(0)
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// Those so far; each is told once.
+    /// Returns the arrivals since the last call.
     func takeArrivals() -> [Arrival] {
         arrivals.withLock { arrivals in
             defer { arrivals = [] }
@@ -26,7 +28,7 @@ final class RelayStandIns: Sendable {
         }
     }
 
-    /// Relays that the service has adopted.
+    /// Number of relays that the service has adopted.
     var connectedCount: Int { connected.withLock { $0 } }
 
     func listen(tasks: [TaskID], directory: String) async throws {
@@ -43,7 +45,7 @@ final class RelayStandIns: Sendable {
 
     func stop() { group.shutdownGracefully { _ in } }
 
-    /// What a stand-in has to know of a `RelayCommand`: reading all of a plan is a relay's work.
+    /// The parts of a `RelayCommand` that a stand-in needs. Reading all of a plan is the work of a real relay.
     private struct Command: Decodable {
         struct Nothing: Decodable {}
         struct Application: Decodable { var _0: Plan }
@@ -68,7 +70,7 @@ final class RelayStandIns: Sendable {
         private var received = ByteBuffer()
         private var plan: Command.Plan?
         private let startedAt = monotonicTime()
-        /// The status that is due a second after the one before, as a relay sends it.
+        /// The next status, due one second after the last, as from a relay.
         private var next: Scheduled<Void>?
 
         init(task: TaskID, standIns: RelayStandIns) {
@@ -115,7 +117,7 @@ final class RelayStandIns: Sendable {
             }
         }
 
-        /// As of a relay that mixes, and whose sources and destinations are well.
+        /// Returns the status of a relay that mixes and whose sources and destinations are all live.
         private func status(_ now: Int64) -> RelayStatus {
             let age = MediaTime(nanoseconds: now - startedAt)
             let mixer = MixerLoad(processID: 1, cpuSeconds: age.inSeconds / 1000, frameDivisor: 1, pace: FramePace())

@@ -1,9 +1,11 @@
 import Foundation
 
-/// How long a killed service is away: from its start to `/readyz`, and until every relay is controlled again. With real
-/// relays, which copy a real stream meanwhile, and with a room for every one of many streams that nobody mixes.
+/// Measures how long a killed service is away: from its start to `/readyz`, and until it controls every relay again.
 ///
-/// `mixworker` has to lie beside `mixorchestrator`; the working directory is the package's root.
+/// The relays are real and copy a real stream meanwhile, and there is a room for every one of many streams that nothing
+/// mixes.
+///
+/// `mixworker` has to be beside `mixorchestrator`; the working directory is the package's root.
 enum RestartBenchmark {
     static func run(_ binary: String, rooms: Int, relays: Int, times: Int = 3) async throws {
         let worker = URL(fileURLWithPath: binary).deletingLastPathComponent().appendingPathComponent("mixworker").path
@@ -17,7 +19,7 @@ enum RestartBenchmark {
         try await server.start()
         let media = try MediaServer(directory: server.directory + "/media")
         defer { media.stop() }
-        // Small: what is measured is not the relays' work.
+        // A small stream: the work of the relays is not measured.
         let publisher = Process()
         publisher.executableURL = URL(fileURLWithPath: worker)
         publisher.arguments = [
@@ -66,7 +68,7 @@ enum RestartBenchmark {
         text("/readyz", server)?.hasPrefix("HTTP/1.1 200") ?? false
     }
 
-    /// Tasks whose relay is connected.
+    /// Returns the number of tasks whose relay is connected.
     private static func runningTasks(_ server: Server) -> Int {
         let line = text("/metrics", server)?.split(whereSeparator: \.isNewline).first {
             $0.contains("tasks{state=\"running\"}")
@@ -84,7 +86,7 @@ enum RestartBenchmark {
             })
     }
 
-    /// A whole answer, head and all, over a connection of its own; `nil` when there is none.
+    /// Returns a whole answer with its head, over a connection of its own; `nil` if there is none.
     private static func text(_ path: String, _ server: Server) -> String? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

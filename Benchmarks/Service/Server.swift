@@ -1,12 +1,12 @@
 import Foundation
 
-/// What keeps a benchmark from being run.
+/// The reason why a benchmark cannot run.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// The real service as a process of its own, on a free port and with a data directory that goes when it ends.
+/// The real service as a process of its own, on a free port and with a data directory that is removed when it ends.
 final class Server {
     let port: Int
     let directory: String
@@ -16,12 +16,14 @@ final class Server {
     static let startLimit: TimeInterval = 20
     static let stopLimit: TimeInterval = 12
 
+    /// Writes the configuration of a service.
+    ///
     /// - Parameters:
     ///   - binary: Path of `mixorchestrator`.
-    ///   - outputs: Of every room; none makes rooms without tasks.
-    ///   - configuration: What else is configured, whole lines.
+    ///   - outputs: Destinations of every room. Without any, rooms have no tasks.
+    ///   - configuration: Further configuration, in whole lines.
     init(_ binary: String, outputs: [String] = [], configuration more: String = "") throws {
-        // Short, because sockets live in it.
+        // The path is short because it contains sockets.
         directory = "/tmp/mob-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
         port = try Self.freePort()
         for name in ["data/relays", "layouts"] {
@@ -58,7 +60,7 @@ final class Server {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Starts the process, and does not wait until it serves.
+    /// Starts the process without waiting until it serves.
     func launch() throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: binary)
@@ -69,13 +71,13 @@ final class Server {
         try process.run()
     }
 
-    /// As `kill -9`.
+    /// Kills the process, as `kill -9` does.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Returns when the service is ready.
+    /// Starts the process and returns when the service is ready.
     func start() async throws {
         try launch()
         let limit = Date().addingTimeInterval(Self.startLimit)
@@ -88,20 +90,20 @@ final class Server {
         throw BenchmarkError("the service does not get ready:\n\(log.suffix(2000))")
     }
 
-    /// `/readyz` also says no where no media can be worked with, which is nothing to these benchmarks.
+    /// Asks `/healthz`: `/readyz` also fails where media cannot be processed, which these benchmarks do not need.
     private func isReady() async throws -> Bool {
         let answer = try? await HTTPCaller.answer(port: port, HTTPCaller.request("GET", "/healthz"))
         return answer == 200
     }
 
-    /// Resident memory in MB.
+    /// Returns the resident memory in MB (MiB).
     func residentMemory() -> Int {
         let pages = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .utf8)
             .split(separator: " ").dropFirst().first.flatMap { Int($0) }
         return ((pages ?? 0) * Int(getpagesize())) >> 20
     }
 
-    /// Processor time so far in seconds, of all threads.
+    /// Returns the processor time of all threads so far, in seconds.
     func processorTime() -> Double { Self.processorTime(of: process.processIdentifier) }
 
     static func processorTime(of process: Int32) -> Double {
@@ -113,7 +115,7 @@ final class Server {
         return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Bytes of the store's files.
+    /// Returns the sizes of the store's files in bytes.
     func storeSize() -> [String: Int] {
         var sizes: [String: Int] = [:]
         for suffix in ["", "-wal"] {
@@ -123,7 +125,7 @@ final class Server {
         return sizes
     }
 
-    /// Ends the process and removes what it left.
+    /// Ends the process and removes its directory.
     func stop() {
         if process.isRunning {
             process.terminate()

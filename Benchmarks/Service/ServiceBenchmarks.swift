@@ -1,9 +1,10 @@
 import Foundation
 
-/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator [events|calls|plans|restart|memory|playback]`.
+/// Measures the real service from outside: `ServiceBenchmarks PATH/TO/mixorchestrator
+/// [events|calls|plans|restart|memory|playback]…`.
 ///
-/// Starts the service on a free loopback port with a data directory of its own and ends it. Everything is bounded in
-/// count; nothing is asserted.
+/// It starts the service on a free loopback port with a data directory of its own, and ends it. The number of requests
+/// is limited, and no result is asserted.
 @main
 enum ServiceBenchmarks {
     static func main() async {
@@ -41,7 +42,8 @@ enum ServiceBenchmarks {
         if isWanted("memory") { try await MemoryBenchmark.run(binary, events: 1_000_000, rooms: 100_000) }
     }
 
-    /// A thousand relays are a thousand sockets, here and in the service, which inherits the limit.
+    /// Raises the limit of open files: a thousand relays are a thousand sockets, here and in the service, which
+    /// inherits the limit.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

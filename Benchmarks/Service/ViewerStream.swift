@@ -1,26 +1,27 @@
-/// What viewers look for in a program.
+/// A frame of a program as a viewer sees it.
 struct ViewedFrame {
     var isVideo: Bool
     var isKeyframe: Bool
-    /// In ms.
+    /// Timestamp in ms.
     var timestamp: UInt32
 }
 
-/// Reads one viewer's bytes with as little work as can be: what it uses is missing to the service on the same cores.
+/// Reads one viewer's bytes with as little work as possible, because it takes processor time from the service on the
+/// same cores.
 struct ViewerStream {
     enum Kind: Equatable {
-        /// As a relay sends it.
+        /// FLV as a relay sends it.
         case flv
-        /// HTTP/1.1 with whole tags in each chunk.
+        /// FLV over HTTP/1.1, with whole tags in each chunk.
         case httpFLV
-        /// Simple handshake done by `ViewerSwarm`.
+        /// RTMP; `ViewerSwarm` does the simple handshake.
         case rtmp
     }
 
     private let kind: Kind
     private var pending: [UInt8] = []
     private var hasBegun = false
-    /// Of RTMP (Adobe RTMP 1.0, §5.3).
+    /// Chunk size of RTMP in bytes (Adobe RTMP 1.0, §5.3).
     private var chunkSize = 128
     private var messages: [Int: (timestamp: UInt32, length: Int, type: UInt8, done: Int, first: (UInt8, UInt8))] = [:]
 

@@ -1,15 +1,16 @@
 import Foundation
 
-/// Many viewers of one program on one thread, which look at when every frame arrives.
+/// Many viewers of one program on one thread, which note when every frame arrives.
 ///
-/// `poll` over all of them: they all get something at the same moment, so that little is looked at in vain.
+/// They share one `poll`: all get data at the same moment, so few descriptors are examined in vain.
 final class ViewerSwarm: @unchecked Sendable {
     struct Figures {
-        /// From the connection's start to the whole first keyframe, in ns.
+        /// Times from the connection's start to the whole first keyframe, in ns.
         var firstPictures: [Int64] = []
-        /// Of pictures: arrival minus timestamp, in µs, against the earliest of all.
+        /// Arrival minus timestamp of each picture, in µs. Only differences between them are meaningful; the earliest
+        /// is the reference.
         var lateness: [Int64] = []
-        /// Pictures that are missing between two.
+        /// Number of times that two consecutive pictures were further apart than `longest`.
         var gaps = 0
         var frames = 0
         var ended = 0
@@ -26,19 +27,21 @@ final class ViewerSwarm: @unchecked Sendable {
 
     private let kind: ViewerStream.Kind
     private let connect: () -> Int32
-    /// Written once a connection is there; for RTMP after the handshake.
+    /// Bytes written once the connection is there; for RTMP after the handshake.
     private let request: [UInt8]
-    // The thread's own while it runs.
+    // Only the thread uses these while it runs.
     private var viewers: [Viewer] = []
     private var figures = Figures()
     private var isMeasuring = false
     private let lock = NSLock()
     private var isStopped = false
     private let done = DispatchSemaphore(value: 0)
-    /// Longer between two pictures is a gap, in ms.
+    /// The longest time between two pictures that is not a gap, in ms.
     private let longest: Int
 
-    /// - Parameter connect: A connected socket.
+    /// Creates a swarm.
+    ///
+    /// - Parameter connect: Returns a connected socket.
     init(_ kind: ViewerStream.Kind, request: [UInt8], longest: Int, connect: @escaping () -> Int32) {
         self.kind = kind
         self.request = request
@@ -46,7 +49,9 @@ final class ViewerSwarm: @unchecked Sendable {
         self.connect = connect
     }
 
-    /// - Parameter perSecond: How many come in a second.
+    /// Starts the viewers.
+    ///
+    /// - Parameter perSecond: Number of viewers that connect per second.
     func start(_ count: Int, perSecond: Int) {
         let thread = Thread { [self] in
             run(count, perSecond: perSecond)
@@ -56,7 +61,7 @@ final class ViewerSwarm: @unchecked Sendable {
         thread.start()
     }
 
-    /// Frames count from now on, if there is a picture everywhere.
+    /// Counts frames from now on. Call it once every viewer has a picture.
     func measure() { lock.withLock { isMeasuring = true } }
     var picturesSeen: Int { lock.withLock { figures.firstPictures.count } }
 
@@ -130,7 +135,7 @@ final class ViewerSwarm: @unchecked Sendable {
     }
 
     private func send(_ descriptor: Int32, _ bytes: [UInt8]) {
-        // Little, into an empty buffer.
+        // A short write into an empty buffer does not block.
         _ = write(descriptor, bytes, bytes.count)
     }
 

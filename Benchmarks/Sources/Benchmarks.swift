@@ -2,10 +2,10 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// Measures the pure modules: how much of a core the parts cost that run for every frame and every event.
+/// Measures the pure modules: the processor time of the parts that run for every frame and every event.
 ///
-/// `Benchmarks` measures; `Benchmarks fuzz COUNT SEED` breaks layouts (1,000,000 of them from seed 1 unless said
-/// otherwise).
+/// `Benchmarks` measures. `Benchmarks fuzz COUNT SEED` tests the decoder with broken layouts (by default 1,000,000 of
+/// them, from seed 1).
 @main
 enum Benchmarks {
     static func main() throws {
@@ -58,7 +58,7 @@ enum Benchmarks {
     }
 }
 
-/// A stream of the default canvas: 20 pictures a second at 1.3 Mbit/s, an IDR every 2 s, AAC at 48 kHz.
+/// A stream of the default canvas: 20 pictures per second at 1.3 Mbit/s, an IDR every 2 s, AAC at 48 kHz.
 private enum Stream {
     static let fps = 20
 
@@ -69,7 +69,7 @@ private enum Stream {
         CodecConfiguration(track: .audio, bytes: [0x11, 0x90]),
     ]
 
-    /// In the order of their decoding time.
+    /// Returns the frames in the order of their decoding times.
     static func frames(seconds: Int) -> [EncodedFrame] {
         let video = (0..<seconds * fps).map { index in
             let time = MediaTime.units(Int64(index), rate: fps)

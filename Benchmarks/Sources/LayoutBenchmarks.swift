@@ -1,13 +1,15 @@
 import Foundation
 import LayoutEngine
 
-/// What a change of a room costs, for every shipped layout, and whether it costs memory that is not given back.
+/// Measures the cost of a change of a room, for every shipped layout, and whether memory leaks.
 enum LayoutBenchmarks {
-    /// What one plan for 16 people should cost at most.
+    /// Aim for one plan for 16 people, at most this many ns.
     private static let mostNanoseconds = 50_000.0
     private static let plans = 1000
 
-    /// - Returns: Whether no memory grew. Times depend on the machine and are only printed.
+    /// Runs the benchmarks.
+    ///
+    /// - Returns: Whether memory stayed steady. Times depend on the machine and are only printed.
     static func run() throws -> Bool {
         for name in try shippedNames() {
             let template = try template(name)
@@ -49,8 +51,8 @@ enum LayoutBenchmarks {
         }
     }
 
-    /// 100,000 plans after the first 10,000 leave the process as large as it was: one allocation that each of them kept
-    /// would be 3 MB.
+    /// Whether 100,000 plans after the first 10,000 leave the process as large as before. One leaked allocation per
+    /// plan would be 3 MB.
     private static func isMemorySteady() throws -> Bool {
         let templates = try shippedNames().map { ($0, try template($0)) }.map { ($1, crowd(for: $0)) }
         func plan(_ count: Int) {
@@ -73,7 +75,7 @@ enum LayoutBenchmarks {
     }
 }
 
-// MARK: - What is planned
+// MARK: - Layouts and participants
 extension LayoutBenchmarks {
     private static let directory = URL(filePath: #filePath).appending(path: "../../../layouts").standardizedFileURL
 
@@ -84,7 +86,7 @@ extension LayoutBenchmarks {
             .filter { $0.hasSuffix(".json") && !$0.hasSuffix(".schema.json") }.map { String($0.dropLast(5)) }.sorted()
     }
 
-    /// The bytes of every shipped layout.
+    /// Returns the bytes of every shipped layout.
     static func shippedFiles() throws -> [[UInt8]] {
         try shippedNames().map { Array(try Data(contentsOf: file($0))) }
     }
@@ -93,7 +95,7 @@ extension LayoutBenchmarks {
         try LayoutTemplate.decode(Data(contentsOf: file(name)), name: name)
     }
 
-    /// 16 streams as the layout expects them.
+    /// Returns 16 streams of the kinds that the layout expects.
     private static func crowd(for layout: String) -> [LayoutParticipant] {
         (0..<16).map { index in
             let isScreen = layout == "screen-share" && index == 15

@@ -2,10 +2,12 @@ import Foundation
 import LayoutEngine
 import TestSupport
 
-/// Throws broken layouts at the decoder: it must answer each one, soon, and what it accepts must make sound scenes.
+/// Tests the decoder with broken layouts: it must answer each one soon, and accepted layouts must give sound scenes.
 enum LayoutFuzzing {
+    /// Runs the test.
+    ///
     /// - Parameters:
-    ///   - count: How many mutated templates.
+    ///   - count: Number of mutated templates.
     ///   - first: The first seed; the same seeds give the same templates.
     /// - Returns: Whether all went well.
     static func run(count: UInt64, first: UInt64) throws -> Bool {
@@ -43,7 +45,7 @@ enum LayoutFuzzing {
         return flawed == 0 && slowest.time < .milliseconds(100)
     }
 
-    /// Of this thread: what others do on the machine must not make a decoder slow.
+    /// Returns the processor time of this thread, so that other load on the machine does not count against the decoder.
     private static func processorTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,4 +1,4 @@
-/// Runs a piece of work several times and prints what one unit of it costs.
+/// Runs a piece of work several times and prints the cost of one unit of it.
 struct Measurement {
     static let rounds = 20
 
@@ -6,11 +6,13 @@ struct Measurement {
 
     init(of name: String) { self.name = name }
 
+    /// Runs the work and prints the median and the 90th percentile.
+    ///
     /// - Parameters:
-    ///   - units: how many units one call of `work` does.
-    ///   - bytes: how many bytes of payload one call moves, where a throughput says something.
-    ///   - work: its result is only used so that nothing is optimised away.
-    /// - Returns: Nanoseconds of one unit, the median.
+    ///   - units: Number of units that one call of `work` does.
+    ///   - bytes: Number of payload bytes that one call moves, if a throughput is meaningful.
+    ///   - work: The work. Its result is used only to keep it from being optimised away.
+    /// - Returns: The median cost of one unit in ns.
     @discardableResult
     func run(units: Int, called unit: String, bytes: Int? = nil, _ work: () -> Int) -> Double {
         let clock = ContinuousClock()
@@ -25,7 +27,7 @@ struct Measurement {
         let slow = rounds[rounds.count * 9 / 10]
         var line = "\(padded(name)) \(text(median / Double(units))) ns (\(text(slow / Double(units)))) a \(unit)"
         if let bytes { line += ", \(text(Double(bytes) / median * 1e3)) MB/s" }
-        // Never true; the optimiser cannot know.
+        // This is never true, but the optimiser cannot know.
         if used == Int.min { line += "." }
         print(line)
         return median / Double(units)

@@ -2,25 +2,25 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Moves what was written from the write-ahead log to the database file, so that the log does not grow for ever and
-/// writers do not wait for it.
+/// Copies the write-ahead log to the database file, so that the log does not grow for ever and writers do not wait for
+/// it.
 ///
-/// The bulk is copied by a connection of its own while writers go on. What they wrote meanwhile is little; the writer
-/// copies it itself between two groups, and then the log begins anew at its start. Takes the place of the engine's own
-/// checkpoints, for which the one who commits waits.
+/// A connection of its own copies the bulk while writers go on. The writer itself copies the little that they wrote
+/// meanwhile, between two groups, and then the log begins anew at its start. This replaces the engine's own
+/// checkpoints, for which the committing connection waits.
 final class Checkpointer: Sendable {
-    /// Pages after which the log is emptied: 20 MB. It grows on while the bulk is copied.
+    /// Length in pages at which the log is emptied: 20 MB. It continues to grow while the bulk is copied.
     static let length = 5120
     private static let pageSize = 4096
 
     private struct State {
         enum Phase { case growing, copying, isCopied }
         var phase = Phase.growing
-        /// Length of the log when it was copied last.
+        /// Length of the log in pages when it was last copied.
         var copied = 0
     }
     private let state = Mutex(State())
-    /// Length of the log after the last commit.
+    /// Length of the log in pages after the last commit.
     private let pages = Atomic<Int>(0)
     private let connection: DatabaseQueue
 
@@ -31,22 +31,22 @@ final class Checkpointer: Sendable {
         connection = try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Has the writer's connection tell how long the log is. That connection must not outlive the checkpointer.
+    /// Makes the writer's connection report the length of the log. That connection must not outlive the checkpointer.
     func watch(_ db: Database) throws {
-        // The file is cut to this where the log begins anew.
+        // The log file is cut to this size when the log begins anew.
         try db.execute(sql: "PRAGMA journal_size_limit = \(2 * Self.length * Self.pageSize)")
         sqlite3_wal_hook(db.sqliteConnection, noteCommit, Unmanaged.passUnretained(self).toOpaque())
     }
 
     fileprivate func committed(pages: Int) { self.pages.store(pages, ordering: .relaxed) }
 
-    /// Called on the writer's queue between two groups.
+    /// Starts or finishes a checkpoint if one is due. Call it on the writer's queue between two groups.
     func wroteGroup(_ db: Database) {
         let pages = pages.load(ordering: .relaxed)
         let phase = state.withLock { state in
             switch state.phase {
             case .growing:
-                // A reader may keep the log from beginning anew; then only what is new in it counts.
+                // A reader may keep the log from beginning anew; then only its new pages count.
                 let grown = pages < state.copied ? pages : pages - state.copied
                 if grown < Self.length { return State.Phase.growing }
                 state.phase = .copying
@@ -61,7 +61,7 @@ final class Checkpointer: Sendable {
         case .growing: break
         case .copying:
             connection.asyncWriteWithoutTransaction { db in
-                // What fails here is tried again when the log has grown by as much again.
+                // A failed checkpoint is repeated when the log has grown by as much again.
                 _ = try? db.checkpoint(.passive)
                 self.state.withLock { $0.phase = .isCopied }
             }
@@ -72,7 +72,8 @@ final class Checkpointer: Sendable {
     func close() { try? connection.close() }
 }
 
-/// `sqlite3_wal_hook`: called by the writer's thread after each commit (sqlite.org/c3ref/wal_hook.html).
+/// The callback of `sqlite3_wal_hook`, called on the writer's thread after each commit
+/// (sqlite.org/c3ref/wal_hook.html).
 private func noteCommit(
     _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafePointer<CChar>?, pages: Int32
 ) -> Int32 {

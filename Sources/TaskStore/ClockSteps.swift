@@ -1,17 +1,17 @@
 import GRDB
 import Synchronization
 
-/// Notices that the clock was set back, and moves what is due with it: otherwise messages would wait, and leases hold,
-/// for as long as the clock went back.
+/// Detects that the clock was set back and moves due times with it. Otherwise messages would wait, and leases would
+/// hold, for as long as the clock went back.
 ///
 /// A clock that is set forward makes things due early, which does no harm.
 final class ClockSteps: Sendable {
-    /// When the last group was written.
+    /// Time of the last group written, in seconds since 1970.
     private let last = Mutex<Double?>(nil)
-    /// Smaller steps are left alone, in seconds.
+    /// The largest step back that is ignored, in seconds.
     static let tolerance = 1.0
 
-    /// Called at the beginning of a transaction.
+    /// Moves due times if the clock was set back. Call it at the beginning of a transaction.
     func begin(_ db: Database, at time: Double) throws {
         let last = try last.withLock { $0 } ?? Self.lastStored(db)
         guard let last, time < last - Self.tolerance else { return }
@@ -21,10 +21,10 @@ final class ClockSteps: Sendable {
             sql: "UPDATE nodes SET until = max(until - ?2, ?1) WHERE until > ?1", arguments: [time, last - time])
     }
 
-    /// Called when it is durable.
+    /// Notes the time of a transaction. Call it when the transaction is durable.
     func committed(at time: Double) { last.withLock { $0 = time } }
 
-    /// About when the store was written to last, before it was opened.
+    /// Returns the approximate time of the last write before the store was opened.
     private static func lastStored(_ db: Database) throws -> Double? {
         try Double.fetchOne(
             db,

@@ -1,18 +1,18 @@
 import MixModel
 
-/// One attempt to deliver a message.
+/// An attempt to deliver a message.
 public struct DeliveryAttempt: Hashable, Codable, Sendable {
-    /// 1 for the first; goes on when the message is sent anew.
+    /// Number of the attempt, from 1. It continues when the message is sent anew.
     public var number: Int
-    /// When it began, in seconds since 1970.
+    /// Time at which the attempt began, in seconds since 1970.
     public var at: Double
-    /// The status of the answer; `nil` when none came.
+    /// HTTP status of the answer; `nil` if none came.
     public var code: Int?
-    /// In milliseconds.
+    /// Duration in milliseconds.
     public var milliseconds: Int
-    /// Why it failed, in words; holds no secret.
+    /// Reason for the failure, in words; contains no secret.
     public var error: String?
-    /// Where it went, without the query.
+    /// The endpoint's URL, without the query.
     public var url: String
 
     public init(number: Int, at: Double, code: Int?, milliseconds: Int, error: String?, url: String) {
@@ -25,25 +25,26 @@ public struct DeliveryAttempt: Hashable, Codable, Sendable {
     }
 }
 
-/// What has become of a message.
+/// The state of a message.
 public enum DeliveryState: String, Hashable, Codable, Sendable, CaseIterable {
     case waiting, delivered
     /// Given up: a dead letter.
     case dead
 }
 
-/// A message and what has become of it.
+/// A message and the state of its delivery.
 public struct Delivery: Hashable, Sendable {
     public var message: OutboxMessage
-    /// Grows in the order in which messages were stored.
+    /// Number that grows in the order in which messages were stored.
     public var number: Int64
     public var state: DeliveryState
-    /// When it was stored or sent anew, in seconds since 1970.
+    /// Time at which the message was stored or sent anew, in seconds since 1970.
     public var queuedAt: Double
     public var attempts: Int
-    /// When it is sent next, in seconds since 1970; `nil` while one before it in its lane waits, and in the end.
+    /// Time of the next attempt, in seconds since 1970; `nil` while an earlier message of its lane waits, and once it
+    /// is settled.
     public var due: Double?
-    /// When it was delivered or given up, in seconds since 1970.
+    /// Time at which the message was delivered or given up, in seconds since 1970.
     public var settledAt: Double?
     public var lastAttempt: DeliveryAttempt?
 
@@ -62,13 +63,13 @@ public struct Delivery: Hashable, Sendable {
     }
 }
 
-/// One line of the delivery log.
+/// An entry of the delivery log.
 public struct LoggedAttempt: Hashable, Sendable {
     public var subscription: SubscriptionID
-    /// Of the message.
+    /// Identifier of the message.
     public var message: String
     public var attempt: DeliveryAttempt
-    /// Of the message; empty when that is not kept any more.
+    /// Body of the message; empty if it is no longer kept.
     public var body: [UInt8]
 
     public init(subscription: SubscriptionID, message: String, attempt: DeliveryAttempt, body: [UInt8]) {
@@ -79,7 +80,7 @@ public struct LoggedAttempt: Hashable, Sendable {
     }
 }
 
-/// How many messages of a subscription are in which state.
+/// The number of messages of a subscription by state.
 public struct DeliveryCounts: Hashable, Sendable {
     public var waiting: Int
     public var dead: Int
@@ -90,24 +91,24 @@ public struct DeliveryCounts: Hashable, Sendable {
     }
 }
 
-/// Who is to be told, what became of it, and for how long that is known: `Retention`.
+/// Subscriptions, their deliveries and attempts, kept for as long as `Retention` says.
 public protocol DeliveryLog: Sendable {
-    /// Ordered by id.
+    /// Returns all subscriptions, ordered by id.
     func subscriptions() async throws(StoreError) -> [Versioned<Subscription>]
-    /// Newest first.
+    /// Returns deliveries, newest first.
     ///
-    /// - Parameter before: Only those with a smaller number.
+    /// - Parameter before: Returns only deliveries with a smaller number.
     func deliveries(
         of subscription: SubscriptionID, state: DeliveryState?, lane: String?, before: Int64?, limit: Int
     ) async throws(StoreError) -> [Delivery]
     func delivery(_ message: String, of subscription: SubscriptionID) async throws(StoreError) -> Delivery?
-    /// Oldest first.
+    /// Returns the attempts to deliver a message, oldest first.
     func attempts(of message: String, of subscription: SubscriptionID) async throws(StoreError) -> [DeliveryAttempt]
-    /// Those that began in this time (seconds since 1970), newest first.
+    /// Returns the attempts that began in this time (seconds since 1970), newest first.
     func attempts(
         of subscriptions: [SubscriptionID], in time: ClosedRange<Double>, offset: Int, limit: Int
     ) async throws(StoreError) -> [LoggedAttempt]
     func deliveryCounts(of subscription: SubscriptionID) async throws(StoreError) -> DeliveryCounts
-    /// Messages of all subscriptions that wait.
+    /// Returns the number of waiting messages of all subscriptions.
     func waitingMessages() async throws(StoreError) -> Int
 }

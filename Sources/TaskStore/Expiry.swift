@@ -6,14 +6,14 @@ import Synchronization
 /// by itself while there are few.
 final class Expiry: Sendable {
     private let retention: Retention
-    /// Changes since the last step.
+    /// The number of changes since the last step.
     private let changes = Mutex(0)
-    /// A step removes more than that many changes add.
+    /// The number of changes between two steps. A step removes more rows than these changes add.
     private static let interval = Retention.step / 2
 
     init(_ retention: Retention) { self.retention = retention }
 
-    /// Called inside every transaction.
+    /// Counts the changes of a transaction and performs a step if one is due. Call it inside every transaction.
     func wrote(_ count: Int, _ db: Database, at time: Double) throws {
         let isDue = changes.withLock { changes in
             changes += count
@@ -24,13 +24,15 @@ final class Expiry: Sendable {
         if isDue { _ = try step(db, at: time) }
     }
 
-    /// - Returns: How many rows were removed.
+    /// Removes some rows of each kind.
+    ///
+    /// - Returns: The number of rows removed.
     func step(_ db: Database, at time: Double) throws -> Int {
         try removeEvents(db, time) + removeMessages(db, time) + removeTasks(db, time)
     }
 
     private func removeEvents(_ db: Database, _ time: Double) throws -> Int {
-        // Numbers grow with time and have few gaps: counting them counts rows well enough, and is free.
+        // Numbers grow with time and have few gaps: their difference counts rows well enough, at no cost.
         let oldest = try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT number, at, (SELECT max(number) FROM events) FROM events ORDER BY number LIMIT 1"))
@@ -77,7 +79,7 @@ final class Expiry: Sendable {
         return removed + db.changesCount
     }
 
-    /// What is kept about one task whose document was deleted.
+    /// Removes the history of one task whose document was deleted.
     private func removeTasks(_ db: Database, _ time: Double) throws -> Int {
         let found = try String.fetchOne(
             db.cachedStatement(sql: "SELECT task FROM removed_tasks WHERE at < ? ORDER BY at LIMIT 1"),

@@ -1,6 +1,6 @@
 import MixModel
 
-/// A store in front of another one. What it does not do itself is handed on.
+/// A store in front of another one. It forwards every call that it does not handle itself.
 public protocol ForwardingTaskStore: TaskStore {
     var base: any TaskStore { get }
 }

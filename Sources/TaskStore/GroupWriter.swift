@@ -1,33 +1,35 @@
 import GRDB
 import Synchronization
 
-/// How the writer got on with one group of changes.
+/// The figures of one group of changes that the writer committed.
 public struct GroupCommit: Hashable, Sendable {
-    /// How many changes shared the transaction and its sync to disk.
+    /// Number of changes that shared the transaction and its sync to disk.
     public var changes: Int
-    /// How many were waiting when it was done.
+    /// Number of changes that waited when the group was done.
     public var waiting: Int
-    /// From the beginning of the transaction to the return of its sync.
+    /// Time from the beginning of the transaction to the end of its sync.
     public var duration: Duration
 }
 
-/// The only one that writes: takes everything that waits, writes it in one transaction with one sync to disk, then
-/// answers everybody. While a group is being written the next one gathers.
+/// The store's only writer. It takes all waiting changes, writes them in one transaction with one sync to disk, then
+/// answers every caller. While a group is being written, the next one gathers.
 ///
-/// Runs on the connection's own serial queue, so nothing here blocks the cooperative pool.
+/// It runs on the connection's own serial queue, so it does not block the cooperative pool.
 final class GroupWriter: Sendable {
-    /// What waits to be written.
+    /// A change that waits to be written.
     protocol Write: Sendable {
-        /// Writes inside the group's transaction. What it refuses for itself it keeps for `answer` and leaves no trace;
-        /// it throws only when the engine fails.
+        /// Writes inside the group's transaction.
+        ///
+        /// A write that refuses itself keeps the refusal for `answer` and leaves no trace. It throws only if the engine
+        /// fails.
         func perform(_ db: Database, at time: Double) throws
-        /// Called once, when the transaction is durable (`nil`) or rolled back.
+        /// Reports the outcome. Called once, when the transaction is durable (`nil`) or rolled back.
         func answer(_ failure: StoreError?)
     }
 
-    /// Most changes that wait; the next one is refused.
+    /// The most changes that wait. Further ones are refused.
     static let queueSize = 8192
-    /// Most changes in one transaction.
+    /// The most changes in one transaction.
     static let groupSize = 512
 
     private enum Admission {
@@ -39,7 +41,7 @@ final class GroupWriter: Sendable {
         var waiting: [any Write] = []
         var isRunning = false
         var isClosed = false
-        /// The files were not where they were opened when a group was written last.
+        /// Whether the files were missing or replaced after the last group was written.
         var isDisplaced = false
     }
     private let state = Mutex(State())
@@ -66,13 +68,13 @@ final class GroupWriter: Sendable {
         self.onCommit = onCommit
     }
 
-    /// How many wait, the group being written not counted.
+    /// Number of changes that wait, without the group being written.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Writes `body`'s changes together with what else waits; returns when they are durable.
+    /// Writes the changes of `body` together with other waiting ones; returns when they are durable.
     ///
-    /// - Parameter body: A `StoreError` that it throws is its own refusal, and must leave no trace; anything else fails
-    ///   the group.
+    /// - Parameter body: May throw a `StoreError` to refuse its own change, and must leave no trace then. Any other
+    ///   error fails the group.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database, _ time: Double) throws -> Value
     ) async throws(StoreError) -> Value {
@@ -82,7 +84,7 @@ final class GroupWriter: Sendable {
         return try result.get()
     }
 
-    /// Returns at once; `write` is answered later, or now when it is refused.
+    /// Adds a write and returns at once. `write` is answered later, or immediately if it is refused.
     func enqueue(_ write: some Write) {
         let admission = state.withLock { state -> Admission in
             if state.isClosed { return .refused(.closed) }
@@ -98,7 +100,7 @@ final class GroupWriter: Sendable {
         }
     }
 
-    /// Refuses what comes from now on and returns when everything before is written.
+    /// Refuses new changes and returns when all earlier ones have been written.
     func close() async {
         state.withLock { $0.isClosed = true }
         await withCheckedContinuation { continuation in
@@ -113,7 +115,7 @@ final class GroupWriter: Sendable {
         }
     }
 
-    /// Whether the error need not be every write's: what one asked for, or found, is no fault of the file's.
+    /// Whether the error may be the fault of a single write rather than of the file.
     private static func isOfOneWrite(_ error: any Error, _ failure: StoreError) -> Bool {
         if case .engine = failure { return true }
         return (error as? DatabaseError).map { $0.resultCode == .SQLITE_ERROR } ?? true
@@ -150,10 +152,10 @@ final class GroupWriter: Sendable {
             try db.commit()
             steps.committed(at: time)
         } catch {
-            // The engine may have rolled back itself.
+            // The engine may have rolled back by itself.
             if db.isInsideTransaction { try? db.rollback() }
             let failure = StoreError(error, path: path)
-            // One write that the engine cannot take must not fail the others. A full or broken disk fails all of them.
+            // A write that the engine cannot perform must not fail the others. A full or broken disk fails all of them.
             if group.count > 1, Self.isOfOneWrite(error, failure) {
                 for write in group { self.write([write], db) }
             } else {
@@ -161,7 +163,8 @@ final class GroupWriter: Sendable {
             }
             return
         }
-        // Looked at afterwards: what is answered as stored is in a file that the next start finds.
+        // Checks the files after the commit: a change that is answered as stored is in a file that the next start
+        // finds.
         let problem = files.problem
         state.withLock { $0.isDisplaced = problem != nil }
         for write in group { write.answer(problem) }
@@ -173,7 +176,7 @@ final class GroupWriter: Sendable {
 }
 
 extension GroupWriter {
-    /// A write that hands its result to a closure.
+    /// A write that passes its result to a closure.
     final class Callback<Value: Sendable>: Write {
         private let body: @Sendable (Database, Double) throws -> Value
         private let whenDone: @Sendable (Result<Value, StoreError>) -> Void

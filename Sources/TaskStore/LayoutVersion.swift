@@ -1,21 +1,21 @@
-/// One accepted content of a layout.
+/// An accepted version of a layout's content.
 public struct LayoutVersion: Hashable, Codable, Sendable {
-    /// Who made a version.
+    /// The origin of a version.
     public enum Origin: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Somebody saved the file.
+        /// The file was saved.
         case file
         case api
-        /// An older version was taken back by API.
+        /// An older version was restored through the API.
         case rollback
     }
 
     public var layout: String
-    /// 1 for the first of a layout; goes on when a layout is deleted and made again.
+    /// Number of the version, from 1. It continues if a layout is deleted and created again.
     public var number: Int
     /// Seconds since 1970.
     public var at: Double
     public var origin: Origin
-    /// Of the content, in bytes.
+    /// Length of the content in bytes.
     public var length: Int
 
     public init(layout: String, number: Int, at: Double, origin: Origin, length: Int) {
@@ -27,22 +27,22 @@ public struct LayoutVersion: Hashable, Codable, Sendable {
     }
 }
 
-/// A version together with what it consists of.
+/// A version together with its content.
 public struct NewLayoutVersion: Hashable, Sendable {
     public var version: LayoutVersion
     public var content: [UInt8]
 
-    /// The version's length is that of the content.
+    /// Creates a version whose length is that of the content.
     public init(layout: String, number: Int, at: Double, origin: LayoutVersion.Origin, content: [UInt8]) {
         version = LayoutVersion(layout: layout, number: number, at: at, origin: origin, length: content.count)
         self.content = content
     }
 }
 
-/// Something that happened to a layout, kept for operators.
+/// An event of a layout, kept for operators.
 public struct LayoutEvent: Hashable, Codable, Sendable {
     public enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Another content is in use.
+        /// Another version is in use.
         case changed = "layout.changed"
         /// The file has errors: the last good version stays in use.
         case rejected = "layout.rejected"
@@ -54,9 +54,9 @@ public struct LayoutEvent: Hashable, Codable, Sendable {
     /// Seconds since 1970.
     public var at: Double
     public var kind: Kind
-    /// In use after the event; `nil` when there is none.
+    /// Version in use after the event; `nil` if there is none.
     public var version: Int?
-    /// For people; may have several lines.
+    /// Message for people; may have several lines.
     public var message: String
 
     public init(layout: String, at: Double, kind: Kind, version: Int?, message: String) {

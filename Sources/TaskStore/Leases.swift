@@ -1,16 +1,16 @@
 import MixModel
 
-/// One life of a process that runs tasks. Every start is another node, so that what an earlier life still writes is
-/// refused.
+/// Identifier of one life of a process that runs tasks. Every start is a new node, so that late writes of an earlier
+/// life are refused.
 public struct NodeID: Identifier {
     public let rawValue: String
     public init(_ rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A node that is registered and was not expelled.
+/// A registered node that was not expelled.
 public struct Node: Hashable, Sendable {
     public var id: NodeID
-    /// The same in all lives: the machine, or the data directory.
+    /// Name of the machine or of the data directory, the same in all lives.
     public var name: String
 
     public init(id: NodeID, name: String) {
@@ -19,10 +19,10 @@ public struct Node: Hashable, Sendable {
     }
 }
 
-/// Proves that a writer is still the one that was given a task.
+/// Proof that a writer is still the owner of a task.
 public struct Fence: Hashable, Sendable {
     public var owner: NodeID
-    /// Grows with every owner that a task gets.
+    /// Number that grows with every owner of the task.
     public var epoch: Int64
 
     public init(owner: NodeID, epoch: Int64) {
@@ -31,7 +31,7 @@ public struct Fence: Hashable, Sendable {
     }
 }
 
-/// The right to run a task until it is renewed no more.
+/// The right to run a task for as long as it is renewed.
 public struct Lease: Hashable, Sendable {
     public var task: TaskID
     public var fence: Fence
@@ -42,45 +42,48 @@ public struct Lease: Hashable, Sendable {
     }
 }
 
-/// What became of a node's leases when they were renewed.
+/// The state of a node's leases when they were renewed.
 public enum Renewal: Hashable, Sendable {
-    /// Every one is still held.
+    /// The node still holds every lease.
     case kept
-    /// They had run out: another node may have taken some. `leases(of:)` tells which are left.
+    /// The leases had run out, and another node may have taken some. `leases(of:)` returns the ones that are left.
     case lapsed
 }
 
-/// Which node runs which task.
+/// The assignment of tasks to nodes.
 ///
-/// A node's leases run out together, `duration` after its last call of `register`, `claim` or `renew`, judged by the
-/// store's clock alone. Holders count from before that call on a clock of their own. A lease that ran out and that nobody
-/// took still lets its holder write: taking over is what fences.
+/// A node's leases run out together, `duration` after its last call of `register`, `claim` or `renew`, as judged by the
+/// store's clock alone. Holders count on a clock of their own, from before that call. A lease that has run out still
+/// lets its holder write until another node takes the task: taking over is what fences.
 public protocol LeaseStore: Sendable {
-    /// - Parameter name: Same for all lives of one node.
-    /// - Returns: A node that never was before.
-    func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID
-    /// Every node that was not expelled, also those whose leases ran out; ordered as they registered.
-    func nodes() async throws(StoreError) -> [Node]
-    /// Takes tasks that nobody has, or whose holder's leases ran out. They need not be stored yet.
+    /// Registers a node.
     ///
-    /// - Returns: Those of `tasks` that the node has now, old and new.
+    /// - Parameter name: The same in all lives of one machine or data directory.
+    /// - Returns: A node that did not exist before.
+    func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID
+    /// Returns every node that was not expelled, in the order of registration, including those whose leases have run
+    /// out.
+    func nodes() async throws(StoreError) -> [Node]
+    /// Takes tasks that have no holder, or whose holder's leases have run out. The tasks need not be stored yet.
+    ///
+    /// - Returns: The leases of those of `tasks` that the node holds now, old and new.
     /// - Throws: `StoreError.expelled`.
     func claim(_ tasks: [TaskID], by node: NodeID, for duration: Duration) async throws(StoreError) -> [Lease]
-    /// Takes stored tasks that nobody has, or whose holder's leases ran out.
+    /// Takes stored tasks that have no holder, or whose holder's leases have run out.
     ///
-    /// - Returns: Those that were taken, at most `limit`, ordered by id.
+    /// - Returns: The leases taken, at most `limit`, ordered by task.
     /// - Throws: `StoreError.expelled`.
     func claimAvailable(by node: NodeID, limit: Int, for duration: Duration) async throws(StoreError) -> [Lease]
-    /// Keeps every lease of a node.
+    /// Renews every lease of a node.
     ///
     /// - Throws: `StoreError.expelled`.
     func renew(_ node: NodeID, for duration: Duration) async throws(StoreError) -> Renewal
-    /// Gives a task back; does nothing when somebody else has it.
+    /// Gives a task back. Does nothing if the lease is no longer the current one.
     func release(_ lease: Lease) async throws(StoreError)
-    /// What a node has now, ordered by task.
+    /// Returns the leases of a node, ordered by task.
     func leases(of node: NodeID) async throws(StoreError) -> [Lease]
-    /// The stored tasks among them, ordered by id.
+    /// Returns the stored tasks that a node holds, ordered by id.
     func owned(by node: NodeID) async throws(StoreError) -> [Versioned<TaskMachine>]
-    /// For a node that is known to be dead: its leases are free at once, and whatever it still writes is refused.
+    /// Removes a node that is known to be dead. Its leases are free at once, and late writes of the node are refused.
     func expel(_ node: NodeID) async throws(StoreError)
 }

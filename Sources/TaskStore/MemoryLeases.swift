@@ -1,6 +1,6 @@
 import MixModel
 
-/// What `LeaseStore` says, in memory.
+/// An implementation of `LeaseStore` in memory.
 struct MemoryLeases {
     private(set) var nodes: [(node: Node, until: Double)] = []
     private var registered = 0
@@ -24,7 +24,7 @@ struct MemoryLeases {
         return nodes[index].until > time ? .kept : .lapsed
     }
 
-    /// Leases hold no longer than before.
+    /// Moves the ends of leases with a clock that was set back, so that no lease holds for longer than before.
     mutating func clockWasSetBack(by step: Double, to time: Double) {
         for index in nodes.indices where nodes[index].until > time {
             nodes[index].until = max(nodes[index].until - step, time)

@@ -1,18 +1,18 @@
 import MixModel
 
-/// What `Outbox` and `DeliveryLog` say, in memory.
+/// An implementation of `Outbox` and `DeliveryLog` in memory.
 struct MemoryOutbox {
     struct Entry {
         var delivery: Delivery
         var earlierAttempts = 0
-        /// Kept only for what is taken, not settled and not due again.
+        /// Whether the message has a due time. Of the waiting messages of a lane only the oldest has one.
         var isHead: Bool { delivery.due != nil }
     }
-    /// Oldest first.
+    /// The messages, oldest first.
     private(set) var entries: [Entry] = []
     private(set) var log: [LoggedAttempt] = []
     private var lastNumber: Int64 = 0
-    /// Most of one subscription that wait.
+    /// The most messages of one subscription that wait.
     let limit: Int
 
     init(limit: Int = Retention().waitingMessages) { self.limit = limit }
@@ -46,7 +46,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// Whether something of the message's lane is due, or will be.
+    /// Whether a waiting message of the same lane has a due time.
     private func hasHead(_ message: OutboxMessage) -> Bool {
         entries.indices.contains { index in
             isWaiting(index, of: message.subscription)
@@ -55,7 +55,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// The clock was set back: what waits does not wait for longer.
+    /// Moves due times with a clock that was set back, so that no message waits for longer.
     mutating func clockWasSetBack(by step: Double, to time: Double) {
         for index in entries.indices {
             if let due = entries[index].delivery.due, due > time {
@@ -82,7 +82,9 @@ struct MemoryOutbox {
         return OutboxTake(items: items, next: next.map { .seconds(min(max($0 - time, 0), OutboxTake.longestWait)) })
     }
 
-    /// - Returns: False when the message was taken again meanwhile, or is settled.
+    /// Settles a message that was taken.
+    ///
+    /// - Returns: False if the message was taken again meanwhile, or is settled.
     mutating func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, _ attempt: DeliveryAttempt?, at time: Double
     ) -> Bool {
@@ -131,7 +133,7 @@ struct MemoryOutbox {
         return min(dead.count, limit)
     }
 
-    /// The subscription is gone: nothing is delivered any more.
+    /// Drops the waiting messages of a deleted subscription.
     mutating func forgetWaiting(of subscription: SubscriptionID) {
         entries.removeAll { $0.delivery.state == .waiting && $0.delivery.message.subscription == subscription }
     }

@@ -1,12 +1,12 @@
 import MixModel
 
 extension MemoryTaskStore.State {
-    /// What an event is known by.
+    /// Returns the key that identifies an event: app, source and id.
     static func key(_ event: RoomEvent) -> [UTF8Key] {
         [event.room.app.rawValue, event.source, event.id].map(UTF8Key.init)
     }
 
-    /// Stores a change that was found to be good.
+    /// Stores a change that has passed all checks.
     mutating func store(_ change: StoreChange, at time: Double) {
         if let event = change.event {
             known.insert(Self.key(event))
@@ -50,7 +50,9 @@ extension MemoryTaskStore.State {
         }
     }
 
-    /// - Returns: How much was removed, at most about `Retention.step` of each kind.
+    /// Removes what `Retention` no longer keeps.
+    ///
+    /// - Returns: The number of removed entries. Of the events, one call removes at most `Retention.step`.
     mutating func removeExpired(_ retention: Retention, at time: Double) -> Int {
         var removed = 0
         let surplus = events.count - retention.events

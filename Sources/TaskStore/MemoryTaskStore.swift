@@ -1,26 +1,26 @@
 import MixModel
 import Synchronization
 
-/// A store that lasts as long as the process: for tests and for trying things out.
+/// A store in memory that lasts as long as the process, for tests and trials.
 public final class MemoryTaskStore: TaskStore {
     struct State {
         var rooms: [RoomID: Versioned<Room>] = [:]
         var tasks: [TaskID: Versioned<TaskMachine>] = [:]
-        /// Oldest first, with the time they were stored.
+        /// Events with the time at which they were stored, oldest first.
         var events: [(event: RoomEvent, at: Double)] = []
         var known: Set<[UTF8Key]> = []
         var timeline: [TaskID: [StampedEntry]] = [:]
         var switches: [TaskID: [SwitchRecord]] = [:]
-        /// When documents were deleted whose history is still there.
+        /// Time of deletion, in seconds since 1970, of each deleted task whose history is still there.
         var removedTasks: [TaskID: Double] = [:]
-        /// Oldest first.
+        /// The versions of each layout, oldest first.
         var layoutVersions: [String: [NewLayoutVersion]] = [:]
         var layoutEvents: [String: [LayoutEvent]] = [:]
         var leases = MemoryLeases()
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
         var outbox: MemoryOutbox
         var isClosed = false
-        /// When something was asked or written last.
+        /// Time of the last access, in seconds since 1970.
         var lastTime = -Double.infinity
     }
     private let state: Mutex<State>

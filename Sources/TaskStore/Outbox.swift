@@ -1,11 +1,12 @@
 import MixModel
 
-/// Something to be delivered to a subscription's endpoint.
+/// A message to deliver to a subscription's endpoint.
 public struct OutboxMessage: Hashable, Sendable {
-    /// Unique in the subscription: the same id twice is one message.
+    /// Identifier, unique in the subscription: two messages with the same id are one.
     public var id: String
     public var subscription: SubscriptionID
-    /// Messages of one lane are delivered one after another, in the order in which they were stored.
+    /// The message's lane. Messages of one lane are delivered one after another, in the order in which they were
+    /// stored.
     public var lane: String
     public var topic: Topic
     public var body: [UInt8]
@@ -19,14 +20,14 @@ public struct OutboxMessage: Hashable, Sendable {
     }
 }
 
-/// A message that somebody took to deliver it.
+/// A message that a caller took in order to deliver it.
 public struct OutboxItem: Hashable, Sendable {
     public var message: OutboxMessage
-    /// 1 for the first time that it was taken; goes on when it is sent anew.
+    /// Number of the attempt, from 1. It continues when the message is sent anew.
     public var attempt: Int
-    /// Attempts before it was sent anew.
+    /// Number of attempts before the message was sent anew.
     public var earlierAttempts: Int
-    /// When it was stored or sent anew, in seconds since 1970.
+    /// Time at which the message was stored or sent anew, in seconds since 1970.
     public var queuedAt: Double
 
     public init(message: OutboxMessage, attempt: Int, earlierAttempts: Int = 0, queuedAt: Double) {
@@ -37,14 +38,14 @@ public struct OutboxItem: Hashable, Sendable {
     }
 }
 
-/// What was taken of a subscription's messages.
+/// The messages taken of a subscription.
 public struct OutboxTake: Hashable, Sendable {
     public var items: [OutboxItem]
-    /// How long until the next of those that were not taken is due; zero when it is. `nil` = nothing else waits, but
-    /// behind what was taken.
+    /// Time until the next message that was not taken is due; zero if it is due already. `nil` if no other message
+    /// waits, except behind the ones taken.
     public var next: Duration?
 
-    /// In seconds; the store is asked again then, whatever a clock made of a time.
+    /// The longest wait, in seconds. The store is asked again then, even if a change of the clock spoiled a due time.
     static let longestWait = 3600.0
 
     public init(items: [OutboxItem], next: Duration?) {
@@ -53,39 +54,42 @@ public struct OutboxTake: Hashable, Sendable {
     }
 }
 
-/// What became of an attempt to deliver.
+/// The outcome of an attempt to deliver.
 public enum DeliveryOutcome: Hashable, Sendable {
     case delivered
     case retry(after: Duration)
-    /// It goes to the dead letters.
+    /// The message goes to the dead letters.
     case givenUp
 }
 
-/// Messages that were stored together with the change they tell of, and are delivered at least once.
+/// Messages that are stored together with the change that they report, and delivered at least once.
 ///
-/// In each lane of a subscription one message is taken after another: the next one is due when the one before it was
+/// In each lane of a subscription, messages are taken one after another: the next one is due when the one before it was
 /// delivered or given up. At most `Retention.waitingMessages` of a subscription wait; the oldest beyond go to the dead
 /// letters.
 public protocol Outbox: Sendable {
-    /// Takes messages of one subscription that are due, the longest due first. One that is not settled within `lease` is
-    /// due again, since who took it may be dead.
+    /// Takes due messages of one subscription, the longest due first.
+    ///
+    /// A message that is not settled within `lease` is due again, because its taker may be dead.
     func takeMessages(
         of subscription: SubscriptionID, limit: Int, lease: Duration
     ) async throws(StoreError) -> OutboxTake
-    /// - Parameter attempt: Goes into the delivery log; `nil` when nothing was tried.
-    /// - Throws: `StoreError.fenced` when the message was taken again meanwhile: its new taker settles it. It is in the
-    ///   log all the same.
+    /// Settles a message that was taken.
+    ///
+    /// - Parameter attempt: Goes into the delivery log; `nil` if nothing was tried.
+    /// - Throws: `StoreError.fenced` if the message was taken again meanwhile: its new taker settles it. The attempt is
+    ///   in the log all the same.
     func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, attempt: DeliveryAttempt?
     ) async throws(StoreError)
-    /// Those with messages that wait, ordered.
+    /// Returns the subscriptions with waiting messages, ordered.
     func waitingSubscriptions() async throws(StoreError) -> [SubscriptionID]
-    /// Sends a message anew that was delivered or given up: behind everything that waits in its lane.
+    /// Sends a message anew that was delivered or given up, behind all waiting messages of its lane.
     ///
-    /// - Returns: False when there is no such message, or it still waits.
+    /// - Returns: False if there is no such message, or it still waits.
     func sendAgain(_ message: String, of subscription: SubscriptionID) async throws(StoreError) -> Bool
-    /// As `sendAgain`, for the oldest of the dead letters, in their order.
+    /// Sends the oldest dead letters anew, in their order, as `sendAgain` does.
     ///
-    /// - Returns: How many.
+    /// - Returns: The number of messages sent anew.
     func sendDeadLettersAgain(of subscription: SubscriptionID, limit: Int) async throws(StoreError) -> Int
 }

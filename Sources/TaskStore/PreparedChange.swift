@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import MixModel
 
-/// A change with its documents encoded, so that the writer, who does it for everybody, only has to store them.
+/// A change with encoded documents, so that the writer, which is shared by all callers, only has to store them.
 struct PreparedChange: Sendable {
     private struct Event: Sendable {
         var app: String
@@ -29,7 +29,7 @@ struct PreparedChange: Sendable {
         }
     }
 
-    /// What can be searched for without reading documents.
+    /// Columns that can be searched without reading documents.
     private enum Columns: Sendable {
         case room(life: Int, layout: String?)
         case task(room: String, isActive: Bool)
@@ -98,15 +98,15 @@ struct PreparedChange: Sendable {
 
     // MARK: - Storing
 
-    /// Stores all of it, or refuses it before anything is written: the other changes of the transaction stay.
+    /// Stores the whole change, or refuses it without a trace, so that the other changes of the transaction stay.
     func store(_ db: Database, at time: Double) throws -> CommitResult {
         for requirement in require where try !SQLiteLeases.holds(requirement, db) {
             throw StoreError.fenced("task \(requirement.task)")
         }
-        // The event log answers first: a repeated event is a duplicate, whatever became of the room since.
+        // The event log answers first: a repeated event is a duplicate, whatever has happened to the room since.
         if let event, try !append(event, db, time) { return .duplicate }
         let number = db.lastInsertedRowID
-        // What most events are: nothing else can be refused then.
+        // Most events change only their room, and then nothing else can be refused.
         if tasks.isEmpty, layoutVersion == nil, layoutEvent == nil, subscription == nil, outbox.isEmpty,
             try replaceRoom(db)
         {
@@ -137,8 +137,8 @@ struct PreparedChange: Sendable {
         return .committed
     }
 
-    /// Writes the room in one step when it is at the expected version and its indexed columns stay; otherwise writes
-    /// nothing.
+    /// Writes the room in one step if it is at the expected version and its indexed columns stay the same; otherwise
+    /// writes nothing.
     private func replaceRoom(_ db: Database) throws -> Bool {
         guard case .put(let id, let text, let expected, .room(let life, let layout))? = room, expected > 0
         else { return false }
@@ -151,6 +151,8 @@ struct PreparedChange: Sendable {
         return db.changesCount == 1
     }
 
+    /// Checks that every document is at its expected version.
+    ///
     /// - Throws: `StoreError.conflict`.
     private func check(_ db: Database) throws {
         if let room { try check(room, in: "rooms", db) }
@@ -170,7 +172,7 @@ struct PreparedChange: Sendable {
         guard version ?? 0 == document.expected else { throw StoreError.conflict(document: document.id) }
     }
 
-    /// False when the event was there before.
+    /// Appends an event. Returns false if the event was there before.
     private func append(_ event: Event, _ db: Database, _ time: Double) throws -> Bool {
         try db.cachedStatement(
             sql: """
@@ -192,7 +194,7 @@ struct PreparedChange: Sendable {
                 sql: "INSERT INTO tasks (id, version, document, room, active) VALUES (?, 1, ?, ?, ?)"
             ).execute(arguments: [id, text, room, isActive])
         case .put(let id, let text, _, .room(let life, let layout)):
-            // Most changes leave the indexed columns as they are, and so the indices.
+            // Most changes leave the indexed columns, and so the indices, as they are.
             try db.cachedStatement(
                 sql: """
                     UPDATE rooms SET version = version + 1, document = ?2 WHERE id = ?1 AND live = ?3 AND layout IS ?4
@@ -228,7 +230,7 @@ struct PreparedChange: Sendable {
         let insertion = try db.cachedStatement(sql: "INSERT INTO \(table) (\(column), document) VALUES (?, ?)")
         for row in rows {
             try insertion.execute(arguments: [owner, row])
-            // Now and then is enough, and cheaper.
+            // Cutting from time to time is enough, and cheaper.
             guard db.lastInsertedRowID % 64 == 0 else { continue }
             try db.execute(
                 sql: """

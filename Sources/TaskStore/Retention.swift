@@ -1,31 +1,34 @@
-/// How much is kept. What is beyond it is removed in small steps, between other writes and when nothing else is to do.
+/// Limits on what the store keeps. Rows beyond them are removed in small steps, between other writes and while the
+/// store is idle.
 public struct Retention: Hashable, Sendable {
-    /// Of one task; older ones are dropped now and then.
+    /// The most timeline entries kept of one task. Older ones are removed from time to time.
     public static let timelineEntries = 1000
-    /// Of one task; older ones are dropped now and then.
+    /// The most switches kept of one task. Older ones are removed from time to time.
     public static let switches = 200
-    /// Of one layout. Dropped at once: the newest so many are there, no more.
+    /// The most versions kept of one layout. Older ones are removed at once.
     public static let layoutVersions = 100
-    /// Of one layout; older ones are dropped now and then.
+    /// The most events kept of one layout. Older ones are removed from time to time.
     public static let layoutEvents = 200
 
-    /// Events younger than this are kept, in seconds, unless there are more than `events`. An event that is sent again
-    /// after its first copy was removed is not known to be a duplicate; its sequence or time still tells that it is
-    /// stale.
+    /// Age up to which events are kept, in seconds, unless there are more than `events`.
+    ///
+    /// An event that is sent again after its first copy was removed is no longer recognised as a duplicate. Its
+    /// sequence or time still shows that it is stale.
     public var eventAge: Double = 7 * 86_400
-    /// Of all rooms together.
+    /// The most events kept, of all rooms together.
     public var events = 1_000_000
-    /// How long the timeline and the switches of a task outlive its document, in seconds.
+    /// Time for which the timeline and the switches of a task outlive its document, in seconds.
     public var removedTaskAge: Double = 86_400
-    /// How long a message that was delivered or given up is known, and every attempt to deliver one, in seconds.
+    /// Age up to which settled messages (delivered or given up) and attempts to deliver are kept, in seconds.
     public var deliveryAge: Double = 7 * 86_400
-    /// Of the messages that were delivered or given up, and of the attempts: of all subscriptions together.
+    /// The most settled messages kept, and the most attempts, of all subscriptions together.
     public var deliveries = 500_000
-    /// Messages of one subscription that may wait. What comes beyond it sends the oldest to the dead letters, now and then.
+    /// The most messages of one subscription that may wait. From time to time, the oldest beyond it go to the dead
+    /// letters.
     public var waitingMessages = 5000
 
     public init() {}
 
-    /// Rows of each kind removed in one step.
+    /// The most rows of each kind removed in one step.
     static let step = 512
 }

@@ -1,37 +1,38 @@
 import MixModel
 
-/// Finding rooms and tasks without reading all of them: a service keeps only those in memory in which something happens.
+/// Queries that find rooms and tasks without reading all of them. A service keeps only the active ones in memory.
 public protocol RoomQueries: Sendable {
-    /// Every task of the room, ordered by id.
+    /// Returns every task of the room, ordered by id.
     func tasks(of room: RoomID) async throws(StoreError) -> [Versioned<TaskMachine>]
-    /// The tasks that have a relay, or want one, ordered by id.
+    /// Returns the tasks that have or want a relay, ordered by id.
     func activeTasks() async throws(StoreError) -> [Versioned<TaskMachine>]
-    /// At most `limit` rooms of this kind that come after the one of this number, in an order of the store's own; 0 = from
-    /// the first.
+    /// Returns at most `limit` rooms of this life whose number is greater than `number`, in the store's own order. With
+    /// `number` 0 it starts from the first.
     func rooms(of life: RoomLife, after number: Int64, limit: Int) async throws(StoreError) -> [NumberedRoom]
-    /// At most `limit` rooms that come after this one, ordered by id; `nil` = from the first.
+    /// Returns at most `limit` rooms after this one, ordered by id; `nil` starts from the first.
     func rooms(after id: RoomID?, limit: Int) async throws(StoreError) -> [Versioned<Room>]
-    /// At most `limit` rooms that have a task and come after this one, ordered by id; `nil` = from the first.
+    /// Returns at most `limit` rooms that have a task, after this one, ordered by id; `nil` starts from the first.
     func roomsWithTasks(after id: RoomID?, limit: Int) async throws(StoreError) -> [RoomID]
-    /// The room of every task.
+    /// Returns the room of every task.
     func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID]
-    /// How many rooms and tasks are stored.
+    /// Returns the number of stored rooms and tasks.
     func counts() async throws(StoreError) -> (rooms: Int, tasks: Int)
-    /// What each app has stored; apps without a room are left out. Reads all rooms: for a start.
+    /// Returns the storage that each app uses; apps without a room are left out. It reads all rooms and is meant for a
+    /// start.
     func usage() async throws(StoreError) -> [AppID: StoredUsage]
-    /// At most `limit` of the app's rooms, or of all apps' (`nil`), that name this layout, ordered by id.
+    /// Returns at most `limit` rooms of the app, or of all apps (`nil`), that name this layout, ordered by id.
     func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID]
 }
 
-/// What a room asks of a start of the service.
+/// The need of a room at a start of the service.
 public enum RoomLife: Int, Sendable, CaseIterable {
-    /// Nothing: it is read when somebody names it.
+    /// The room needs nothing; it is read when a request names it.
     case dormant = 0
-    /// Somebody publishes, and the room names where its program goes.
+    /// A participant publishes, and the room names destinations for its program.
     case live = 1
-    /// Somebody publishes, and the program goes where the configuration says, if it does.
+    /// A participant publishes, and the program goes to the configured default destinations, if there are any.
     case liveByDefault = 2
-    /// Nobody publishes, and the room names destinations or streams of others.
+    /// No participant publishes, and the room names destinations or streams of other rooms.
     case settled = 3
 }
 
@@ -55,10 +56,10 @@ public struct NumberedRoom: Hashable, Sendable {
     }
 }
 
-/// What is stored of one app.
+/// The storage that one app uses.
 public struct StoredUsage: Hashable, Sendable {
     public var rooms: Int
-    /// Of the rooms' documents.
+    /// Size of the rooms' documents in bytes.
     public var bytes: Int
 
     public init(rooms: Int, bytes: Int) {

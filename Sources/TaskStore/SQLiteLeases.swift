@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import MixModel
 
-/// The statements behind `LeaseStore`. A node's leases hold while `nodes.until` is in the future; the row of an expelled
-/// node is gone.
+/// The SQL statements of `LeaseStore`. A node's leases hold while `nodes.until` is in the future; expelling a node
+/// deletes its row.
 enum SQLiteLeases {
-    /// Whether the task is still that owner's, whatever the time: only taking over ends it.
+    /// Whether the task still belongs to that owner. Time alone does not end this: only a takeover, a release or an
+    /// expulsion does.
     static func holds(_ requirement: StoreChange.Requirement, _ db: Database) throws -> Bool {
         guard let number = number(of: requirement.fence.owner) else { return false }
         return try Bool.fetchOne(
@@ -25,7 +26,9 @@ enum SQLiteLeases {
         }
     }
 
-    /// - Returns: Whether nothing had run out.
+    /// Renews the leases of a node.
+    ///
+    /// - Returns: `kept` if none had run out.
     static func renew(_ node: NodeID, at time: Double, until: Double, _ db: Database) throws -> Renewal {
         guard let number = number(of: node),
             let before = try Double.fetchOne(
@@ -53,7 +56,7 @@ enum SQLiteLeases {
         }
     }
 
-    /// The stored tasks that `claim` would give.
+    /// Returns the stored tasks that `claim` would take.
     static func available(limit: Int, at time: Double, _ db: Database) throws -> [TaskID] {
         try String.fetchAll(
             db,

@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import MixModel
 
-/// What `Outbox` and `DeliveryLog` say, in SQL.
+/// An implementation of `Outbox` and `DeliveryLog` in SQL.
 ///
-/// Of the messages that wait in a lane the oldest alone has a due time: looking for what is due never passes those behind
-/// it, however many they are.
+/// Of the waiting messages of a lane only the oldest has a due time, so a search for due messages never passes the ones
+/// behind it, however many they are.
 enum SQLiteOutbox {
     static func append(_ message: OutboxMessage, _ db: Database, _ time: Double) throws {
         try db.cachedStatement(
@@ -36,7 +36,7 @@ enum SQLiteOutbox {
         for row in rows {
             let number: Int64 = try row.value("number")
             let found = try? item(row, of: subscription)
-            // One that cannot be read is a dead letter at once: it would hold up its lane for ever.
+            // A message that cannot be read becomes a dead letter at once: it would block its lane for ever.
             guard let found else {
                 try bury(number, of: subscription, db, time)
                 continue
@@ -50,7 +50,7 @@ enum SQLiteOutbox {
         return OutboxTake(items: items, next: nil)
     }
 
-    /// When something can have been stored, in seconds since 1970.
+    /// Plausible times of storing, in seconds since 1970.
     private static let times = 0...1e11
 
     private static func item(_ row: Row, of subscription: SubscriptionID) throws -> (item: OutboxItem, due: Double) {
@@ -78,7 +78,7 @@ enum SQLiteOutbox {
         try moveUp(of: subscription, db, time)
     }
 
-    /// Makes the oldest that waits in each lane due.
+    /// Makes the oldest waiting message of each lane due.
     private static func moveUp(of subscription: SubscriptionID, _ db: Database, _ time: Double) throws {
         try db.execute(
             sql: """
@@ -92,7 +92,9 @@ enum SQLiteOutbox {
             .execute(arguments: [item.message.subscription.rawValue, item.message.id, time, attempt])
     }
 
-    /// - Returns: False when the message was taken again meanwhile, or is settled.
+    /// Settles a message that was taken.
+    ///
+    /// - Returns: False if the message was taken again meanwhile, or is settled.
     static func settle(
         _ item: OutboxItem, _ outcome: DeliveryOutcome, _ db: Database, at time: Double
     ) throws -> Bool {
@@ -127,7 +129,7 @@ enum SQLiteOutbox {
             arguments: [subscription.rawValue, id])
         guard let row else { return false }
         let (message, attempts): (OutboxMessage, Int) = (try message(row, of: subscription), try row.value("attempts"))
-        // Another row, at the end of its lane.
+        // The message gets a new row, at the end of its lane.
         try db.execute(
             sql: "DELETE FROM outbox WHERE subscription = ? AND id = ?", arguments: [subscription.rawValue, id])
         try append(message, db, time)
@@ -147,9 +149,9 @@ enum SQLiteOutbox {
         return ids.count
     }
 
-    /// The oldest of those that wait beyond `limit` go to the dead letters.
+    /// Moves the oldest waiting messages beyond `limit` to the dead letters.
     ///
-    /// - Returns: How many.
+    /// - Returns: The number of messages moved.
     static func cut(to limit: Int, of subscription: SubscriptionID, _ db: Database, _ time: Double) throws -> Int {
         let last = try Int64.fetchOne(
             db.cachedStatement(

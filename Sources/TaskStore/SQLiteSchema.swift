@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import MixModel
 
-/// The tables and how they came to be. Migrations are only ever appended.
+/// The tables and their migrations. Migrations are only ever appended.
 enum SQLiteSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -46,7 +46,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("3 which rooms and tasks are live") { db in
-            // What is already there counts as live until it is written again: too much is read once, nothing is missed.
+            // Existing rows count as live until they are written again: some are read once in vain, none is missed.
             try db.execute(
                 sql: """
                     ALTER TABLE rooms ADD COLUMN live INTEGER NOT NULL DEFAULT 1;
@@ -60,7 +60,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("4 leases, outbox, retention") { db in
-            // Events of before count as stored now.
+            // Existing events count as stored now.
             try db.execute(
                 sql: """
                     ALTER TABLE events ADD COLUMN at REAL NOT NULL DEFAULT \(Int(Date().timeIntervalSince1970));
@@ -83,7 +83,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("5 each app has its own events") { db in
-            // The table's own constraint can only be replaced with the table.
+            // A table's own constraint can only be replaced together with the table.
             try db.execute(
                 sql: """
                     CREATE TABLE events_of_apps (
@@ -106,8 +106,9 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("6 documents within one page") { db in
-            // A table without row numbers spills what is longer than a quarter of a page into a second one, and an index
-            // by room is one more page for each event: what an event writes is what its sync to disk costs.
+            // A table without row numbers spills documents longer than a quarter of a page into a second page, and an
+            // index by room adds one more page for each event. The pages that an event writes determine the cost of its
+            // sync to disk.
             try db.execute(
                 sql: """
                     CREATE TABLE paged_rooms (
@@ -134,7 +135,7 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("7 subscriptions and their deliveries") { db in
-            // Nobody has ever put a message into the outbox of before.
+            // The outbox of earlier versions never held a message.
             try db.execute(
                 sql: """
                     DROP TABLE outbox;
@@ -163,7 +164,8 @@ enum SQLiteSchema {
                     """)
         }
         migrator.registerMigration("8 which rooms a start needs") { db in
-            // As `Room.life` says. A document that cannot be read is left as it is: whoever reads it says so.
+            // The same conditions as in `Room.life`. A document that cannot be read is left as it is, and reported when
+            // it is read.
             let isBound = """
                 (coalesce(json_array_length(document, '$.settings.outputs'), 0) > 0
                     OR json_extract(document, '$.settings.recording') IS NOT NULL

@@ -21,7 +21,7 @@ extension SQLiteTaskStore {
     }
     public func roomsOfTasks() async throws(StoreError) -> [TaskID: RoomID] {
         try await read { db in
-            // What cannot be read is set aside when the task is.
+            // Unreadable rows are skipped here; they are set aside when their task is read.
             let pairs = try Row.fetchAll(db, sql: "SELECT id, room FROM tasks").compactMap { row in
                 try? (TaskID(row.value("id")), RoomID(row.value("room")))
             }
@@ -32,7 +32,7 @@ extension SQLiteTaskStore {
     public func rooms(
         of life: RoomLife, after number: Int64, limit: Int
     ) async throws(StoreError) -> [NumberedRoom] {
-        // The index has the row numbers in order.
+        // The index holds the row numbers in order.
         try await readable(
             "rooms",
             sql: "SELECT number, id, document FROM rooms WHERE live = ? AND number > ? ORDER BY number LIMIT ?",
@@ -42,7 +42,7 @@ extension SQLiteTaskStore {
 
     public func counts() async throws(StoreError) -> (rooms: Int, tasks: Int) {
         try await read { db in
-            // The indices are smaller than the tables, which hold the documents.
+            // The indices are smaller than the tables, which contain the documents.
             let rooms = try Int.fetchOne(db, sql: "SELECT count(*) FROM rooms INDEXED BY rooms_by_life")
             let tasks = try Int.fetchOne(db, sql: "SELECT count(*) FROM tasks INDEXED BY tasks_by_activity")
             return (rooms ?? 0, tasks ?? 0)
@@ -69,13 +69,15 @@ extension SQLiteTaskStore {
         }
     }
 
-    /// Follows every name: longer than any, which have at most 128 bytes, and of the last scalar.
+    /// A text that sorts after every name: it consists of the last scalar and is longer than any name, which has at
+    /// most 128 bytes.
     private static let behindAllNames = String(repeating: "\u{10FFFF}", count: 33)
 
     public func rooms(naming layout: String, of app: AppID?, limit: Int) async throws(StoreError) -> [RoomID] {
         try await read { db in
             var found: [RoomID] = []
-            // `0` follows `/`: between the two are the rooms of one app. Only the standard one's stand between others'.
+            // `0` follows `/`, so the rooms of one app lie between the two. Only the standard app's rooms lie between
+            // those of others.
             let isStandard = app == .standard
             let end = isStandard || app == nil ? nil : app.map { "\($0)0" }
             var place = isStandard || app == nil ? "" : app.map { "\($0)/" } ?? ""

@@ -11,20 +11,23 @@ public final class SQLiteTaskStore: TaskStore {
     private let checkpointer: Checkpointer
     private let expiry: Expiry
     let setAside: SetAside
-    /// Set up by `init` and cancelled by `close`; both are safe from any thread.
+    /// Timer that removes expired rows. `init` starts it and `close` cancels it; both are safe from any thread.
     private nonisolated(unsafe) let housekeeping: any DispatchSourceTimer
 
-    /// How often a store that is not written to removes what it no longer keeps.
+    /// Interval at which an idle store removes expired rows, in seconds.
     private static let housekeepingInterval = 30
 
-    /// Opens the file, or creates it (readable for this user alone: events hold pull URLs), and brings its tables up to
-    /// date. Blocks; meant for start-up.
+    /// Opens the file, or creates it, and brings its tables up to date.
+    ///
+    /// A new file is readable by this user only, because events contain pull URLs. The call blocks; it is meant for
+    /// start-up.
     ///
     /// - Parameters:
     ///   - clock: Judges leases, retention and due messages.
     ///   - onCommit: Called after every group of changes, on the writer's queue; must be quick.
-    ///   - onUnreadable: Told of rows that cannot be read.
-    /// - Throws: `notWritable`, `corrupt`, `tooNew` or `full`, in words for the operator.
+    ///   - onUnreadable: Called with each row that cannot be read.
+    /// - Throws: `notWritable`, `corrupt`, `tooNew`, `full`, `unreadable`, or `engine` if another program holds the
+    ///   file. The messages are for operators.
     public init(
         path: String, clock: StoreClock = .system, retention: Retention = Retention(),
         onCommit: (@Sendable (GroupCommit) -> Void)? = nil,
@@ -38,7 +41,7 @@ public final class SQLiteTaskStore: TaskStore {
             try pool.writeWithoutTransaction(checkpointer.watch)
         } catch {
             let failure = StoreError(error, path: path)
-            // What the engine cannot do with the file at the start is the file's fault, unless another program holds it.
+            // An error at the start is the fault of the file, unless another program holds it.
             let isHeld = [.SQLITE_BUSY, .SQLITE_LOCKED].contains((error as? DatabaseError)?.resultCode)
             if case .engine(let reason) = failure, !isHeld { throw .corrupt(path: path, reason: reason) }
             throw failure
@@ -67,9 +70,9 @@ public final class SQLiteTaskStore: TaskStore {
         configuration.label = "store"
         let pool = try DatabasePool(path: path, configuration: configuration)
         try pool.writeWithoutTransaction { db in
-            // GRDB asks for NORMAL, which may lose the last commits at a power failure.
+            // GRDB sets NORMAL, which may lose the last commits in a power failure.
             try db.execute(sql: "PRAGMA synchronous = FULL")
-            // In KiB: the tables' inner pages and the ends that are appended to.
+            // 16 384 KiB: the tables' inner pages and the ends to which rows are appended.
             try db.execute(sql: "PRAGMA cache_size = -16384")
         }
         let migrator = SQLiteSchema.migrator
@@ -111,7 +114,7 @@ public final class SQLiteTaskStore: TaskStore {
             try db.execute(sql: "INSERT OR REPLACE INTO probe (id, number) VALUES (1, ?)", arguments: [number])
         }
         let found = try await read { db in try Int64.fetchOne(db, sql: "SELECT number FROM probe WHERE id = 1") }
-        // Another check may have been quicker.
+        // Another check may have written its own number in between.
         guard found != nil else { throw .corrupt(path: path, reason: "what was written cannot be read back") }
     }
 
@@ -119,7 +122,7 @@ public final class SQLiteTaskStore: TaskStore {
         try await write { [expiry] db, time in try expiry.step(db, at: time) }
     }
 
-    /// One step after another, others' writes between them.
+    /// Performs one step after another, with other writes between them.
     private static func removeExpired(_ writer: GroupWriter, _ expiry: Expiry) {
         writer.enqueue(
             GroupWriter.Callback { db, time in
@@ -133,19 +136,19 @@ public final class SQLiteTaskStore: TaskStore {
         housekeeping.cancel()
         await writer.close()
         try? pool.close()
-        // The last connection empties the log into the file, which the pool's readers may not.
+        // The last connection empties the log into the file. The pool's readers are not allowed to.
         checkpointer.close()
     }
 
-    /// The writer's `PRAGMA synchronous`: 2 when every commit reaches the disk.
+    /// Returns the writer's `PRAGMA synchronous`: 2 if every commit reaches the disk.
     func synchronousSetting() async throws(StoreError) -> Int? {
         try await write { db, _ in try Int.fetchOne(db, sql: "PRAGMA synchronous") }
     }
 
-    /// How many writes wait, those being written not counted.
+    /// Number of writes that wait, without those being written.
     public var waiting: Int { writer.waiting }
 
-    /// Most pages that the file may have, as a disk that is full.
+    /// Limits the file to a number of pages, which simulates a full disk.
     func limit(pages: Int) async {
         await withCheckedContinuation { continuation in
             pool.asyncWriteWithoutTransaction { db in
@@ -235,7 +238,7 @@ extension SQLiteTaskStore {
 extension StoreError {
     static let closed = StoreError.engine("the store is closed")
 
-    /// What the engine reports, for operators.
+    /// Converts an error of the engine into one for operators.
     init(_ error: any Error, path: String) {
         if let error = error as? StoreError {
             self = error
@@ -259,7 +262,7 @@ extension StoreError {
             }
     }
 
-    /// Whether the engine misses what a sound file has.
+    /// Whether the engine misses a table, column or index that a sound file has.
     private static func names(missing reason: String) -> Bool {
         ["no such table", "no such column", "no such index"].contains { reason.hasPrefix($0) }
     }

@@ -3,17 +3,17 @@ import GRDB
 import MixModel
 import Synchronization
 
-/// A row that cannot be read, and what became of it.
+/// A row that cannot be read, and what was done with it.
 public struct UnreadableRow: Hashable, Sendable {
-    /// The table that it is, or was, in.
+    /// The table in which the row is, or was.
     public var table: String
-    /// What it was about: a room, a task, a subscription, a layout.
+    /// Identifier of the room, task, subscription, layout version or log row.
     public var id: String
     public var reason: String
-    /// Whether it is kept in the table `set_aside` and in nobody's way; otherwise it stayed, and is passed over.
+    /// Whether the row was moved to the table `set_aside`. If false, it stayed where it is and is skipped.
     public var isSetAside: Bool
 
-    /// What happened, and what to do.
+    /// Describes what happened and what the operator can do.
     public func advice(_ path: String) -> String {
         isSetAside
             ? "what is stored of it cannot be read, and begins anew: \(reason). \(path) keeps what it was in the table "
@@ -22,21 +22,21 @@ public struct UnreadableRow: Hashable, Sendable {
     }
 }
 
-/// Takes documents that cannot be read out of the way, so that one costs nothing but itself: the table `set_aside` keeps
-/// them as they are. Rows of logs stay where they are, and are passed over.
+/// Moves unreadable documents out of the way, so that each costs nothing but itself. The table `set_aside` keeps them
+/// as they are. Unreadable rows of logs stay where they are and are skipped.
 final class SetAside: Sendable {
     private let report: @Sendable (UnreadableRow) -> Void
-    /// Tables of which a row that was passed over has been told.
+    /// Tables for which a skipped row has been reported.
     private let told = Mutex<Set<String>>([])
 
     init(_ report: @escaping @Sendable (UnreadableRow) -> Void) { self.report = report }
 
-    /// Tables of documents, with the columns that name a row.
+    /// The tables of documents, with the columns that identify a row.
     private static let documents = [
         "rooms": ["id"], "tasks": ["id"], "subscriptions": ["id"], "layout_versions": ["layout", "number"],
     ]
 
-    /// Of the rows of other tables the number.
+    /// Returns the columns that identify a row; in tables without documents this is the number.
     static func key(of table: String) -> [String] { documents[table] ?? ["number"] }
 
     static func isDocument(_ table: String) -> Bool { documents[table] != nil }
@@ -50,12 +50,12 @@ final class SetAside: Sendable {
         init(table: String, row: Row, _ error: any Error) {
             self.table = table
             key = SetAside.key(of: table).map { row.hasColumn($0) ? row[$0] : DatabaseValue.null }
-            // Of a document it may quote no more than a word.
+            // Limited, so that the reason quotes little of a document.
             reason = String(decoding: "\(error)".utf8.prefix(300), as: UTF8.self)
         }
     }
 
-    /// Keeps the rows apart that cannot be read by now, either.
+    /// Moves the rows that still cannot be read to `set_aside`.
     func move(
         _ candidates: [Candidate], _ db: Database, at time: Double, unless isReadable: (Row) -> Bool
     ) throws {
@@ -80,7 +80,7 @@ final class SetAside: Sendable {
                     """, arguments: arguments)
             try db.execute(sql: "DELETE FROM \(table) WHERE \(condition)", arguments: arguments)
             if table == "tasks" {
-                // What is kept about it goes when its time has come.
+                // The history of the task expires like that of a deleted one.
                 try db.execute(
                     sql: "INSERT OR REPLACE INTO removed_tasks (task, at) VALUES (?, ?)",
                     arguments: [candidate.key[0], time])
@@ -101,16 +101,16 @@ final class SetAside: Sendable {
 }
 
 extension SQLiteTaskStore {
-    /// Documents that can be read; the others are set aside before this returns.
+    /// Returns the readable documents. The others are set aside before this returns.
     ///
-    /// - Parameter selection: What follows FROM, the table first.
+    /// - Parameter selection: The SQL after FROM, beginning with the table.
     func documents<Document: Decodable & Hashable & Sendable>(
         _ selection: String, _ arguments: StatementArguments = []
     ) async throws(StoreError) -> [Versioned<Document>] {
         let table = String(selection.prefix { $0 != " " })
         return try await readable(table, sql: "SELECT id, version, document FROM \(selection)", arguments) { row in
             let version: Int = try row.value("version")
-            // It is counted up from 1.
+            // Versions count from 1.
             guard 1...Int(Int32.max) ~= version else {
                 throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "its version is \(version)")
             }
@@ -118,12 +118,15 @@ extension SQLiteTaskStore {
         }
     }
 
-    /// - Parameter sql: Selects a column `document`, and those that name a row.
+    /// Returns the values of the readable rows. Unreadable documents are set aside first; unreadable rows of logs are
+    /// skipped.
+    ///
+    /// - Parameter sql: Selects a column `document`, and the columns that identify a row.
     func readable<Value: Sendable>(
         _ table: String, sql: String, _ arguments: StatementArguments,
         _ value: @escaping @Sendable (Row) throws -> Value
     ) async throws(StoreError) -> [Value] {
-        // What is set aside may uncover what is to be read in its place.
+        // Setting a row aside may uncover another one that is to be read in its place.
         for _ in 0..<3 {
             let (found, unreadable) = try await read { db in try Self.sorted(db, table, sql, arguments, value) }
             guard !unreadable.isEmpty else { return found }
@@ -160,7 +163,7 @@ extension SQLiteTaskStore {
 }
 
 extension Row {
-    /// The column's value; throws where the subscript would end the process.
+    /// Returns the column's value. Throws in cases in which the subscript would end the process.
     func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(_ column: String) throws -> Value {
         try decode(Value.self, forColumn: column)
     }

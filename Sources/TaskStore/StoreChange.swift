@@ -1,20 +1,20 @@
 import MixModel
 
-/// One atomic change.
+/// An atomic change of the store.
 public struct StoreChange: Sendable {
-    /// Appended to the event log. When its app has one of this `source` and `id` already, nothing of the change is
+    /// Event to append to the event log. If its app already has one of this `source` and `id`, nothing of the change is
     /// stored.
     public var event: RoomEvent?
     public var room: Write<Room>?
-    /// What becomes of each task that it is about.
+    /// The changes of tasks.
     public var tasks: [TaskChange]
-    /// A new version of a layout. Its number has to be greater than all before: `StoreError.conflict` otherwise.
+    /// A new version of a layout. Its number must be greater than all before: `StoreError.conflict` otherwise.
     public var layoutVersion: NewLayoutVersion?
     public var layoutEvent: LayoutEvent?
-    /// With a deletion what waits for it is dropped; the delivery log stays.
+    /// Write of a subscription. A deletion drops the messages that wait for it; the delivery log stays.
     public var subscription: Write<Subscription>?
-    /// To be delivered at least once from now on. A message whose id is there already is not added again, nor one whose
-    /// subscription is gone.
+    /// Messages to deliver at least once. A message is not added if its id is there already or its subscription is
+    /// gone.
     public var outbox: [OutboxMessage]
     /// Leases that the writer must still hold: `StoreError.fenced` otherwise.
     public var require: [Requirement]
@@ -34,14 +34,14 @@ public struct StoreChange: Sendable {
         self.require = require
     }
 
-    /// What becomes of one task and of what is kept about it.
+    /// The change of one task and of its history.
     public struct TaskChange: Sendable {
         public var id: TaskID
-        /// `nil` leaves the document as it is.
+        /// Write of the document; `nil` leaves it as it is.
         public var write: Write<TaskMachine>?
-        /// Appended, oldest first.
+        /// Timeline entries to append, oldest first.
         public var timeline: [StampedEntry]
-        /// Appended, oldest first.
+        /// Switches to append, oldest first.
         public var switches: [SwitchRecord]
 
         public init(
@@ -55,9 +55,9 @@ public struct StoreChange: Sendable {
         }
     }
 
-    /// What becomes of one document.
+    /// The write of one document.
     public enum Write<Document: Hashable & Sendable>: Sendable {
-        /// Stored as version `expected + 1`; `expected` 0 = the document must not be there yet.
+        /// Stores the document as version `expected + 1`. With `expected` 0 the document must not exist yet.
         case put(Document, expected: Int)
         case delete(id: String, expected: Int)
     }
@@ -74,14 +74,14 @@ public struct StoreChange: Sendable {
     }
 }
 
-/// What became of a change that was not refused.
+/// The outcome of a change that was not refused.
 public enum CommitResult: Hashable, Sendable {
     case committed
-    /// The event was stored before.
+    /// The event had been stored already; nothing of the change was stored.
     case duplicate
 }
 
-/// A document as it was read.
+/// A document with its version.
 public struct Versioned<Document: Hashable & Sendable>: Hashable, Sendable {
     public var document: Document
     /// 1 for the first version stored.
@@ -93,12 +93,12 @@ public struct Versioned<Document: Hashable & Sendable>: Hashable, Sendable {
     }
 }
 
-/// A timeline entry with the time it was made.
+/// A timeline entry with the time at which it was made.
 public struct StampedEntry: Hashable, Codable, Sendable {
     /// Seconds since 1970.
     public var at: Double
     public var entry: TimelineEntry
-    /// Greater than that of every entry before it; `nil` in entries of older versions.
+    /// Sequence number, greater than that of every entry before it; `nil` in entries written by older versions.
     public var number: Int64?
 
     public init(at: Double, entry: TimelineEntry, number: Int64? = nil) {

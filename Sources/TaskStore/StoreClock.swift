@@ -1,8 +1,8 @@
 import Foundation
 
-/// The clock that a store judges leases, retention and due messages by; tests put their own in its place.
+/// The clock by which a store judges leases, retention and due messages. Tests replace it with their own.
 public struct StoreClock: Sendable {
-    /// Seconds since 1970.
+    /// Returns the time in seconds since 1970.
     public var now: @Sendable () -> Double
 
     public init(now: @escaping @Sendable () -> Double) { self.now = now }

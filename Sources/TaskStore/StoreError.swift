@@ -1,26 +1,26 @@
-/// Why the store did not do what it was asked to. Messages name the file and the cure.
+/// A failure of the store. Messages name the file and the remedy.
 public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The document was changed by somebody else since it was read.
+    /// Another writer changed the document after it was read.
     case conflict(document: String)
-    /// The task or the message belongs to another node meanwhile.
+    /// The task or the message belongs to another node now.
     case fenced(String)
-    /// The node was declared dead, or never was: it has to register again.
+    /// The node was declared dead, or never existed. It has to register again.
     case expelled(NodeID)
-    /// More changes wait for the disk than are kept waiting.
+    /// More changes wait to be stored than the store keeps waiting.
     case overloaded
     /// The directory or the file cannot be written.
     case notWritable(path: String, reason: String)
-    /// The file is not a database, or a damaged one.
+    /// The file is damaged or not a database.
     case corrupt(path: String, reason: String)
-    /// The disk does not read or write.
+    /// The disk fails to read or write.
     case unreadable(path: String, reason: String)
-    /// The directory, the database or its log was removed (`isGone`) or replaced since it was opened.
+    /// The directory, the database or its log was removed (`isGone`) or replaced after it was opened.
     case displaced(path: String, isGone: Bool)
     /// The file was written by a newer version of this program.
     case tooNew(path: String)
     /// No space is left for writing.
     case full(path: String)
-    /// Anything else that the engine reports.
+    /// Any other error of the database engine.
     case engine(String)
 
     public var description: String {

@@ -1,13 +1,15 @@
 import Foundation
 
-/// The database's files as they were opened. An open file can be removed or replaced under a running service: what is
-/// written to it afterwards is lost with the process.
+/// The database's files as they were opened.
+///
+/// An open file can be removed or replaced under a running service. Data written to it afterwards is lost when the
+/// process ends.
 struct StoreFiles: Sendable {
     private struct Identity: Hashable, Sendable {
         var device: UInt64
         var inode: UInt64
 
-        /// `nil` when nothing can be found there.
+        /// Returns the identity of a file; `nil` if there is none at the path.
         init?(of path: String) {
             var info = stat()
             guard stat(path, &info) == 0 else { return nil }
@@ -17,13 +19,15 @@ struct StoreFiles: Sendable {
 
     private let opened: [(path: String, identity: Identity)]
 
-    /// - Parameter path: Of the database; open already, its log too.
+    /// Notes the identities of the database, its log and their directory.
+    ///
+    /// - Parameter path: Path of the database. The database and its log are open already.
     init(database path: String) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         opened = [directory, path, path + "-wal"].compactMap { path in Identity(of: path).map { (path, $0) } }
     }
 
-    /// What is not as it was opened; `nil` when all is. Takes some microseconds.
+    /// The first file that is not as it was opened, as an error; `nil` if all are. The check takes some microseconds.
     var problem: StoreError? {
         for (path, identity) in opened {
             let now = Identity(of: path)

@@ -1,34 +1,36 @@
 import MixModel
 
-/// Where rooms, tasks, events and the versions of layouts live so that they survive a crash at any instruction.
+/// A store of rooms, tasks, events and layout versions that survives a crash at any instruction.
 ///
-/// Documents carry a version; writing one names the version it was read at, and a write that lost a race is refused. All
-/// of one `StoreChange` is stored, or none of it. `commit` returns only when the change is durable.
+/// Documents carry a version. A write names the version at which its document was read, and a write that lost a race is
+/// refused. A `StoreChange` is stored whole or not at all. `commit` returns only when the change is durable.
 ///
 /// Every implementation passes the conformance suite in `TaskStoreTests`.
 public protocol TaskStore: DocumentStore, RoomQueries, EventLog, LayoutHistory, LeaseStore, Outbox, DeliveryLog {
-    /// - Throws: `StoreError.conflict` when a document is not at the expected version, `StoreError.fenced` when a lease
-    ///   is another's, `StoreError.overloaded` when too much waits already: nothing is stored then.
-    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
-    /// Takes tasks as `claim` does and commits a change that needs them. They stay taken when the change is refused.
+    /// Stores a change; returns when it is durable.
     ///
-    /// - Returns: What became of the change, and the leases of `tasks`.
-    /// - Throws: As `commit` and `claim`; `StoreError.fenced` when another node has one of them.
+    /// - Throws: `StoreError.conflict` if a document is not at the expected version, `StoreError.fenced` if another
+    ///   node holds a lease, `StoreError.overloaded` if too many changes wait already. Nothing is stored then.
+    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult
+    /// Takes tasks as `claim` does and commits a change that needs them. The tasks stay taken if the change is refused.
+    ///
+    /// - Returns: The outcome of the change, and the leases of `tasks`.
+    /// - Throws: As `commit` and `claim`; `StoreError.fenced` if another node has one of the tasks.
     func commit(
         _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
     ) async throws(StoreError) -> (CommitResult, [Lease])
-    /// Returns when something was written durably and read back.
+    /// Writes a value durably and reads it back.
     func check() async throws(StoreError)
-    /// Removes some of what `Retention` no longer keeps. Stores do it by themselves, too.
+    /// Removes a part of what `Retention` no longer keeps. Stores also do so by themselves.
     ///
-    /// - Returns: How many rows were removed; 0 when nothing is left to remove.
+    /// - Returns: The number of rows removed; 0 if nothing is left to remove.
     @discardableResult func removeExpired() async throws(StoreError) -> Int
-    /// After this every call throws. Waits for writes under way.
+    /// Closes the store after the writes under way. Every later call throws.
     func close() async
 }
 
 extension TaskStore {
-    /// In two steps, for stores that have nothing better.
+    /// Claims and commits in two steps, for stores without a better way.
     public func commit(
         _ change: StoreChange, claiming tasks: [TaskID], by node: NodeID, for duration: Duration
     ) async throws(StoreError) -> (CommitResult, [Lease]) {
@@ -42,35 +44,36 @@ extension TaskStore {
     }
 }
 
-/// Rooms and tasks as they were stored last.
+/// The latest stored state of rooms and tasks.
 public protocol DocumentStore: Sendable {
     func room(_ id: RoomID) async throws(StoreError) -> Versioned<Room>?
-    /// Ordered by id.
+    /// Returns all rooms, ordered by id.
     func rooms() async throws(StoreError) -> [Versioned<Room>]
     func task(_ id: TaskID) async throws(StoreError) -> Versioned<TaskMachine>?
-    /// Ordered by id.
+    /// Returns all tasks, ordered by id.
     func tasks() async throws(StoreError) -> [Versioned<TaskMachine>]
 }
 
-/// What happened to rooms and tasks; only ever appended to, and cut off at its old end by `Retention`.
+/// The history of rooms and tasks. It is only appended to; `Retention` removes its oldest entries.
 public protocol EventLog: Sendable {
-    /// The room's events as they were accepted, oldest first. Looks through the whole log: for people who search for a
-    /// cause, not for the path of an event.
+    /// Returns the room's events as they were accepted, oldest first.
+    ///
+    /// The search reads the whole log. It is for people who look for a cause, not for the path of an event.
     func events(of room: RoomID, limit: Int) async throws(StoreError) -> [RoomEvent]
-    /// Newest first.
+    /// Returns the task's timeline, newest entry first.
     func timeline(of task: TaskID, limit: Int) async throws(StoreError) -> [StampedEntry]
-    /// Newest first.
+    /// Returns the task's switches, newest first.
     func switches(of task: TaskID, limit: Int) async throws(StoreError) -> [SwitchRecord]
 }
 
-/// What layouts consisted of.
+/// The versions and events of layouts.
 public protocol LayoutHistory: Sendable {
-    /// The newest version of each layout, ordered by name.
+    /// Returns the newest version of each layout, ordered by name.
     func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion]
-    /// Newest first.
+    /// Returns the versions of a layout, newest first.
     func layoutVersions(of layout: String, limit: Int) async throws(StoreError) -> [LayoutVersion]
-    /// The file as it was; `nil` when this version is not kept (any more).
+    /// Returns the bytes of a version of a layout; `nil` if the version is not kept or never existed.
     func layoutContent(of layout: String, version: Int) async throws(StoreError) -> [UInt8]?
-    /// Newest first.
+    /// Returns the events of a layout, newest first.
     func layoutEvents(of layout: String, limit: Int) async throws(StoreError) -> [LayoutEvent]
 }

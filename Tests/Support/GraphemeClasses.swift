@@ -1,6 +1,6 @@
-/// Scalars of every grapheme break class (UAX #29), for names that may fool whoever compares characters.
+/// Scalars of every grapheme break class (UAX #29), for names that mislead code that compares characters.
 public enum GraphemeClasses {
-    /// By class; each with a scalar or two.
+    /// One or more scalars of each class.
     public static let samples: KeyValuePairs<String, [Unicode.Scalar]> = [
         "CR": ["\r"], "LF": ["\n"], "Control": ["\u{0}", "\u{7F}", "\u{85}", "\u{200B}", "\u{2028}", "\u{E0001}"],
         "Extend": ["\u{301}", "\u{338}", "\u{FE0F}", "\u{1F3FB}", "\u{E0041}", "\u{200C}", "\u{3099}", "\u{E0100}"],
@@ -8,11 +8,11 @@ public enum GraphemeClasses {
         "SpacingMark": ["\u{903}", "\u{E33}"], "L": ["\u{1100}"], "V": ["\u{1161}"], "T": ["\u{11A8}"],
         "LV": ["\u{AC00}"], "LVT": ["\u{AC01}"], "Extended_Pictographic": ["\u{1F600}", "\u{A9}"],
         "InCB_Consonant": ["\u{915}"], "InCB_Linker": ["\u{94D}"],
-        // Equal to what they decompose to: K, Å, é, ; and `.
+        // Some of these are equal to their decompositions: K, Å, é, ; and `.
         "Other": ["e", "\u{E9}", "\u{212A}", "\u{212B}", "\u{37E}", "\u{1FEF}", "\u{10FFFF}", "/", "#", "@", "."],
     ]
 
-    /// Each scalar by itself and around letters, then random ones together.
+    /// Returns names of each scalar by itself and around letters, then random combinations.
     public static func names(random count: Int, using generator: inout SeededGenerator) -> [String] {
         let scalars = samples.flatMap(\.value)
         var names = scalars.flatMap { ["\($0)", "\($0)x", "x\($0)", "x\($0)y", "e\($0)\($0)"] }
@@ -24,7 +24,7 @@ public enum GraphemeClasses {
         return names
     }
 
-    /// The UTF-8 with every byte percent-encoded.
+    /// Returns the UTF-8 of a text with every byte percent-encoded.
     public static func percentEncoded(_ text: String) -> String {
         text.utf8.map { ($0 < 16 ? "%0" : "%") + String($0, radix: 16) }.joined()
     }

@@ -1,6 +1,6 @@
-/// Bytes for those who must take anything.
+/// Hostile input for parsers that must accept any bytes.
 public enum HostileBytes {
-    /// Some that have no sense, or valid ones that were changed, cut or made longer.
+    /// Returns random bytes, or valid ones that were changed, cut or extended.
     public static func any(_ valid: [[UInt8]], using random: inout SeededGenerator) -> [UInt8] {
         guard Int.random(in: 0..<8, using: &random) > 0, var bytes = valid.randomElement(using: &random) else {
             return (0..<Int.random(in: 0...60, using: &random)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
@@ -20,7 +20,7 @@ public enum HostileBytes {
         return bytes
     }
 
-    /// JSON with one of its numbers replaced by one that is hard to take; as it is where it has none.
+    /// Returns the JSON with one of its numbers replaced by an extreme one, or unchanged if it has none.
     public static func numbers(of json: String, using random: inout SeededGenerator) -> String {
         let numbers = json.matches(of: /-?[0-9][0-9.eE+\-]*/)
         guard let number = numbers.randomElement(using: &random) else { return json }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads media playlists as players do and holds them against RFC 8216, one version after another.
+/// Reads successive versions of a media playlist as a player does and checks them against RFC 8216.
 public struct PlaylistInspector {
     public struct Segment: Hashable {
         public var uri: String
@@ -22,15 +22,15 @@ public struct PlaylistInspector {
     }
 
     public private(set) var newest: Playlist?
-    /// What was wrong, in the order in which it was found.
+    /// The violations found, in order.
     public private(set) var complaints: [String] = []
-    /// Every segment that any version had, by number.
+    /// Every segment of any version, by number.
     public private(set) var seen: [Int: Segment] = [:]
     public private(set) var versions = 0
 
     public init() {}
 
-    /// Takes up the next version of a playlist.
+    /// Reads and checks the next version of the playlist.
     public mutating func take(_ text: String) {
         versions += 1
         let playlist = parse(text)
@@ -46,7 +46,7 @@ public struct PlaylistInspector {
             }
             seen[segment.number] = segment
         }
-        // §4.3.2.6: dates go with the durations, except where there is a discontinuity.
+        // §4.3.2.6: dates advance by the durations, except at a discontinuity.
         for (one, next) in zip(playlist.segments, playlist.segments.dropFirst()) where !next.isDiscontinuity {
             if let date = one.date, let following = next.date,
                 abs(following.timeIntervalSince(date) - one.duration) > 0.1
@@ -58,7 +58,7 @@ public struct PlaylistInspector {
         newest = playlist
     }
 
-    /// §6.2.1, §6.2.2: what may change from one version to the next.
+    /// Checks the changes from one version to the next (§6.2.1, §6.2.2).
     private mutating func compare(_ playlist: Playlist, with last: Playlist) {
         if playlist.targetDuration != last.targetDuration { complain("the target duration has changed") }
         if playlist.kind != last.kind { complain("the type has changed") }

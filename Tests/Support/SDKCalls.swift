@@ -1,22 +1,22 @@
 import Foundation
 
-/// Calls of the ApsaraVideo Live interface made with Alibaba Cloud's own SDKs, by scripts/sdk-call.sh in a process of its
-/// own. One call at a time.
+/// Makes calls of the ApsaraVideo Live interface with Alibaba Cloud's own SDKs, through scripts/sdk-call.sh in a
+/// process of its own. One call at a time.
 public actor SDKCalls {
     public enum SDK: String, Sendable, CaseIterable {
         /// alibabacloud_live20161101, ACS3-HMAC-SHA256.
         case new
-        /// The same, told to sign with HMAC-SHA1.
+        /// The same SDK, set to sign with HMAC-SHA1.
         case v1
         /// aliyun-python-sdk-live, HMAC-SHA1.
         case legacy
     }
 
-    /// What the SDK made of an answer, or the exception that it threw, as JSON objects.
+    /// The answer as the SDK read it, or the exception that it threw, as JSON objects.
     public struct Outcome: Sendable {
         public let text: String
 
-        /// The value at a path of keys and indices, as in `body.MPUTasks.0.TaskId`.
+        /// Returns the value at a path of keys and indices, as in `body.MPUTasks.0.TaskId`.
         public subscript(path: String) -> String? {
             var value = try? JSONSerialization.jsonObject(with: Data(text.utf8))
             for key in path.split(separator: ".") {
@@ -43,9 +43,11 @@ public actor SDKCalls {
     private let output: FileHandle
     private var received = Data()
 
+    /// Starts the process.
+    ///
     /// - Parameters:
-    ///   - root: The package's.
-    ///   - build: Where the SDKs are installed.
+    ///   - root: Root directory of the package.
+    ///   - build: Directory in which the SDKs are installed.
     public init(
         _ sdk: SDK, port: Int, key: String, secret: String, securityToken: String? = nil, root: URL, build: URL
     ) throws {
@@ -63,6 +65,8 @@ public actor SDKCalls {
         self.output = output.fileHandleForReading
     }
 
+    /// Makes a call.
+    ///
     /// - Parameter parameters: A JSON object with the interface's own names.
     public func call(_ action: String, _ parameters: String) async throws -> Outcome {
         let line =
@@ -74,7 +78,7 @@ public actor SDKCalls {
                 received = Data(received[received.index(after: end)...])
                 return Outcome(text: text)
             }
-            // Reading blocks: not on the cooperative pool.
+            // Reading blocks, so it does not run on the cooperative pool.
             let output = output
             let more = await withCheckedContinuation { continuation in
                 DispatchQueue.global().async { continuation.resume(returning: output.availableData) }
@@ -86,7 +90,7 @@ public actor SDKCalls {
 
     public func end() async {
         try? input.close()
-        // Waiting blocks, too.
+        // Waiting blocks as well.
         let process = process
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

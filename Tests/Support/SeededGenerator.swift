@@ -1,6 +1,6 @@
 import Foundation
 
-/// SplitMix64: the same numbers from the same seed on every machine, so that what failed can be run again.
+/// A SplitMix64 generator: the same seed gives the same numbers on every machine, so that a failed run can be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     public let seed: UInt64
     private var state: UInt64
@@ -10,7 +10,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// Begins with the seed in the environment's `MIX_TEST_SEED`, otherwise with a new one, and prints it.
+    /// Creates a generator with the seed in the environment's `MIX_TEST_SEED`, or else a new one, and prints the seed.
     public init(announcedFor test: String) {
         let given = ProcessInfo.processInfo.environment["MIX_TEST_SEED"].flatMap { UInt64($0) }
         self.init(seed: given ?? .random(in: 0 ... .max))

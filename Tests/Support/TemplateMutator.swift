@@ -1,17 +1,19 @@
-/// Breaks layout files in every way that operators, editors and networks do, and in some that only chance finds.
+/// Damages layout files in the ways that operators, editors and networks do, and in some that are found only by chance.
 public struct TemplateMutator: Sendable {
     private let bases: [[UInt8]]
 
-    /// - Parameter files: What mutations begin with, beside a template that has every key.
+    /// Creates a mutator.
+    ///
+    /// - Parameter files: Files to mutate, in addition to a template that has every key.
     public init(_ files: [[UInt8]] = []) {
         bases = [Array(Self.everyKey.utf8)] + files
     }
 
-    /// The same bytes for the same seed.
+    /// Returns a damaged file; the same bytes for the same seed.
     public func template(seed: UInt64) -> [UInt8] {
         var random = SeededGenerator(seed: seed)
         var bytes = bases.randomElement(using: &random) ?? []
-        // One change finds most; several find what one hides.
+        // One change finds most faults; several find those that a single one hides.
         for _ in 0..<(Bool.random(using: &random) ? 1 : Int.random(in: 2...4, using: &random)) {
             guard !bytes.isEmpty else { break }
             mutate(&bytes, &random)
@@ -34,7 +36,7 @@ public struct TemplateMutator: Sendable {
         }
     }
 
-    /// Keeps the file readable and moves values over their limits.
+    /// Replaces a number, which keeps the file readable and moves values beyond their limits.
     private func replaceNumber(in bytes: inout [UInt8], from index: Int, _ random: inout SeededGenerator) {
         func isPart(_ byte: UInt8) -> Bool {
             0x30...0x39 ~= byte || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
@@ -44,7 +46,7 @@ public struct TemplateMutator: Sendable {
         bytes.replaceSubrange(start..<end, with: (Self.numbers.randomElement(using: &random) ?? "0").utf8)
     }
 
-    /// Keeps the file readable and puts keys and words where they do not belong.
+    /// Replaces a word, which keeps the file readable and puts keys and words where they do not belong.
     private func replaceWord(in bytes: inout [UInt8], from index: Int, _ random: inout SeededGenerator) {
         let quote = UInt8(ascii: "\"")
         guard let start = bytes[index...].firstIndex(of: quote),
