@@ -22,9 +22,9 @@ enum BareServer {
     /// Measures the requests per second that this server answers and the result of `rate` by turns, and prints the
     /// median of the ratios.
     ///
-    /// It takes turns because machines change their speed from minute to minute.
+    /// The measurements alternate because machines change their speed from minute to minute.
     ///
-    /// - Parameter aim: Required result of `rate` on a machine where this server answers `referenceRate`.
+    /// - Parameter aim: The result that `rate` should have on a machine where this server answers `referenceRate`.
     static func compare(
         _ name: String, connections: Int, count: Int, aim: Double, with rate: () async throws -> Double
     ) async throws {

@@ -96,7 +96,7 @@ final class Server {
         return answer == 200
     }
 
-    /// Returns the resident memory in MB (MiB).
+    /// Returns the resident memory in MiB.
     func residentMemory() -> Int {
         let pages = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .utf8)
             .split(separator: " ").dropFirst().first.flatMap { Int($0) }

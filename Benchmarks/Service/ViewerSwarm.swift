@@ -61,7 +61,7 @@ final class ViewerSwarm: @unchecked Sendable {
         thread.start()
     }
 
-    /// Counts frames from now on. Call it once every viewer has a picture.
+    /// Counts frames from now on, for every viewer that has a picture.
     func measure() { lock.withLock { isMeasuring = true } }
     var picturesSeen: Int { lock.withLock { figures.firstPictures.count } }
 
@@ -135,7 +135,7 @@ final class ViewerSwarm: @unchecked Sendable {
     }
 
     private func send(_ descriptor: Int32, _ bytes: [UInt8]) {
-        // A short write into an empty buffer does not block.
+        // A short write into an empty buffer is complete at once.
         _ = write(descriptor, bytes, bytes.count)
     }
 

@@ -18,7 +18,8 @@ extension Condition {
             guard isComparable else { continue }
             let box = Box(other, on: canvas)
             left = left.flatMap { $0.subtracting(box) }
-            // Each arrangement can split what is left into many parts. With this many, it is not an operator's slip.
+            // Each arrangement can split what is left into many parts. The search stops at a number that no operator's
+            // slip reaches.
             guard !left.isEmpty, left.count <= 2000 else { break }
         }
         return left.isEmpty

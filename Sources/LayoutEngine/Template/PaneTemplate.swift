@@ -2,7 +2,7 @@
 public struct PaneTemplate: Hashable, Sendable {
     /// The choice of the participant for a pane.
     public enum Binding: Hashable, Sendable {
-        /// This user's first stream, whoever else is present.
+        /// This user's first stream, regardless of other participants.
         case user(String)
         /// The first participant with this role whom no pane before it claims.
         case role(LayoutParticipant.Role)

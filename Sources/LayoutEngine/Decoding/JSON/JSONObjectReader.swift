@@ -76,8 +76,8 @@ struct JSONObjectReader {
         }
     }
 
-    /// The number of unknown keys for which suggestions are sought. Suggestions cost time, and a file with more unknown
-    /// keys than this does not have typing errors.
+    /// The most unknown keys for which suggestions are sought. Suggestions cost time, and more unknown keys than this
+    /// are not typing errors.
     private static let mostCompared = 64
 }
 
