@@ -2,20 +2,22 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// How many events a second are stored durably, and how long one waits for its answer.
+/// Measures how many events per second are stored durably, and how long a client waits for an answer.
 enum EventBenchmark {
     static let connections = 64
     static let rooms = 1000
-    /// Durable events a second.
+    /// Aim in durable events per second.
     private static let aim = 15_000
 
-    /// - Parameter count: Of events, single ones and then as many in batches.
+    /// Runs the benchmark.
+    ///
+    /// - Parameter count: Number of single events, and then of events in batches of each size.
     static func run(_ binary: String, count: Int) async throws {
         let server = try Server(binary)
         defer { server.stop() }
         try await server.start()
         let load = Load(port: server.port, connections: connections)
-        // Makes the rooms and fills caches.
+        // Creates the rooms and fills caches.
         try await measure("warm-up", server, load, events: min(count, 20_000), batch: 1)
         try await measureHealth(server, load, count: count)
         try await measure("single events", server, load, events: count, batch: 1)
@@ -25,14 +27,14 @@ enum EventBenchmark {
         for batch in [2, 4, 20] {
             try await measure("batches of \(batch)", server, load, events: count, batch: batch)
         }
-        // What clients wait when `aim` events are due each second, whatever the service does.
+        // Measures latency when `aim` events are due each second, whatever the service does.
         try await measure("batches of 10 at \(aim) events/s", server, load, events: aim * 30, batch: 10, pace: aim)
         print(
             "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
         )
     }
 
-    /// What the same connections get of an answer that nothing is stored for: what the service's HTTP costs.
+    /// Measures answers for which nothing is stored, on the same connections: the cost of the service's HTTP.
     private static func measureHealth(_ server: Server, _ load: Load, count: Int) async throws {
         let request = HTTPCaller.request("GET", "/healthz")
         let before = server.processorTime()
@@ -60,13 +62,15 @@ enum EventBenchmark {
             """)
     }
 
+    /// Sends the events.
+    ///
     /// - Parameter pace: Events that are due each second; `nil` = as fast as answers come.
-    /// - Returns: Durable events a second, and how they were answered.
+    /// - Returns: Durable events per second, and the answers.
     private static func rate(
         _ load: Load, events: Int, batch: Int, pace: Int? = nil
     ) async throws -> (rate: Double, result: Load.Result) {
         let run = UInt32.random(in: 0 ... .max)
-        // Written beforehand, as calls are: the service's clients have cores of their own.
+        // Written beforehand, as calls are: real clients have cores of their own.
         let requests = stride(from: 0, to: events, by: batch).map { request($0..<$0 + batch, run) }
         let next = Mutex(0)
         let result = try await load.run(rate: pace.map { Double($0) / Double(batch) }) { _ in
@@ -79,7 +83,7 @@ enum EventBenchmark {
         return (Double((result.statuses[202] ?? 0) * batch) / result.seconds, result)
     }
 
-    /// Somebody mutes and unmutes; every event changes the room.
+    /// Returns a request in which participants publish, mute and unmute. Every event changes its room.
     private static func request(_ numbers: Range<Int>, _ run: UInt32) -> ByteBuffer {
         let events = numbers.map { number in event(number, run) }
         guard events.count > 1 else {

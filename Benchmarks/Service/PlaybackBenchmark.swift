@@ -1,9 +1,9 @@
 import Foundation
 
-/// Many viewers of one program over HTTP-FLV, and as many of the same program over RTMP from nginx-rtmp: when the first
-/// picture comes, what a viewer costs, and whether the program suffers.
+/// Compares many viewers of one program over HTTP-FLV with as many over RTMP from nginx-rtmp: the time to the first
+/// picture, the cost of a viewer, and the effect on the program.
 ///
-/// `mixworker` has to lie beside `mixorchestrator`; the working directory is the package's root; ffmpeg publishes.
+/// `mixworker` has to be beside `mixorchestrator`; the working directory is the package's root; ffmpeg publishes.
 enum PlaybackBenchmark {
     static let kilobits = 1400
 
@@ -37,7 +37,7 @@ enum PlaybackBenchmark {
         while access(socket, F_OK) != 0, Date() < limit { try await Task.sleep(for: .milliseconds(50)) }
         try await Task.sleep(for: .seconds(4))
 
-        // The program at its relay, in a thread of its own: alone, and with viewers.
+        // Measures the program at its relay, in a thread of its own: alone, and with viewers.
         func withProgram(_ name: String, _ body: () async throws -> Void) async throws {
             let program = ViewerSwarm(.flv, request: Array("{\"viewFLV\":{}}\n".utf8), longest: 60) {
                 ViewerSwarm.connect(path: socket)
@@ -96,7 +96,7 @@ enum PlaybackBenchmark {
             """)
     }
 
-    /// Against the earliest of all.
+    /// Summarises how late pictures were, compared with the earliest of all.
     private static func lateness(_ figures: ViewerSwarm.Figures) -> String {
         let earliest = figures.lateness.min() ?? 0
         return "late by " + Latencies(figures.lateness.map { ($0 - earliest) * 1000 }).summary
@@ -117,7 +117,7 @@ enum PlaybackBenchmark {
         guard 200..<300 ~= status else { throw BenchmarkError("\(method) \(path): \(status)") }
     }
 
-    /// `connect`, `createStream` and `play` at once (Adobe RTMP 1.0, §7.2).
+    /// Returns `connect`, `createStream` and `play` in one piece (Adobe RTMP 1.0, §7.2).
     private static func play(port: Int) -> [UInt8] {
         func string(_ text: String) -> [UInt8] { [0, UInt8(text.utf8.count)] + Array(text.utf8) }
         func number(_ value: Double) -> [UInt8] {
@@ -133,7 +133,7 @@ enum PlaybackBenchmark {
             + message([2] + string("play") + number(3) + [5, 2] + string("demo") + number(-2000), stream: 1)
     }
 
-    /// nginx's only worker.
+    /// Returns the process id of nginx's only worker.
     private static func nginxWorker(of file: String) -> Int32 {
         let main = (try? String(contentsOfFile: file, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines)
         let children = try? String(contentsOfFile: "/proc/\(main ?? "")/task/\(main ?? "")/children", encoding: .utf8)
