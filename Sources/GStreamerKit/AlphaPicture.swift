@@ -1,28 +1,28 @@
 import CGStreamer
 
-/// A still picture with transparency in the colours of an I420 canvas: made once, laid over many frames.
+/// A still picture with transparency in the colours of an I420 canvas; made once, drawn onto many frames.
 ///
-/// Colours are multiplied by their alpha before anything is scaled or averaged, so that edges keep their colour whatever
-/// is behind them.
+/// Colours are multiplied by their alpha before anything is scaled or averaged, so that edges keep their colour on any
+/// background.
 public final class AlphaPicture: Sendable {
     public let width: Int
     public let height: Int
-    /// Nothing shines through.
+    /// Whether every pixel is opaque.
     public let isOpaque: Bool
 
-    /// Y, its alpha, U, V and the alpha of U and V, one after another.
+    /// Y, the alpha of Y, U, V, and the alpha of U and V, one after another.
     private let planes: [UInt8]
-    /// Distance of the rows of Y and of its alpha; the others' is half of it.
+    /// Stride of Y and of its alpha in bytes; the other planes have half of it.
     private let stride: Int
 
-    /// In memory.
+    /// Size in memory, in bytes.
     public var byteCount: Int { planes.count }
 
     /// - Parameters:
     ///   - frame: BGRA with straight alpha, full range.
-    ///   - width: Scaled to this width and `height`; `nil` = as it is.
-    ///   - colorimetry: Of the canvases it is drawn on.
-    /// - Throws: `.syntax` for another layout or an impossible size, `.resource` when memory is out.
+    ///   - width: Width to scale to, with `height`; `nil` keeps the size.
+    ///   - colorimetry: Colorimetry of the canvases that it is drawn on.
+    /// - Throws: `.syntax` for another layout or an impossible size, `.resource` if memory is exhausted.
     public init(
         _ frame: VideoFrame, width: Int? = nil, height: Int? = nil, colorimetry: Colorimetry
     ) throws(GStreamerError) {
@@ -53,19 +53,19 @@ public final class AlphaPicture: Sendable {
         self.stride = stride
     }
 
-    /// Lays a part of the picture over a canvas; what stands over its edges is left out.
+    /// Draws a part of the picture onto a canvas; whatever lies outside of the canvas is left out.
     ///
     /// - Parameters:
-    ///   - x: Where the part's left edge comes, even.
-    ///   - y: Where its upper edge comes, even.
-    ///   - part: With an even upper left corner; `nil` = the whole picture.
-    ///   - opacity: 0…256, beside the picture's own.
+    ///   - x: Left edge of the part on the canvas; must be even.
+    ///   - y: Upper edge of the part on the canvas; must be even.
+    ///   - part: Part to draw, with an even upper left corner; `nil` draws the whole picture.
+    ///   - opacity: 0…256, in addition to the picture's own alpha.
     /// - Returns: False, with nothing drawn, if the canvas is not I420 or not writable or a position is odd.
     @discardableResult
     public func draw(onto canvas: VideoFrame, x: Int, y: Int, part: VideoRect? = nil, opacity: Int = 256) -> Bool {
         let part = part ?? VideoRect(x: 0, y: 0, width: width, height: height)
         guard canvas.format.layout == "I420", (x | y | part.x | part.y) & 1 == 0 else { return false }
-        // The same amount is cut off from where it is taken and from where it comes.
+        // The same amount is cut off in the picture and on the canvas.
         let left = max(0, -x, -part.x)
         let top = max(0, -y, -part.y)
         let size = (
@@ -129,7 +129,8 @@ public final class AlphaPicture: Sendable {
 }
 
 extension Colorimetry {
-    /// From R′G′B′ of full range, by ITU-T H.273 equations 38 to 43; an unknown matrix counts as BT.601.
+    /// Weights of full-range R′G′B′ in Y, U and V, by ITU-T H.273 equations 38 to 43; an unknown matrix counts as
+    /// BT.601.
     fileprivate var components: (y: CGstComponent, u: CGstComponent, v: CGstComponent) {
         let (kr, kb) = ColourMatrix.lumaWeights(matrix) ?? (0.299, 0.114)
         let kg = 1 - kr - kb

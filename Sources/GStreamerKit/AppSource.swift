@@ -1,17 +1,19 @@
 import CGStreamer
 
-/// The entrance of a pipeline. Its limits (`max-bytes`, `block`, `leaky-type`, `is-live`, `format`) are written in the
-/// description; with `block=false`, the default of `appsrc`, no call waits. Usable from any thread; the order of
-/// calls from different threads is the order in which they get in.
+/// The entrance of a pipeline.
+///
+/// Its limits (`max-bytes`, `block`, `leaky-type`, `is-live`, `format`) are written in the description; with
+/// `block=false`, the default of `appsrc`, no call waits. Usable from any thread; calls from different threads take
+/// effect in the order in which they arrive.
 public final class AppSource: Sendable {
-    /// How the pipeline took something.
+    /// The pipeline's answer to a push.
     public enum Flow: String, Hashable, Sendable {
         case ok
         /// The pipeline is not running (not yet, or no longer).
         case flushing
-        /// The stream was ended before.
+        /// The stream has been ended before.
         case endOfStream
-        /// Refused for another reason; the bus says which.
+        /// Refused for another reason, which the bus reports.
         case error
     }
 
@@ -23,7 +25,7 @@ public final class AppSource: Sendable {
         self.name = name
     }
 
-    /// Sets the format of what is pushed next, in the notation of `gst-launch-1.0`. Serialized with the buffers.
+    /// Sets the format of the buffers pushed next, in the notation of `gst-launch-1.0`. Serialized with the buffers.
     public func setCaps(_ text: String) throws(GStreamerError) {
         guard let caps = gst_caps_from_string(text) else {
             throw GStreamerError(.syntax, "\(name): '\(text)' are not caps")
@@ -42,13 +44,13 @@ public final class AppSource: Sendable {
         cgst_caps_unref(caps)
     }
 
-    /// Copies `bytes` into a buffer and pushes it. Times in ns.
+    /// Copies `bytes` into a buffer and pushes it. Times are in ns.
     @discardableResult
     public func push(
         bytes: [UInt8], pts: UInt64? = nil, dts: UInt64? = nil, duration: UInt64? = nil, isDelta: Bool = false,
         isHeader: Bool = false
     ) -> Flow {
-        // GStreamer makes no copy of nothing.
+        // GStreamer cannot copy zero bytes.
         let made =
             bytes.isEmpty
             ? gst_buffer_new() : bytes.withUnsafeBytes { gst_buffer_new_memdup($0.baseAddress, gsize($0.count)) }
@@ -61,8 +63,8 @@ public final class AppSource: Sendable {
         return Flow(gst_app_src_push_buffer(reference.pointer, buffer))
     }
 
-    /// Pushes a picture without copying its pixels; times in ns. Nobody may draw onto `frame` afterwards. The same
-    /// frame may be pushed again with another time.
+    /// Pushes a picture without copying its pixels; times are in ns. No caller may draw onto `frame` afterwards. The
+    /// same frame may be pushed again with another time.
     @discardableResult
     public func push(_ frame: VideoFrame, pts: UInt64, duration: UInt64? = nil) -> Flow {
         guard let buffer = frame.bufferForPush() else { return .error }
@@ -79,8 +81,9 @@ public final class AppSource: Sendable {
     }
 
     /// Asks the encoder behind this source to make the first picture at or after `runningTime` (ns) a keyframe that
-    /// starts anew (IDR). Serialized: goes ahead of the buffer that is pushed next.
-    /// - Returns: False if the pipeline did not take it.
+    /// starts anew (IDR). Serialized: the request goes ahead of the buffer that is pushed next.
+    ///
+    /// - Returns: False if the pipeline did not accept the request.
     @discardableResult
     public func pushForceKeyUnit(runningTime: UInt64) -> Bool {
         let event = gst_video_event_new_downstream_force_key_unit(
@@ -89,7 +92,7 @@ public final class AppSource: Sendable {
         return gst_element_send_event(element, event) != 0
     }
 
-    /// What waits inside the source, in bytes.
+    /// Data that waits inside the source, in bytes.
     public var queuedBytes: Int { Int(gst_app_src_get_current_level_bytes(reference.pointer)) }
 }
 

@@ -1,13 +1,13 @@
 import CGStreamer
 import Synchronization
 
-/// What a pipeline reports about itself.
+/// A report of a pipeline about itself.
 public enum BusEvent: Hashable, Sendable {
-    /// The pipeline, or the part around `source`, does not go on.
+    /// A failure after which the pipeline, or the part around `source`, does not continue.
     case error(BusFailure)
-    /// Something is wrong, but the pipeline goes on.
+    /// A problem despite which the pipeline continues.
     case warning(BusFailure)
-    /// Every sink has reached the end of its stream.
+    /// The end of the stream, which every sink has reached.
     case endOfStream
 }
 
@@ -17,18 +17,18 @@ public struct BusFailure: Hashable, Sendable, CustomStringConvertible {
     public let source: String
     /// GLib error domain, for example `gst-resource-error-quark`.
     public let domain: String
-    /// Meaning depends on `domain`.
+    /// Error code, whose meaning depends on `domain`.
     public let code: Int
-    /// For people.
+    /// Text for operators.
     public let message: String
-    /// For developers: source file and line, system error. May contain URLs with secrets.
+    /// Details for developers: source file and line, system error. May contain URLs with secrets.
     public let debug: String
 
     public var description: String { "\(source): \(message)" }
 }
 
 extension BusFailure {
-    /// Copies what the message holds; the message stays the caller's.
+    /// Copies the content of the message; the message stays the caller's.
     init(copying message: UnsafeMutablePointer<GstMessage>, isError: Bool) {
         var error: UnsafeMutablePointer<GError>?
         var debug: UnsafeMutablePointer<CChar>?
@@ -45,10 +45,10 @@ extension BusFailure {
     }
 }
 
-/// Where a pipeline's bus messages go. Ends the stream when the last reference is gone.
+/// The destination of a pipeline's bus messages. Ends the stream when the last reference is gone.
 ///
-/// The stream keeps the newest 64 events. An error or end of stream is never pushed out of it: warnings are no longer
-/// forwarded once there was one, and at most 32 of these are.
+/// The stream keeps the newest 64 events. An error or end of stream is never pushed out of it: after the first one,
+/// warnings are no longer forwarded, and at most 32 errors and ends of stream are.
 final class BusSink: Sendable {
     private struct State {
         var failures = 0
@@ -62,7 +62,7 @@ final class BusSink: Sendable {
 
     deinit { continuation.finish() }
 
-    /// Ends the stream: nothing is forwarded afterwards.
+    /// Ends the stream: no event is forwarded afterwards.
     func finish() { continuation.finish() }
 
     var firstError: BusFailure? { state.withLock { $0.firstError } }
@@ -84,7 +84,7 @@ final class BusSink: Sendable {
     }
 }
 
-/// Bus sync handler: copies the message out and drops it. Runs on whichever thread posted.
+/// Bus sync handler: copies the content of the message and drops the message. Runs on the thread that posted it.
 func onBusMessage(
     _ bus: UnsafeMutablePointer<GstBus>?, _ message: UnsafeMutablePointer<GstMessage>?,
     _ data: UnsafeMutableRawPointer?

@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// Writable pictures of one format, used again when nobody holds them any more.
+/// Writable pictures of one format, reused once they are no longer referenced.
 ///
 /// `@unchecked Sendable`: the pool locks itself and the fields do not change.
 public final class CanvasPool: @unchecked Sendable {
@@ -8,7 +8,7 @@ public final class CanvasPool: @unchecked Sendable {
     private let info: GstVideoInfo
     private let pool: ObjectRef<GstBufferPool>
 
-    /// - Parameter most: Pictures in existence at the same time; 0 = no limit.
+    /// - Parameter most: Largest number of pictures that exist at the same time; 0 means no limit.
     public init(format: VideoFormat, most: Int = 0) throws(GStreamerError) {
         try GStreamerRuntime.start()
         var info = try format.info()
@@ -22,8 +22,8 @@ public final class CanvasPool: @unchecked Sendable {
 
     deinit { gst_buffer_pool_set_active(pool.pointer, 0) }
 
-    /// A picture with undefined content that only the caller holds; `nil` if `most` are in use or memory is out.
-    /// Never waits.
+    /// Returns a picture with undefined content that only the caller holds; `nil` if `most` are in use or memory is
+    /// exhausted. Never waits.
     public func acquire() -> VideoFrame? {
         guard let buffer = cgst_pool_acquire(pool.pointer) else { return nil }
         return VideoFrame(adopting: buffer, info: info, format: format)

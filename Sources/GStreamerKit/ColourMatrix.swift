@@ -1,9 +1,9 @@
-/// The exact step from one Y′CbCr matrix and range to another, for 8-bit 4:2:0 pictures, in place.
+/// Converts 8-bit 4:2:0 pictures from one Y′CbCr matrix and range to another, exactly and in place.
 ///
-/// GStreamer's own 8-bit matrix truncates: up to 1.8 off per component and 4.6 of 255 per RGB channel, always towards
-/// dark; and it costs 2.5 ms for 360×640 where this costs a fraction. Transfer and primaries are left as they are.
+/// GStreamer's own 8-bit matrix truncates: it is up to 1.8 off per component and 4.6 of 255 per RGB channel, always
+/// towards dark, and takes 2.5 ms for 360×640 where this takes a fraction. Transfer and primaries are left as they are.
 struct ColourMatrix: Sendable {
-    /// 16.16 fixed point, rounding included.
+    /// Factors in 16.16 fixed point, rounding included.
     private let lumaScale: Int32
     private let lumaOfU: [Int32]
     private let lumaOfV: [Int32]
@@ -12,7 +12,7 @@ struct ColourMatrix: Sendable {
     private let vOfU: [Int32]
     private let vOfV: [Int32]
 
-    /// `nil` if nothing has to be done, which is also so when one of the matrices is not known.
+    /// Creates a conversion; `nil` if none is needed, or one of the matrices is not known.
     init?(from source: Colorimetry, to destination: Colorimetry) {
         guard let from = Self.weights(source.matrix), let to = Self.weights(destination.matrix),
             from != to || source.isFullRange != destination.isFullRange
@@ -46,7 +46,7 @@ struct ColourMatrix: Sendable {
         let stride: Int
     }
 
-    /// Converts a rectangle whose size in luma samples is given; odd sizes include the half-covered chroma.
+    /// Converts a rectangle of the given size in luma samples; odd sizes include the half-covered chroma.
     func apply(y: Target, u: Target, v: Target, width: Int, height: Int) {
         lumaOfU.withUnsafeBufferPointer { lumaOfU in
             lumaOfV.withUnsafeBufferPointer { lumaOfV in
@@ -116,7 +116,7 @@ struct ColourMatrix: Sendable {
         lumaWeights(matrix).map { Weights(red: $0.red, blue: $0.blue) }
     }
 
-    /// The weights of red and blue in luma (ITU-T H.273, table 4); `nil` for a matrix that is not known.
+    /// Returns the weights of red and blue in luma (ITU-T H.273, table 4); `nil` for a matrix that is not known.
     static func lumaWeights(_ matrix: Int) -> (red: Double, blue: Double)? {
         switch matrix {
         case 1: (0.2126, 0.0722)

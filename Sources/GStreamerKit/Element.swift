@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One element of a pipeline. Holds a reference: let go of it before the pipeline is expected to be freed.
+/// One element of a pipeline. Holds a reference: release it before the pipeline is expected to be freed.
 public struct Element: Sendable {
     public let name: String
     private let reference: ObjectRef<GstElement>
@@ -19,12 +19,12 @@ public struct Element: Sendable {
         gst_util_set_object_arg(gobject(reference.pointer), property, text)
     }
 
-    /// A property as text; `nil` if there is none of that name or it has no text form.
+    /// Returns a property as text; `nil` if there is none of that name or it has no text form.
     public func text(_ property: String) -> String? {
         consumingText(of: cgst_property_text(reference.pointer, property))
     }
 
-    /// An unsigned number inside a property that is a structure, such as `out-bytes-acked` in `stats`.
+    /// Returns an unsigned number from a property that is a structure, such as `out-bytes-acked` in `stats`.
     public func statistic(_ field: String, of property: String = "stats") -> UInt64? {
         guard cgst_has_property(reference.pointer, property) != 0 else { return nil }
         var value: UInt64 = 0

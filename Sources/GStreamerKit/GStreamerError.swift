@@ -1,4 +1,4 @@
-/// Why something of GStreamer could not be made or done. The message names the thing and what GStreamer said of it.
+/// A failure of GStreamer. The message names the object concerned and GStreamer's own reason.
 public struct GStreamerError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: String, Hashable, Sendable {
         /// `gst_init` failed.
@@ -7,11 +7,11 @@ public struct GStreamerError: Error, Hashable, Sendable, CustomStringConvertible
         case missingElement
         /// A pipeline description, caps or property text could not be understood.
         case syntax
-        /// No element, property or field of that name, or one of another type.
+        /// There is no element, property or field of that name, or it is one of another type.
         case notFound
         /// The pipeline refused to change its state.
         case stateChange
-        /// Memory or a buffer could not be had.
+        /// Memory or a buffer was not available, or the time for a task was over.
         case resource
     }
 

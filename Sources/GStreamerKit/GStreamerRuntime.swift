@@ -8,8 +8,8 @@ public enum GStreamerRuntime {
     private static let started = Mutex<Bool>(false)
     private static let triedToStart = Atomic<Bool>(false)
 
-    /// Initializes GStreamer; later calls do nothing. Reads the plugin registry, so the first call takes some 20 ms
-    /// and the very first one on a machine seconds.
+    /// Initializes GStreamer; later calls do nothing. Reads the plugin registry, so the first call takes some 20 ms,
+    /// and the very first one on a machine takes seconds.
     public static func start() throws(GStreamerError) {
         let failure: GStreamerError? = started.withLock { started in
             if started { return nil }
@@ -24,7 +24,7 @@ public enum GStreamerRuntime {
         if let failure { throw failure }
     }
 
-    /// Which of the named element types are not installed, with the package that brings each.
+    /// Returns the named element types that are not installed, each with the package that contains it.
     ///
     /// `start()` must have been called.
     public static func missingElements(_ names: [String]) -> [MissingElement] {
@@ -35,18 +35,19 @@ public enum GStreamerRuntime {
         }
     }
 
-    /// Pipelines that are being torn down without anybody waiting for it.
+    /// Tear-downs that are under way without a caller that waits for them.
     static let dismantling = DispatchGroup()
 
-    /// Whether GStreamer's own tracer counts the objects of this process: `GST_TRACERS` names `leaks`.
+    /// Whether GStreamer's own tracer counts the objects of this process, because `GST_TRACERS` names `leaks`.
     public static var isWatchedForLeaks: Bool {
         getenv("GST_TRACERS").map { String(cString: $0).contains("leaks") } ?? false
     }
 
-    /// Frees everything GStreamer holds so that a leak check sees only what was forgotten. Nothing of this module
-    /// may be used afterwards: the last act of a process that `isWatchedForLeaks`, whose tracer then writes its report.
+    /// Frees everything that GStreamer holds, so that a leak check sees only what has leaked. Nothing of this module
+    /// may be used afterwards: this is the last act of a process that `isWatchedForLeaks`, whose tracer then writes its
+    /// report.
     ///
-    /// Blocks until pipelines that were given up have been torn down, 10 s at most: these are late, not forgotten.
+    /// Blocks for at most 10 s until abandoned pipelines have been torn down: these are late, not leaked.
     public static func shutDownForLeakCheck() {
         _ = dismantling.wait(timeout: .now() + 10)
         gst_deinit()

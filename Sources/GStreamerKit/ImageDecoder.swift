@@ -1,32 +1,32 @@
-/// Makes pictures of SVG text and of the bytes of image files.
+/// Decodes SVG text and the bytes of image files into pictures.
 ///
-/// Every call runs a small pipeline of its own, some milliseconds long, and tears it down; none blocks Swift's
+/// Every call runs a small pipeline of its own for some milliseconds and tears it down. No call blocks Swift's
 /// cooperative threads. Cancellation ends a call early.
 ///
-/// Results are in BGRA with straight (not premultiplied) alpha and the full range of sRGB. `AlphaPicture` brings one to
-/// the colours of a canvas, once, with its transparency; what has none may as well be drawn onto an I420 picture by a
-/// `VideoConverter`.
+/// Results are in BGRA with straight (not premultiplied) alpha and the full range of sRGB. `AlphaPicture` converts one
+/// to the colours of a canvas once, with its transparency. A picture without transparency may also be drawn onto an
+/// I420 picture by a `VideoConverter`.
 public enum ImageDecoder {
-    /// How the bytes of an image are compressed.
+    /// The compression of an image's bytes.
     public enum Codec: String, Hashable, Sendable, CaseIterable {
         case png, jpeg, webp
     }
 
-    /// How a stored picture has to be turned to be upright; the raw values are those of Exif's tag 0x0112.
+    /// The turn that makes a stored picture upright; the raw values are those of Exif's tag 0x0112.
     public enum Orientation: Int, Hashable, Sendable, CaseIterable {
         case upright = 1
         case mirrored, upsideDown, flipped, transposed, quarterLeft, transversed, quarterRight
     }
 
-    /// The most pixels a side of an SVG picture has; a larger one is refused.
+    /// Largest width and height of an SVG picture in pixels; a larger one is refused.
     public static let mostSide = 7680
 
     static let limit = Duration.seconds(10)
 
-    /// Rasterises SVG at its own size. Files and addresses that it names are not read; `data:` URIs are.
+    /// Rasterises SVG at its own size. Files and addresses that it names are not read, but `data:` URIs are.
     ///
-    /// - Throws: `.syntax` for what librsvg cannot read and for larger pictures, `.missingElement` without `rsvgdec`,
-    ///   `.resource` when it takes more than 10 s.
+    /// - Throws: `.syntax` for SVG that librsvg cannot read and for larger pictures, `.missingElement` without
+    ///   `rsvgdec`, `.resource` if it takes more than 10 s.
     public static func svg(_ text: String) async throws(GStreamerError) -> VideoFrame {
         let side = "[1,\(mostSide)]"
         do {
@@ -47,12 +47,13 @@ public enum ImageDecoder {
         }
     }
 
-    /// Decodes an image whose codec and size its header told.
+    /// Decodes an image whose header gave its codec and size.
     ///
     /// - Parameters:
-    ///   - width: As in the header: a file that decodes to another size is refused before memory is taken for it.
-    ///   - orientation: How it is stored; the result is upright.
-    /// - Throws: `.syntax` for damaged bytes, `.missingElement`, `.resource` when it takes more than 10 s.
+    ///   - width: Width from the header, with `height`: a file that decodes to another size is refused before memory is
+    ///     taken for it.
+    ///   - orientation: Orientation in which the picture is stored; the result is upright.
+    /// - Throws: `.syntax` for damaged bytes, `.missingElement`, `.resource` if it takes more than 10 s.
     public static func image(
         _ bytes: [UInt8], as codec: Codec, width: Int, height: Int, orientation: Orientation = .upright
     ) async throws(GStreamerError) -> VideoFrame {
@@ -82,7 +83,7 @@ public enum ImageDecoder {
 }
 
 extension ImageDecoder.Orientation {
-    /// The word of `videoflip` that turns the picture upright.
+    /// The value of `videoflip`'s `video-direction` that turns the picture upright.
     fileprivate var direction: String {
         switch self {
         case .upright: "identity"

@@ -2,12 +2,12 @@ import CGStreamer
 import Glibc
 import Synchronization
 
-/// What GLib and the elements themselves write to standard error.
+/// Limits the messages that GLib and the elements themselves write to standard error.
 ///
-/// Bytes from the network can make an element complain thousands of times a second (`rtmp2src` does, of an RTMP server
-/// that sends garbage); a log must not fill a disk with that.
+/// Bytes from the network can make an element complain thousands of times a second (`rtmp2src` does so about an RTMP
+/// server that sends garbage), and a log must not fill a disk with that.
 enum LibraryMessages {
-    /// Messages written in `window` seconds; the rest is left out, and that is said once.
+    /// Messages written in `window` seconds; the rest is left out, and one message says so.
     private static let most = 10
     private static let window = 60
 
@@ -17,7 +17,7 @@ enum LibraryMessages {
     }
     private static let state = Mutex(State())
 
-    /// Call once in a process: GLib refuses a second writer.
+    /// Installs the limit. Call once in a process: GLib refuses a second writer.
     static func limit() {
         g_log_set_writer_func(
             { level, fields, count, _ in

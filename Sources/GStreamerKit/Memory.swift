@@ -1,6 +1,6 @@
 import CGStreamer
 
-/// One counted reference to a GObject; released when the last Swift reference goes.
+/// One counted reference to a GObject, released with the last Swift reference.
 ///
 /// `@unchecked Sendable`: the count is atomic, and GStreamer's objects lock themselves.
 final class ObjectRef<Object>: @unchecked Sendable {
@@ -9,13 +9,13 @@ final class ObjectRef<Object>: @unchecked Sendable {
     /// Takes over a reference that the caller owns ("transfer full").
     init(adopting pointer: UnsafeMutablePointer<Object>) { self.pointer = pointer }
 
-    /// Makes a floating reference ours, as element and pipeline factories return it.
+    /// Takes over a floating reference, as element and pipeline factories return it.
     init(sinking pointer: UnsafeMutablePointer<Object>) {
         gst_object_ref_sink(pointer)
         self.pointer = pointer
     }
 
-    /// Adds a reference to an object that somebody else owns ("transfer none").
+    /// Adds a reference to an object that has another owner ("transfer none").
     init(retaining pointer: UnsafeMutablePointer<Object>) {
         gst_object_ref(pointer)
         self.pointer = pointer
@@ -35,7 +35,7 @@ final class CallbackBox<Body: Sendable>: Sendable {
         Unmanaged.passRetained(CallbackBox(body)).toOpaque()
     }
 
-    /// `data` must come from `retain` of the same type.
+    /// Returns the value behind `data`, which must come from `retain` of the same type.
     static func peek(_ data: UnsafeMutableRawPointer?) -> Body? {
         guard let data else { return nil }
         return Unmanaged<CallbackBox<Body>>.fromOpaque(data).takeUnretainedValue().body
@@ -48,26 +48,26 @@ func releaseBox(_ data: UnsafeMutableRawPointer?) {
     Unmanaged<AnyObject>.fromOpaque(data).release()
 }
 
-/// The text of a C string that the caller owns; frees it.
+/// Returns the text of a C string that the caller owns, and frees the string.
 func consumingText(of text: UnsafeMutablePointer<CChar>?) -> String? {
     guard let text else { return nil }
     defer { g_free(text) }
     return String(cString: text)
 }
 
-/// The message of an error that the caller owns; frees it.
+/// Returns the message of an error that the caller owns, and frees the error.
 func consumingText(of error: UnsafeMutablePointer<GError>?) -> String {
     guard let error else { return "no reason given" }
     defer { g_error_free(error) }
     return String(cString: error.pointee.message)
 }
 
-/// GStreamer's "no time" as `nil`.
+/// Converts a time from GStreamer, where "no time" becomes `nil`.
 func optionalTime(_ time: GstClockTime) -> UInt64? {
     time == cgst_no_time() ? nil : UInt64(time)
 }
 
-/// `nil` as GStreamer's "no time".
+/// Converts a time for GStreamer, where `nil` becomes "no time".
 func clockTime(_ time: UInt64?) -> GstClockTime {
     time.map { GstClockTime($0) } ?? cgst_no_time()
 }

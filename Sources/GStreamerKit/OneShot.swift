@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Something small that a pipeline makes of something small: one input, one result, and the pipeline is gone.
+/// Runs a small pipeline for one input and one result, then tears it down.
 enum OneShot {
     /// Runs `description`, which has an `appsrc name=in` and an `appsink name=out`.
     ///
     /// - Parameters:
-    ///   - name: Names the pipeline in logs and errors.
-    ///   - limit: Time for all of it. A pipeline that hangs beyond it is torn down in the background.
+    ///   - name: Name of the pipeline in logs and errors.
+    ///   - limit: Time for the whole run. A pipeline that hangs beyond it is torn down in the background.
     ///   - feed: Gives the source its caps and data; the end of the stream is added.
     ///   - keep: Called on a streaming thread for every sample; the first value that is not `nil` is the result.
-    /// - Throws: What the pipeline reported; `.resource` when the time is over, also when the task is cancelled;
-    ///   `.syntax` when it ended without a result.
+    /// - Throws: The error of making or starting the pipeline; `.syntax` if it reported an error or ended without a
+    ///   result; `.resource` if the time is over or the task is cancelled.
     static func run<Result: Sendable>(
         _ description: String, name: String, limit: Duration, feed: (AppSource) throws(GStreamerError) -> Void,
         keep: @escaping @Sendable (borrowing Sample) -> Result?

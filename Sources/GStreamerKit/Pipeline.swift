@@ -5,19 +5,19 @@ import Synchronization
 /// A GStreamer pipeline made from a description, with its own queue for everything that can block.
 ///
 /// Elements may be looked up and configured from any thread. `play()` and `tearDown()` run one after another on the
-/// pipeline's queue, never on Swift's cooperative threads. Whoever makes a pipeline tears it down; one that is let go
-/// of without that is torn down in the background.
+/// pipeline's queue, never on Swift's cooperative threads. The owner of a pipeline tears it down; one that is released
+/// without that is torn down in the background.
 public final class Pipeline: Sendable {
     public let name: String
-    /// Errors, warnings and end of stream. Ends after `tearDown()`. For one reader.
+    /// Errors, warnings and end of stream, for one reader. Ends after `tearDown()`.
     public let events: AsyncStream<BusEvent>
 
     private let core: Core
     private let queue: DispatchQueue
 
     /// - Parameters:
-    ///   - description: As for `gst-launch-1.0`: `appsrc name=in ! queue ! fakesink`.
-    ///   - name: Appears in GStreamer's logs.
+    ///   - description: Description as for `gst-launch-1.0`: `appsrc name=in ! queue ! fakesink`.
+    ///   - name: Name in GStreamer's logs.
     public init(_ description: String, name: String) throws(GStreamerError) {
         try GStreamerRuntime.start()
         var error: UnsafeMutablePointer<GError>?
@@ -65,8 +65,8 @@ public final class Pipeline: Sendable {
         tearDownInBackground()
     }
 
-    /// Sets the pipeline going. Returns when GStreamer has accepted the change, which for live sources and
-    /// connecting elements is before data flows: watch `events` for what comes after.
+    /// Starts the pipeline. Returns when GStreamer has accepted the change, which for live sources and connecting
+    /// elements is before data flows: watch `events` for what comes after.
     public func play() async throws(GStreamerError) {
         let failure: GStreamerError? = await onQueue { [name] core in
             guard let root = core.root else { return GStreamerError(.stateChange, "\(name): already torn down") }
@@ -79,14 +79,15 @@ public final class Pipeline: Sendable {
         if let failure { throw failure }
     }
 
-    /// Stops the pipeline, joins its threads, lets go of its callbacks and frees its elements (but for those that an
+    /// Stops the pipeline, joins its threads, releases its callbacks and frees its elements (except those that an
     /// `Element` or `AppSource` holds); then `events` ends. Idempotent: a second call returns when the first one is
     /// done. Must not be awaited from inside a callback of this pipeline.
     public func tearDown() async {
         await onQueue { core in core.dismantle() }
     }
 
-    /// As `tearDown()`, but waits for `limit` at most; what is not done by then goes on in the background.
+    /// Tears down as `tearDown()` does, but waits for `limit` at most; the rest continues in the background.
+    ///
     /// - Returns: Whether it was done in time.
     @discardableResult
     public func tearDown(within limit: Duration) async -> Bool {
@@ -101,14 +102,15 @@ public final class Pipeline: Sendable {
         }
     }
 
-    /// As `tearDown()`, without waiting.
+    /// Tears down as `tearDown()` does, without waiting.
     public func tearDownInBackground() {
         queue.async(group: GStreamerRuntime.dismantling) { [core] in core.dismantle() }
     }
 
-    /// Waits until every sink is at its end or there is an error, at most `limit`. Takes the events: not together with
-    /// another reader.
-    /// - Returns: Whether it came to that.
+    /// Waits for at most `limit` until every sink is at its end or there is an error. Consumes `events`, so that there
+    /// must be no other reader.
+    ///
+    /// - Returns: Whether the end or an error came in time.
     @discardableResult
     public func waitForEnd(atMost limit: Duration) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
@@ -120,7 +122,7 @@ public final class Pipeline: Sendable {
                 return false
             }
             group.addTask {
-                // Ends early, by cancellation, when the end is there.
+                // Ends early, by cancellation, once the end has come.
                 try? await Task.sleep(for: limit)
                 return false
             }
@@ -129,15 +131,15 @@ public final class Pipeline: Sendable {
         }
     }
 
-    /// The first error that was posted, also when nobody reads `events`.
+    /// The first error that was posted, even if `events` is not read.
     public var firstError: BusFailure? { core.sink.firstError }
 
-    /// The element called `name=…` in the description.
+    /// Returns the element called `name=…` in the description.
     public func element(_ name: String) throws(GStreamerError) -> Element {
         Element(try find(name), name: name)
     }
 
-    /// The `appsrc` called `name`.
+    /// Returns the `appsrc` called `name`.
     public func appSource(_ name: String) throws(GStreamerError) -> AppSource {
         let element = try find(name)
         guard let source = cgst_app_source(element.pointer) else {
@@ -146,7 +148,7 @@ public final class Pipeline: Sendable {
         return AppSource(ObjectRef(retaining: source), name: name)
     }
 
-    /// Installs the receiver of the `appsink` called `name`. To be called before `play()`.
+    /// Installs the receiver of the `appsink` called `name`. Call before `play()`.
     /// - Parameters:
     ///   - onSample: Called on the sink's streaming thread for every sample; must return soon, and must neither
     ///     change the state of the pipeline nor wait for anything.
@@ -195,11 +197,11 @@ private final class Once: Sendable {
     }
 }
 
-/// What a pipeline holds of GStreamer; empty once it is dismantled.
+/// The GStreamer objects of a pipeline; empty once it is dismantled.
 private final class Core: Sendable {
     private struct Held {
         var root: ObjectRef<GstElement>?
-        /// Sinks whose callbacks are cleared at tear-down: these may hold the pipeline's owner.
+        /// Sinks whose callbacks are cleared at tear-down, because these may hold the pipeline's owner.
         var sinks: [ObjectRef<GstAppSink>] = []
     }
 
@@ -216,7 +218,7 @@ private final class Core: Sendable {
 
     func add(_ sink: ObjectRef<GstAppSink>) { held.withLock { $0.sinks.append(sink) } }
 
-    /// Blocks until the streaming threads have ended.
+    /// Stops the pipeline and releases its objects. Blocks until the streaming threads have ended.
     func dismantle() {
         let taken = held.withLock { held in
             defer { held = Held(root: nil) }

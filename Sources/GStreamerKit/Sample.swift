@@ -1,7 +1,8 @@
 import CGStreamer
 
-/// One buffer with its caps and segment, valid while the callback that got it runs. Move-only: bytes that are
-/// to live longer are copied, pictures are kept as `VideoFrame`.
+/// One buffer with its caps and segment, valid while the callback that received it runs.
+///
+/// Move-only: bytes that are to live longer are copied, pictures are kept as `VideoFrame`.
 public struct Sample: ~Copyable {
     private let pointer: OpaquePointer
     private let buffer: UnsafeMutablePointer<GstBuffer>
@@ -22,23 +23,23 @@ public struct Sample: ~Copyable {
     public var pts: UInt64? { optionalTime(buffer.pointee.pts) }
     /// Decoding time in ns as the buffer carries it.
     public var dts: UInt64? { optionalTime(buffer.pointee.dts) }
-    /// In ns.
+    /// Duration in ns.
     public var duration: UInt64? { optionalTime(buffer.pointee.duration) }
 
-    /// Presentation time in ns on the pipeline's timeline. For an encoder this is the time that went in, freed of
-    /// the shift that makes room for negative decoding times.
+    /// Presentation time in ns on the pipeline's timeline. For an encoder this is the time that went in, without the
+    /// shift that makes room for negative decoding times.
     public var runningTime: Int64? { runningTime(of: buffer.pointee.pts) }
     /// Decoding time in ns on the pipeline's timeline; may be negative.
     public var decodingRunningTime: Int64? { runningTime(of: buffer.pointee.dts) }
 
-    /// True if the unit cannot be decoded without others: for encoded video, everything but keyframes.
+    /// Whether the unit cannot be decoded without others: for encoded video, everything but keyframes.
     public var isDelta: Bool { flags & cgst_flag_delta() != 0 }
     public var isHeader: Bool { flags & cgst_flag_header() != 0 }
     public var isDiscontinuity: Bool { flags & cgst_flag_discontinuity() != 0 }
-    /// A decoder's "this picture is damaged".
+    /// Whether a decoder has marked the picture as damaged.
     public var isCorrupted: Bool { flags & cgst_flag_corrupted() != 0 }
 
-    /// In bytes.
+    /// Size in bytes.
     public var size: Int { Int(gst_buffer_get_size(buffer)) }
 
     /// The caps as text; costs some microseconds.
@@ -50,13 +51,13 @@ public struct Sample: ~Copyable {
     /// Out-of-band decoder configuration: AVCDecoderConfigurationRecord or AudioSpecificConfig.
     public var codecData: [UInt8]? { capsBytes("codec_data") }
 
-    /// A field of the caps that is a buffer, or the first one of a list of buffers.
+    /// Returns a field of the caps that is a buffer, or the first one of a list of buffers.
     public func capsBytes(_ field: String) -> [UInt8]? {
         guard let held = cgst_caps_buffer(gst_sample_get_caps(pointer), field) else { return nil }
         return withBytes(of: held) { Array($0) }
     }
 
-    /// A whole number in the caps, such as `rate` or `channels`.
+    /// Returns a whole number from the caps, such as `rate` or `channels`.
     public func capsInteger(_ field: String) -> Int? {
         guard let caps = gst_sample_get_caps(pointer), gst_caps_get_size(caps) > 0,
             let structure = gst_caps_get_structure(caps, 0)
@@ -74,8 +75,9 @@ public struct Sample: ~Copyable {
     /// A copy of the bytes.
     public var bytes: [UInt8] { withBytes { Array($0) } }
 
-    /// The picture without copying it; `nil` unless the caps are raw video in system memory.
-    /// - Parameter colorimetry: What its numbers mean, where that is known better than the caps say it.
+    /// Returns the picture without copying it; `nil` unless the caps are raw video in system memory.
+    ///
+    /// - Parameter colorimetry: Meaning of the picture's values, if it is known better than the caps say it.
     public func videoFrame(colorimetry: Colorimetry? = nil) -> VideoFrame? {
         guard let caps = gst_sample_get_caps(pointer) else { return nil }
         var info = GstVideoInfo()

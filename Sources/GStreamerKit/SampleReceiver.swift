@@ -1,12 +1,12 @@
 import CGStreamer
 
-/// What happens with an appsink's samples.
+/// The callbacks that receive an appsink's samples.
 struct SampleReceiver: Sendable {
     let onSample: @Sendable (borrowing Sample) -> Void
     let onEndOfStream: @Sendable () -> Void
 }
 
-/// Replaces the callbacks of `sink`; the old ones' box is released.
+/// Replaces the callbacks of `sink` and releases the box of the old ones.
 func setSampleCallbacks(of sink: UnsafeMutablePointer<GstAppSink>, _ receiver: SampleReceiver) {
     var callbacks = GstAppSinkCallbacks()
     callbacks.new_sample = onNewSample
@@ -14,7 +14,7 @@ func setSampleCallbacks(of sink: UnsafeMutablePointer<GstAppSink>, _ receiver: S
     gst_app_sink_set_callbacks(sink, &callbacks, CallbackBox.retain(receiver), releaseBox)
 }
 
-/// Lets go of the receiver.
+/// Releases the receiver.
 func clearSampleCallbacks(of sink: UnsafeMutablePointer<GstAppSink>) {
     var callbacks = GstAppSinkCallbacks()
     gst_app_sink_set_callbacks(sink, &callbacks, nil, nil)

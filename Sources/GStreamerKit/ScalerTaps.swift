@@ -1,15 +1,15 @@
 import CGStreamer
 
-/// Into how many pixels a scaler looks for one.
+/// Source pixels that a scaler reads per output pixel.
 ///
-/// GStreamer 1.22 rounds their weights to 1/64 and gives up where these then do not add up to one: at certain ratios
-/// (5:1, 3.7:1, 8:1, 2.4:1 …) plain colours become up to 4 % brighter, twice that when both directions are scaled. A
-/// few pixels more or less make the sum right.
+/// GStreamer 1.22 rounds the weights of these pixels to 1/64 and gives up where they then do not add up to one: at
+/// certain ratios (5:1, 3.7:1, 8:1, 2.4:1 …) plain colours become up to 4 % brighter, twice that when both directions
+/// are scaled. A few pixels more or fewer make the sum right.
 enum ScalerTaps {
-    /// For `VideoConverter.Quality.linear`.
-    /// - Returns: A number for both directions; 0 = the scaler's own choice, which is exact or cannot be mended.
+    /// Returns the number of pixels for `VideoConverter.Quality.linear`, for both directions. 0 is the scaler's own
+    /// choice, which is exact or cannot be corrected.
     static func linear(from: VideoRect, to: VideoRect) -> Int {
-        // Chroma has half of the size, and other places for its weights.
+        // Chroma has half the size, and its weights lie at other places.
         let directions = [(from.width, to.width), (from.height, to.height)].flatMap { from, to in
             [(from, to), ((from + 1) / 2, (to + 1) / 2)]
         }

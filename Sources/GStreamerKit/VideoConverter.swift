@@ -1,19 +1,22 @@
 import CGStreamer
 import Synchronization
 
-/// Crops, scales, converts the colour of and places pictures of one format into a rectangle of pictures of another, in
-/// one pass. Made once per combination: making one takes tens of microseconds to a millisecond.
+/// Crops, scales and converts the colour of pictures of one format, and places them in a rectangle of pictures of
+/// another, in one pass.
+///
+/// Make one converter per combination: making one takes tens of microseconds to a millisecond.
 ///
 /// With equal formats and sizes of the rectangles the pixels are copied exactly. With a layout that subsamples chroma
 /// (I420) all coordinates should be even. Calls are serialized.
 public final class VideoConverter: Sendable {
-    /// How pixels between pixels are found.
+    /// The interpolation between pixels.
     public enum Quality: Hashable, Sendable {
-        /// Two pixels a direction: cheapest; shimmers when scaling down by more than two.
+        /// Two pixels per direction: cheapest; shimmers when scaling down by more than two.
         case bilinear
-        /// As many pixels as the scale needs, weighted linearly: clean in both directions, plain colours exact.
+        /// As many pixels as the scale needs, with linear weights: clean in both directions, plain colours exact.
         case linear
-        /// As many pixels as the scale needs, cubic weights: sharpest; at some scales a few percent too bright or dark.
+        /// As many pixels as the scale needs, with cubic weights: sharpest; at some scales a few percent too bright or
+        /// dark.
         case cubic
     }
 
@@ -27,11 +30,11 @@ public final class VideoConverter: Sendable {
     private let matrix: ColourMatrix?
 
     /// - Parameters:
-    ///   - source: Format of the pictures that are drawn. Its colorimetry counts, not that of the pictures: for an
-    ///     unsignalled stream the caller decides.
-    ///   - sourceRect: The part that is shown; `nil` = the whole picture.
-    ///   - destinationRect: Where it appears; the rest of the canvas stays as it is.
-    ///   - threads: Number of threads used for one picture; 1 = the caller's only.
+    ///   - source: Format of the pictures that are drawn. Its colorimetry counts, not that of the pictures: the caller
+    ///     decides for an unsignalled stream.
+    ///   - sourceRect: Part that is shown; `nil` shows the whole picture.
+    ///   - destinationRect: Place where the picture appears; the rest of the canvas stays as it is.
+    ///   - threads: Number of threads used for one picture; 1 uses only the caller's.
     /// - Throws: `.syntax` if a rectangle does not lie inside its picture or a format is unknown.
     public init(
         from source: VideoFormat, sourceRect: VideoRect? = nil, to destination: VideoFormat,
@@ -48,7 +51,7 @@ public final class VideoConverter: Sendable {
         }
         var input = try source.info()
         var output = try destination.info()
-        // Pictures are drawn when the caller says so; the converter insists on equal rates.
+        // The caller decides when pictures are drawn; the converter insists on equal rates.
         (output.fps_n, output.fps_d) = (input.fps_n, input.fps_d)
         let isOurs = destination.layout == "I420" && Self.hasLumaAndChroma(source.layout)
         if isOurs { input.colorimetry = output.colorimetry }
@@ -74,8 +77,8 @@ public final class VideoConverter: Sendable {
     }
 
     /// Draws `frame` onto `canvas`. Pixels outside the destination rectangle are not touched.
-    /// - Returns: False, with nothing drawn, if a picture has not the size and layout that this converter was made for or
-    ///   `canvas` is not writable.
+    /// - Returns: False, with nothing drawn, if a picture does not have the size and layout that this converter was
+    ///   made for, or `canvas` is not writable.
     @discardableResult
     public func draw(_ frame: VideoFrame, onto canvas: VideoFrame) -> Bool {
         guard frame.width == source.width, frame.height == source.height, frame.format.layout == source.layout,
@@ -107,7 +110,7 @@ public final class VideoConverter: Sendable {
             y: planes[0], u: planes[1], v: planes[2], width: destinationRect.width, height: destinationRect.height)
     }
 
-    /// Layouts for which GStreamer gets from one to I420 without touching the matrix.
+    /// Whether GStreamer converts the layout to I420 without touching the matrix.
     private static func hasLumaAndChroma(_ layout: String) -> Bool {
         [
             "I420", "YV12", "NV12", "NV21", "Y42B", "Y444", "I420_10LE", "I422_10LE", "Y444_10LE", "P010_10LE", "YUY2",
@@ -116,7 +119,7 @@ public final class VideoConverter: Sendable {
         .contains(layout)
     }
 
-    /// Owns GStreamer's converter, which is not safe to share between threads: hence the mutex around it.
+    /// The owner of GStreamer's converter, which is not safe to share between threads: hence the mutex around it.
     private struct State: ~Copyable {
         let pointer: OpaquePointer
         init(_ pointer: sending OpaquePointer) { self.pointer = pointer }

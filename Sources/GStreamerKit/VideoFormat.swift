@@ -2,11 +2,11 @@ import CGStreamer
 
 /// The shape and meaning of raw pictures.
 public struct VideoFormat: Hashable, Sendable {
-    /// In pixels, at least 1.
+    /// Width in pixels, at least 1.
     public var width: Int
-    /// In pixels, at least 1.
+    /// Height in pixels, at least 1.
     public var height: Int
-    /// Frames per second as a fraction; 0/1 = variable.
+    /// Frames per second as a fraction; 0/1 means variable.
     public var fps: Fraction
     public var colorimetry: Colorimetry
     /// GStreamer's name of the memory layout: `I420`, `NV12`, `Y42B`, `I420_10LE` …

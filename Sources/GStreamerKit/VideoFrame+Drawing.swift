@@ -1,9 +1,9 @@
 import CGStreamer
 
-// Drawing on I420 pictures without conversion. All coordinates are even, as 4:2:0 needs; what stands over the edges is
-// left out. Nothing is drawn, and false returned, on another layout or a frame that is not writable.
+// Drawing on I420 pictures without conversion. All coordinates are even, as 4:2:0 needs; whatever lies outside of the
+// picture is left out. On another layout or a frame that is not writable, nothing is drawn and false is returned.
 extension VideoFrame {
-    /// Gives the pixels of a rectangle one colour.
+    /// Fills a rectangle with one colour.
     @discardableResult
     public func fill(_ rect: VideoRect, y: UInt8, u: UInt8, v: UInt8) -> Bool {
         guard let rect = drawable(rect) else { return false }
@@ -17,7 +17,7 @@ extension VideoFrame {
         return drawn != nil
     }
 
-    /// Takes a rectangle from the same place of another picture of this size.
+    /// Copies a rectangle from the same place of another picture of this size.
     @discardableResult
     public func copy(_ rect: VideoRect, of picture: VideoFrame) -> Bool {
         draw(rect, of: picture) { target, source, area in
@@ -27,9 +27,9 @@ extension VideoFrame {
         }
     }
 
-    /// Mixes a rectangle with the same place of another picture of this size.
+    /// Blends a rectangle with the same place of another picture of this size.
     ///
-    /// - Parameter opacity: of the other picture, 0…256.
+    /// - Parameter opacity: Opacity of the other picture, 0…256.
     @discardableResult
     public func blend(_ rect: VideoRect, of picture: VideoFrame, opacity: Int) -> Bool {
         let weight = Int32(min(max(opacity, 0), 256))
@@ -59,7 +59,7 @@ extension VideoFrame {
         return (drawn ?? nil) != nil
     }
 
-    /// What of the rectangle lies on this picture; `nil` if nothing can be drawn there.
+    /// Returns the part of the rectangle that lies on this picture; `nil` if nothing can be drawn there.
     private func drawable(_ rect: VideoRect) -> VideoRect? {
         guard format.layout == "I420", (rect.x | rect.y) & 1 == 0 else { return nil }
         let (left, top) = (max(rect.x, 0), max(rect.y, 0))

@@ -1,8 +1,8 @@
 extension VideoFrame {
-    /// The picture as a PNG file, with alpha if the layout has it. Afterwards the frame counts as pushed: it can no longer
-    /// be drawn onto.
+    /// Encodes the picture as a PNG file, with alpha if the layout has it. Afterwards the frame counts as pushed and
+    /// can no longer be drawn onto.
     ///
-    /// - Throws: `.syntax` for a layout that cannot be converted, `.missingElement` without `pngenc`, `.resource` when it
+    /// - Throws: `.syntax` for a layout that cannot be converted, `.missingElement` without `pngenc`, `.resource` if it
     ///   takes more than 10 s.
     public func png() async throws(GStreamerError) -> [UInt8] {
         let hasAlpha = ["BGRA", "RGBA", "ARGB", "ABGR", "A420", "AYUV"].contains(format.layout)

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: the reference count is atomic and the fields do not change. Pixels may be read by any number
 /// of threads. They may be written (`fill`, `VideoConverter.draw`) only by the one holder of a frame that came from a
-/// `CanvasPool` and was not pushed yet; writing to any other frame does nothing and returns false.
+/// `CanvasPool` and has not been pushed yet; writing to any other frame does nothing and returns false.
 public final class VideoFrame: @unchecked Sendable {
     public let format: VideoFormat
     /// Presentation time in ns as the buffer carried it when this object was made.
@@ -13,7 +13,7 @@ public final class VideoFrame: @unchecked Sendable {
 
     private let buffer: UnsafeMutablePointer<GstBuffer>
     private let info: GstVideoInfo
-    /// Set with the first push: elements may share the pixels in buffers of their own.
+    /// Set by the first push, after which elements may share the pixels in buffers of their own.
     private let wasPushed = Atomic(false)
 
     public var width: Int { format.width }
@@ -35,7 +35,7 @@ public final class VideoFrame: @unchecked Sendable {
 
     deinit { cgst_buffer_unref(buffer) }
 
-    /// True while this object is the only holder of the pixels.
+    /// Whether this object is the only holder of the pixels.
     public var isWritable: Bool {
         !wasPushed.load(ordering: .relaxed) && cgst_buffer_is_writable(buffer) != 0
     }
@@ -54,8 +54,8 @@ public final class VideoFrame: @unchecked Sendable {
         return filled != nil
     }
 
-    /// A copy of the pixels of one plane (0 = Y, 1 = U, 2 = V), row after row without padding; empty if there is no
-    /// such plane. For tests and analysis.
+    /// Copies the pixels of one plane (0 = Y, 1 = U, 2 = V), row after row without padding; empty if there is no such
+    /// plane. For tests and analysis.
     public func plane(_ index: Int) -> [UInt8] {
         let copy = withPlanes(writing: false) { planes -> [UInt8] in
             guard planes.indices.contains(index) else { return [] }
@@ -70,7 +70,7 @@ public final class VideoFrame: @unchecked Sendable {
         return copy ?? []
     }
 
-    /// Lends one plane (0 = Y, 1 = U, 2 = V) without copying: its bytes, the distance of rows, width and height in
+    /// Lends one plane (0 = Y, 1 = U, 2 = V) without copying: its bytes, its stride, and its width and height in
     /// samples. `nil` if there is no such plane. The bytes must not be used after `body` has returned.
     public func withPlane<Result>(
         _ index: Int, _ body: (_ bytes: UnsafeRawBufferPointer, _ stride: Int, _ width: Int, _ height: Int) -> Result
@@ -107,8 +107,8 @@ public final class VideoFrame: @unchecked Sendable {
         return body(&frame)
     }
 
-    /// A reference that the caller owns, on which times may be set: this frame's own buffer if nobody else has it,
-    /// or else a copy that shares the pixels.
+    /// Returns a reference that the caller owns and on which times may be set: this frame's own buffer if there is no
+    /// other holder, or else a copy that shares the pixels.
     func bufferForPush() -> UnsafeMutablePointer<GstBuffer>? {
         let isFirst = wasPushed.exchange(true, ordering: .relaxed) == false
         return isFirst && cgst_buffer_is_writable(buffer) != 0

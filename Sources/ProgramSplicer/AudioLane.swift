@@ -1,34 +1,34 @@
 import MixModel
 
-/// The audio half of a splice: which feed is heard, and the change to another at an AAC frame boundary.
+/// The audio half of a splice: the feed being heard, and its change to another feed at an AAC frame boundary.
 ///
-/// Frames of the old feed go out while they begin before the boundary nearest to the video's splice; the new feed
-/// follows with the frame nearest to where the old one ended. Where both lie on one grid (the mixer's audio is laid
-/// on its host's) the cadence goes on without a step. Where they do not (another person takes over), the first frame
-/// is put exactly at the end of the last, and the difference, at most half a frame, is eased: A/V is exact again within
-/// about a second.
+/// Frames of the old feed go out while they begin before the boundary nearest to the video's splice. The new feed then
+/// starts with the frame nearest to the end of the old one. Where both feeds share one grid (the mixer's audio is laid
+/// on its host's), the cadence continues without a step. Where they do not (another participant takes over), the first
+/// frame is placed exactly at the end of the last one, and the difference of at most half a frame is eased out: A/V
+/// sync is exact again within about a second.
 struct AudioLane: Sendable {
-    /// What is heard.
+    /// The feed being heard; `nil` before the first one.
     private(set) var feed: Feed?
     private(set) var lastChange: (feed: Feed, gap: MediaTime?)?
 
-    /// How long the old feed may take to reach the boundary, and the new one to deliver from it on.
+    /// Longest wait for the old feed to reach the boundary, and for the new one to deliver from the boundary on.
     static let patience = MediaTime.milliseconds(400)
 
     private var next: (feed: Feed, at: MediaTime, since: MediaTime)?
-    /// Of the last frame emitted.
+    /// Times of the last emitted frame.
     private var last: (pts: MediaTime, end: MediaTime)?
     private var frameLength = MediaTime.units(1024, rate: 48000)
-    /// Added to the times of the feed that is heard.
+    /// Offset added to the times of the feed being heard.
     private var correction = Easing()
 
     var grid: (next: MediaTime, frame: MediaTime)? { last.map { ($0.end, frameLength) } }
 
-    /// `feed` shall be heard from `time` on.
+    /// Requests that `feed` be heard from `time` on.
     mutating func change(to feed: Feed, at time: MediaTime, now: MediaTime) {
         lastChange = nil
         if feed == self.feed {
-            // What was left out for the other one, which never came, follows.
+            // The other feed did not take over: continue with the frames left out for it.
             next = next.flatMap { _ in last.map { (feed, $0.end, now) } }
             lastChange = (feed, nil)
         } else {
@@ -36,26 +36,26 @@ struct AudioLane: Sendable {
         }
     }
 
-    /// What of an arriving frame goes out at once.
+    /// Returns the arriving frame, placed in time, if it goes out at once; otherwise nothing.
     mutating func arrived(_ frame: EncodedFrame, of feed: Feed) -> [EncodedFrame] {
         guard feed == self.feed else { return [] }
         if let next, frame.pts + correction.rest >= next.at - frameLength / 2 { return [] }
         return emit(frame).map { [$0] } ?? []
     }
 
-    /// The frames with which the next feed begins, as soon as it can.
+    /// Returns the frames with which the next feed begins, or `nil` while it cannot begin yet.
     mutating func changeIfReached(feeds: [Feed: FeedState], now: MediaTime) -> [EncodedFrame]? {
         guard let (feed, time, since) = next, let state = feeds[feed] else { return nil }
         let waited = now - since > AudioLane.patience
         let isOldGone = self.feed.map { feeds[$0].map(\.isGone) ?? true } ?? true
         let isReached = last.map { $0.end > time - frameLength / 2 } ?? true
         guard isReached || isOldGone || waited else { return nil }
-        // The frame nearest to the end of the last one; nothing is heard before the program begins.
+        // The frame nearest to the end of the last one; at the start of the program, the first frame from `time` on.
         let from = last.map { $0.end - state.audioFrame / 2 } ?? time
         let frames = state.recentAudio.filter { $0.pts >= from }
         guard let first = frames.first else {
             guard waited else { return nil }
-            // It has no sound, or none yet: whatever comes is heard.
+            // The feed has no sound, or none yet: whatever arrives is heard.
             self.feed = feed
             next = nil
             correction = Easing()

@@ -2,10 +2,11 @@ import MixModel
 
 /// Rebuilds the exact times of a source's AAC frames from timestamps that are rounded to milliseconds.
 ///
-/// Frame `n` is at `base + n · samplesPerFrame / rate`. Lost frames skip whole frames; a larger disagreement starts
-/// a new base; a slow one (the publisher's sound card against its timestamps) is followed by 50 µs a frame.
+/// Frame `n` is at `base + n · samplesPerFrame / rate`. Lost frames advance the count by whole frames. A larger
+/// disagreement starts a new base. A slow one (the publisher's sound card drifts against its timestamps) is followed by
+/// 50 µs a frame.
 public struct AudioSampleClock: Sendable {
-    /// In Hz.
+    /// Sample rate in Hz.
     public let sampleRate: Int
     public let samplesPerFrame: Int
 
@@ -13,7 +14,7 @@ public struct AudioSampleClock: Sendable {
     private var count: Int64 = 0
     private var meanError = 0.0
 
-    /// Timestamps that are off by less are rounding and jitter of the publisher.
+    /// Largest deviation of a timestamp that counts as rounding or jitter of the publisher.
     private var tolerance: MediaTime { frameDuration / 2 }
     private static let nudge = MediaTime(nanoseconds: 50_000)
 
@@ -24,7 +25,7 @@ public struct AudioSampleClock: Sendable {
 
     public var frameDuration: MediaTime { .units(Int64(samplesPerFrame), rate: sampleRate) }
 
-    /// The exact time of the next frame, whose timestamp is `rounded`; both on the source's timeline.
+    /// Returns the exact time of the next frame, whose timestamp is `rounded`; both are on the source's timeline.
     public mutating func next(rounded: MediaTime) -> MediaTime {
         guard let base else {
             self.base = rounded

@@ -1,15 +1,15 @@
-/// What we need to know of an AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1).
+/// The fields of an AudioSpecificConfig that are needed here (ISO/IEC 14496-3 §1.6.2.1).
 public struct AudioSpecificConfig: Hashable, Sendable {
-    /// 2 = AAC-LC.
+    /// Audio object type; 2 is AAC-LC.
     public let objectType: Int
-    /// Of the AAC core, in Hz: one frame is `samplesPerFrame` of these.
+    /// Sample rate of the AAC core in Hz; one frame is `samplesPerFrame` of these samples.
     public let sampleRate: Int
-    /// 1…8; 0 where a program config element says it.
+    /// Number of channels, 1…8; 0 where a program config element defines them.
     public let channels: Int
-    /// 1024, or 960 where the stream says so.
+    /// Samples in one frame: 1024, or 960 where the stream says so.
     public let samplesPerFrame: Int
 
-    /// `nil` if the bytes are not such a configuration or name a reserved rate.
+    /// Creates a configuration from its bytes; `nil` if they are not an AudioSpecificConfig or name a reserved rate.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count >= 2 else { return nil }
         var bits = BitReader(bytes)
@@ -26,7 +26,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         }
         let channelConfiguration = Int(bits.read(4))
         if type == 5 || type == 29 {
-            // Explicit SBR or PS: the rate it extends to, then the core's own type (§1.6.5.2).
+            // Explicit SBR or PS: the extension's sample rate, then the core's own type (§1.6.5.2).
             if bits.read(4) == 15 { bits.skip(24) }
             type = Int(bits.read(5))
         }
@@ -38,7 +38,7 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         samplesPerFrame = isShort ? 960 : 1024
     }
 
-    /// By `samplingFrequencyIndex`, in Hz (§1.6.3.4).
+    /// Sample rates in Hz, by `samplingFrequencyIndex` (§1.6.3.4).
     static let rates = [
         96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
     ]

@@ -1,11 +1,11 @@
-/// Reads bits from the highest to the lowest; past the end it reads zeros and says so.
+/// Reads bits from the most significant to the least; past the end it reads zeros and `isPastEnd` is true.
 struct BitReader {
     private let bytes: [UInt8]
     private var position = 0
 
     init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-    /// An RBSP from the NAL unit's bytes: the 3 of `00 00 03` taken out (ITU-T H.264 §7.4.1.1).
+    /// Creates a reader of an RBSP from a NAL unit's bytes: removes the 3 of each `00 00 03` (ITU-T H.264 §7.4.1.1).
     init(removingEmulationPrevention bytes: some Sequence<UInt8>) {
         var payload: [UInt8] = []
         var zeros = 0
@@ -38,7 +38,7 @@ struct BitReader {
 
     mutating func skip(_ count: Int) { position += count }
 
-    /// ue(v), ITU-T H.264 §9.1; 0 when it is longer than 32 bits.
+    /// Reads ue(v) (ITU-T H.264 §9.1); returns 0 for a code with 32 or more leading zeros.
     mutating func unsignedExpGolomb() -> UInt32 {
         var zeros = 0
         while zeros < 32, position < bytes.count * 8, !flag() { zeros += 1 }
@@ -46,7 +46,7 @@ struct BitReader {
         return (1 << UInt32(zeros)) - 1 + read(zeros)
     }
 
-    /// se(v), ITU-T H.264 §9.1.1.
+    /// Reads se(v) (ITU-T H.264 §9.1.1).
     mutating func signedExpGolomb() -> Int32 {
         let code = Int32(truncatingIfNeeded: unsignedExpGolomb())
         return code & 1 == 1 ? (code >> 1) &+ 1 : -(code >> 1)

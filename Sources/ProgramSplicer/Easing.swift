@@ -1,21 +1,21 @@
 import MixModel
 
-/// A difference in time that is taken back little by little, so that nobody notices: `step` a frame is less than the
-/// milliseconds show that FLV's timestamps have, and some 10 ms a second.
+/// A time difference that is removed gradually, so that viewers do not notice it. Each frame removes at most `step`,
+/// which is less than the millisecond resolution of FLV timestamps and adds up to about 10 ms a second.
 public struct Easing: Sendable {
     static let step = MediaTime(nanoseconds: 200_000)
 
-    /// What is still to be taken back.
+    /// Difference that remains to be removed.
     public private(set) var rest: MediaTime
 
     public init(_ rest: MediaTime = .zero) { self.rest = rest }
 
-    /// `frame` as much later as there is left, which is less for the next one.
+    /// Returns `frame` shifted by `rest`, then reduces `rest` by at most one step.
     public mutating func place(_ frame: EncodedFrame) -> EncodedFrame {
         defer { rest -= min(max(rest, -Easing.step), Easing.step) }
         return frame.shifted(by: rest)
     }
 
-    /// The frames that follow would come so much later than those before: they go on as if they did not, and ease into it.
+    /// Cancels a step of `amount` in the frames that follow: they continue without it and ease into it.
     public mutating func absorb(_ amount: MediaTime) { rest -= amount }
 }

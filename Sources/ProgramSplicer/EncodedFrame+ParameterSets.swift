@@ -1,8 +1,8 @@
 import MixModel
 
 extension EncodedFrame {
-    /// The access unit with four-byte lengths and, before an IDR picture, with the parameter sets in band, so that a decoder
-    /// needs nothing but the stream. Untouched where it is like that already.
+    /// Returns the access unit with four-byte lengths and, before an IDR picture, with the parameter sets in band, so
+    /// that a decoder needs nothing but the stream. Returns the payload unchanged if it has this form already.
     public func withParameterSets(of configuration: VideoConfiguration?) -> [UInt8] {
         let lengthSize = configuration?.lengthSize ?? 4
         let codec = configuration?.codec ?? .h264

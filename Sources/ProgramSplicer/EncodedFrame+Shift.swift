@@ -1,7 +1,7 @@
 import MixModel
 
 extension EncodedFrame {
-    /// The same frame at another time.
+    /// Returns the same frame with both its times moved by `amount`.
     func shifted(by amount: MediaTime) -> EncodedFrame {
         var frame = self
         frame.pts += amount

@@ -1,6 +1,6 @@
 import MixModel
 
-/// A script tag that tells something about a program at a time, as text: for consumers that a relay feeds itself.
+/// A script tag that carries a text about a program at one time, for consumers that a relay feeds itself.
 public struct FLVCue: Hashable, Sendable {
     public var name: String
     public var text: String
@@ -10,7 +10,7 @@ public struct FLVCue: Hashable, Sendable {
         self.text = text
     }
 
-    /// A name and a long string of AMF0 (AMF 0 specification §2.4, §2.14).
+    /// Returns the script tag: a name and a long string in AMF0 (AMF 0 specification §2.4, §2.14).
     public func tag(at timestamp: UInt32) -> FLVTag {
         var body: [UInt8] = [2]
         body.appendBigEndian(UInt32(name.utf8.count), bytes: 2)
@@ -19,7 +19,7 @@ public struct FLVCue: Hashable, Sendable {
         return FLVTag(role: .metadata, timestamp: timestamp, body: body + Array(text.utf8))
     }
 
-    /// Reads the body of a script tag; `nil` when it holds something else.
+    /// Creates a cue from the body of a script tag; `nil` if the body holds anything else.
     public init?(body: [UInt8]) {
         guard body.count >= 3, body[0] == 2 else { return nil }
         let start = 3 + Int(body.bigEndian(at: 1, bytes: 2))

@@ -44,7 +44,7 @@ public struct FLVMetadata: Hashable, Sendable {
     }
 }
 
-/// As much of AMF0 as `onMetaData` needs.
+/// The parts of AMF0 that `onMetaData` needs.
 private enum AMF0 {
     static func number(_ value: Double) -> [UInt8] {
         [0] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: value.bitPattern >> (8 * UInt64($0))) }
@@ -54,7 +54,7 @@ private enum AMF0 {
 
     static func string(_ value: String) -> [UInt8] { [2] + name(value) }
 
-    /// An ECMA array.
+    /// Encodes an ECMA array.
     static func array(_ values: [(String, [UInt8])]) -> [UInt8] {
         var bytes: [UInt8] = [8]
         bytes.appendBigEndian(UInt32(values.count), bytes: 4)

@@ -1,8 +1,8 @@
 import MixModel
 
-/// Writes a program as FLV tags and keeps what a new connection needs to begin.
+/// Writes a program as FLV tags and keeps the tags that a new connection needs to begin.
 ///
-/// Timestamp 0 is the program's first frame; timestamps then follow the program's clock for ever, whatever feeds it.
+/// Timestamp 0 is the program's first frame. Timestamps then follow the program's clock, whichever feed is on air.
 public struct FLVProgram: Sendable {
     /// The tags since the last IDR, without headers.
     public private(set) var currentGOP: [FLVTag] = []
@@ -14,12 +14,12 @@ public struct FLVProgram: Sendable {
     private var written: FLVMetadata?
     private var gopBytes = 0
 
-    /// A GOP beyond this is not kept: late viewers then wait for the next IDR. Counted as `FLVTag.footprint`.
+    /// Largest GOP that is kept, in bytes as `FLVTag.footprint` counts. Beyond it, late viewers wait for the next IDR.
     static let byteLimit = 32 << 20
 
     public init() {}
 
-    /// The program has these tracks from now on; what is announced of others is taken back.
+    /// Sets the tracks that the program has from now on. Returns metadata that withdraws what was announced of others.
     public mutating func setTracks(_ tracks: SourceSelection.Tracks) -> [FLVTag] {
         switch tracks {
         case .all: return []
@@ -35,7 +35,7 @@ public struct FLVProgram: Sendable {
         return metadataIfChanged()
     }
 
-    /// The tags that announce `configuration`: its sequence header, and metadata when what it says has changed.
+    /// Announces `configuration`: returns its sequence header, and metadata if its content has changed.
     public mutating func configure(_ configuration: CodecConfiguration) -> [FLVTag] {
         switch configuration.track {
         case .video: video = configuration
@@ -45,10 +45,10 @@ public struct FLVProgram: Sendable {
         return metadataIfChanged() + remember([FLVTag(configuration, at: lastTime, origin: origin)])
     }
 
-    /// The tags of `frame`; before the first one also metadata and all headers.
+    /// Returns the tags of `frame`; the first frame is preceded by metadata and all headers.
     ///
-    /// Before each IDR of H.265 the sequence header comes again: servers that do not know Enhanced RTMP keep none for those
-    /// who join later (nginx-rtmp 1.2.2).
+    /// The sequence header is repeated before each IDR of H.265: servers that do not know Enhanced RTMP keep none for
+    /// viewers who join later (nginx-rtmp 1.2.2).
     public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
         guard let origin else {
             origin = frame.dts
@@ -84,7 +84,7 @@ public struct FLVProgram: Sendable {
         }
     }
 
-    /// Where a program time is in the stream; `nil` before the first frame.
+    /// Returns the stream time of a program time; `nil` before the first frame.
     public func streamTime(of time: MediaTime) -> MediaTime? { origin.map { time - $0 } }
 
     private mutating func metadataIfChanged() -> [FLVTag] {

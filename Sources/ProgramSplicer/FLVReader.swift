@@ -1,11 +1,11 @@
 import MixModel
 
-/// Turns the bytes of an FLV stream, in pieces of any size, into configurations and frames.
+/// Turns the bytes of an FLV stream, pushed in pieces of any size, into configurations and frames.
 ///
-/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream that leaves `span` begins anew at
-/// the timestamp that it wrote, which is a jump (`SourceClock`). Payloads are copied untouched.
+/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span` begins
+/// anew at the timestamp that it wrote, which is a jump (`SourceClock`). Payloads are copied untouched.
 public struct FLVReader: Sendable {
-    /// What a stream is made of.
+    /// An element of a stream.
     public enum Item: Hashable, Sendable {
         case configuration(CodecConfiguration)
         case frame(EncodedFrame)
@@ -13,12 +13,12 @@ public struct FLVReader: Sendable {
         case metadata([UInt8])
     }
 
-    /// Why nothing more can be read of a stream; its description says it for operators.
+    /// The reason why a stream cannot be read any further; its description is worded for operators.
     public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case notFLV
         /// A tag of a kind FLV does not have: the stream is out of step.
         case brokenTag(UInt8)
-        /// `codec` is as FLV numbers it, or the FourCC of Enhanced RTMP.
+        /// A codec that is not read; `codec` is FLV's number for it, or the FourCC of Enhanced RTMP.
         case unsupportedCodec(Track, codec: String)
 
         public var description: String {
@@ -32,7 +32,7 @@ public struct FLVReader: Sendable {
             }
         }
 
-        // The numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and what is used beside it.
+        // The numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and others in use.
         private static let videoNames = [
             "2": "Sorenson H.263", "3": "Screen Video", "4": "VP6", "5": "VP6 with alpha", "6": "Screen Video 2",
             "12": "H.265", "hvc1": "H.265", "av01": "AV1", "vp09": "VP9",
@@ -43,8 +43,8 @@ public struct FLVReader: Sendable {
         ]
     }
 
-    /// What a stream's times may be, in ms: 35 years either way. Nobody streams for so long; whoever writes timestamps far
-    /// from each other gets there in an hour.
+    /// Range of a stream's unwrapped times in ms: 35 years either way. No stream runs for that long, but one whose
+    /// timestamps are far from each other gets there in an hour.
     static let span: ClosedRange<Int64> = -(1 << 40)...1 << 40
 
     private var buffer: [UInt8] = []
@@ -54,12 +54,12 @@ public struct FLVReader: Sendable {
     private var lengthSize = 4
     private var lastTimestamp: (raw: UInt32, unwrapped: Int64)?
 
-    /// - Parameter videoCodecs: Which are read; others are a `Failure`.
+    /// - Parameter videoCodecs: The video codecs that are read; any other is a `Failure`.
     public init(videoCodecs: Set<VideoCodec> = Set(VideoCodec.allCases)) { self.videoCodecs = videoCodecs }
 
-    /// Everything that is complete after `bytes`, in order.
+    /// Adds `bytes` and returns every item that is now complete, in order.
     ///
-    /// After a `Failure` the reader must not be used again.
+    /// - Throws: `Failure`; the reader must not be used again afterwards.
     public mutating func push(_ bytes: some Collection<UInt8>) throws(Failure) -> [Item] {
         buffer.append(contentsOf: bytes)
         var items: [Item] = []
@@ -115,7 +115,8 @@ public struct FLVReader: Sendable {
         }
     }
 
-    /// Enhanced RTMP v1 ("Defining Additional Video Codecs"): a bit, three of frame type, four of packet type, FourCC.
+    /// Reads a video tag of Enhanced RTMP v1 ("Defining Additional Video Codecs"): one flag bit, three bits of frame
+    /// type, four of packet type, then the FourCC.
     private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
         let fourCC = body.dropFirst().prefix(4)
         guard videoCodecs.contains(.h265), fourCC.elementsEqual(FLVTag.hevcFourCC) else {
@@ -131,7 +132,7 @@ public struct FLVReader: Sendable {
             guard body.count >= 8 else { return nil }
             return .frame(
                 picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: buffer.bigEndian(at: start, bytes: 3)))
-        // The same without an offset of times.
+        // The same without a composition time offset.
         case let first where first & 0x0F == 3:
             return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))
         default: return nil
@@ -143,7 +144,7 @@ public struct FLVReader: Sendable {
         return .configuration(configuration)
     }
 
-    /// - Parameter offset: 24 bits with a sign, in ms.
+    /// - Parameter offset: Composition time offset as a signed 24-bit number, in ms.
     private func picture(_ data: [UInt8], _ codec: VideoCodec, dts: MediaTime, offset: UInt32) -> EncodedFrame {
         let signed = Int32(bitPattern: offset << 8) >> 8
         return EncodedFrame(
@@ -163,7 +164,7 @@ public struct FLVReader: Sendable {
         }
     }
 
-    /// The same timestamp without the wrap at 2³² ms (49.7 days): the nearest to the one before it, within `span`.
+    /// Returns `raw` without the wrap at 2³² ms (49.7 days): the time nearest to the one before it, within `span`.
     private mutating func unwrap(_ raw: UInt32) -> Int64 {
         var unwrapped = Int64(raw)
         if let last = lastTimestamp {
@@ -182,7 +183,7 @@ public struct FLVReader: Sendable {
 }
 
 extension [UInt8] {
-    /// The number in `bytes` bytes from `index` on, highest first.
+    /// Reads a big-endian number of `bytes` bytes from `index` on.
     func bigEndian(at index: Int, bytes: Int) -> UInt32 {
         self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
     }

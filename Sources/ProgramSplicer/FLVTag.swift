@@ -2,14 +2,14 @@ import MixModel
 
 /// One tag of an FLV stream (Adobe Flash Video File Format 10.1, §E.4.1).
 public struct FLVTag: Hashable, Sendable {
-    /// `TagType`, as it is written.
+    /// The `TagType`, as it is written.
     public enum Kind: UInt8, Hashable, Sendable {
         case audio = 8
         case video = 9
         case script = 18
     }
 
-    /// What a tag means for whoever queues, drops or repeats tags.
+    /// The meaning of a tag for code that queues, drops or repeats tags.
     public enum Role: Hashable, Sendable {
         case metadata
         case sequenceHeader(Track)
@@ -19,7 +19,7 @@ public struct FLVTag: Hashable, Sendable {
     public var role: Role
     /// Decoding time in ms, 0…2³²−1, as RTMP carries it.
     public var timestamp: UInt32
-    /// What follows the tag header.
+    /// Body of the tag, which follows its header.
     public var body: [UInt8]
 
     public init(role: Role, timestamp: UInt32, body: [UInt8]) {
@@ -38,13 +38,13 @@ public struct FLVTag: Hashable, Sendable {
 
     public var isIDR: Bool { role == .frame(.video, isIDR: true) }
 
-    /// About the bytes of memory that it takes.
+    /// Approximate memory use in bytes.
     public var footprint: Int { body.count + 64 }
 
     /// The 9 bytes of the FLV header for audio and video, and the first back pointer (§E.2, §E.3).
     public static let fileHeader = fileHeader(of: .all)
 
-    /// The same for a stream of these tracks.
+    /// Returns the FLV header and the first back pointer for a stream of these tracks.
     public static func fileHeader(of tracks: SourceSelection.Tracks) -> [UInt8] {
         let flags: UInt8 =
             switch tracks {
@@ -55,7 +55,7 @@ public struct FLVTag: Hashable, Sendable {
         return [0x46, 0x4C, 0x56, 1, flags, 0, 0, 0, 9, 0, 0, 0, 0]
     }
 
-    /// Bytes of a tag header (§E.4.1).
+    /// Length of a tag header in bytes (§E.4.1).
     public static let headerLength = 11
 
     /// The tag with its header and its back pointer.
@@ -72,11 +72,11 @@ public struct FLVTag: Hashable, Sendable {
         return bytes
     }
 
-    /// The tag of a frame. `origin` is the program time that becomes timestamp 0.
+    /// Creates the tag of a frame. `origin` is the program time that becomes timestamp 0.
     ///
-    /// H.264 and AAC as Adobe specifies them (§E.4.2.1, §E.4.3.1). H.265, which has no number there, as Enhanced RTMP v1
-    /// does ("Defining Additional Video Codecs"): with `hvc1` in the place of a number. Presentation times that cannot
-    /// be written in 24 bits against the decoding time are clamped.
+    /// H.264 and AAC are written as Adobe specifies them (§E.4.2.1, §E.4.3.1). H.265 has no number there and is written
+    /// as in Enhanced RTMP v1 ("Defining Additional Video Codecs"), with `hvc1` in place of the number. Presentation
+    /// times whose offset from the decoding time does not fit in 24 bits are clamped.
     public init(_ frame: EncodedFrame, videoCodec: VideoCodec = .h264, origin: MediaTime) {
         let decoding = (frame.dts - origin).roundedMilliseconds
         let presentation = (frame.pts - origin).roundedMilliseconds
@@ -99,7 +99,7 @@ public struct FLVTag: Hashable, Sendable {
             body: body)
     }
 
-    /// The sequence header for a configuration that holds from `time` on.
+    /// Creates the sequence header of a configuration that applies from `time` on.
     public init(_ configuration: CodecConfiguration, at time: MediaTime, origin: MediaTime) {
         let head: [UInt8] =
             switch configuration.videoCodec {
@@ -113,15 +113,16 @@ public struct FLVTag: Hashable, Sendable {
             body: head + configuration.bytes)
     }
 
-    /// AAC is always marked 44 kHz, 16 bit, stereo; the truth is in the AudioSpecificConfig (§E.4.2.1).
+    /// Flags of every AAC tag: always marked 44 kHz, 16 bit, stereo. The actual format is in the AudioSpecificConfig
+    /// (§E.4.2.1).
     private static let aacFlags: UInt8 = 0xAF
 
-    /// `hvc1`.
+    /// FourCC of H.265: `hvc1`.
     static let hevcFourCC: [UInt8] = [0x68, 0x76, 0x63, 0x31]
 }
 
 extension [UInt8] {
-    /// The `bytes` low bytes of `value`, highest first.
+    /// Appends the `bytes` low bytes of `value`, most significant first.
     mutating func appendBigEndian(_ value: UInt32, bytes: Int) {
         for index in (0..<bytes).reversed() {
             append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))))

@@ -1,10 +1,10 @@
 import MixModel
 
-/// Where the program's frames come from.
+/// The origin of the program's frames: a source or a mixer.
 public enum Feed: Hashable, Sendable {
     /// Bypass: one source's own packets.
     case source(SourceID)
-    /// The picture of a mixer; each mixer process of a program has its own generation.
+    /// The output of a mixer; each mixer process of a program has its own generation.
     case mixer(Int)
 
     public var isMixer: Bool {
@@ -12,34 +12,36 @@ public enum Feed: Hashable, Sendable {
     }
 }
 
-/// What the splicer knows of a feed.
+/// The splicer's knowledge of a feed.
 struct FeedState: Sendable {
     var video: CodecConfiguration?
     var audio: CodecConfiguration?
-    /// Distance of two video frames.
+    /// Distance between two video frames.
     var interval = MediaTime.milliseconds(40)
     /// Length of one AAC frame.
     var audioFrame = MediaTime.units(1024, rate: 48000)
-    /// PTS of the newest video frame it delivered.
+    /// PTS of the newest video frame that the feed delivered.
     var newestVideo: MediaTime?
-    /// True once a frame was decoded earlier than it is shown: cuts need a closed boundary.
+    /// Whether a frame has been decoded earlier than it is shown; splices then need a closed boundary.
     var reorders = false
-    /// Of a mixer: how much later than at their own times it shows the frames of sources; none where it is not known.
+    /// For a mixer: the time by which it shows each source's frames later than at their own times. Unknown ones have no
+    /// entry.
     var delays: [SourceID: MediaTime] = [:]
-    /// Nothing more is expected of it.
+    /// Whether no more frames are expected.
     var isGone = false
-    /// The newest audio, so that a splice finds the frames around a keyframe although they came before it.
+    /// The newest audio, kept so that a splice finds the frames around a keyframe although they came before it.
     var recentAudio: [EncodedFrame] = []
     private var audioBytes = 0
 
     static let audioMemory = MediaTime.milliseconds(2000)
-    /// Of `recentAudio`, as `EncodedFrame.footprint` counts: ten times what AAC can have in twice `audioMemory`.
+    /// Limit of `recentAudio` in bytes, as `EncodedFrame.footprint` counts: ten times what AAC can have in twice
+    /// `audioMemory`.
     static let audioByteLimit = 8 << 20
 
     mutating func remember(audio frame: EncodedFrame) {
         recentAudio.append(frame)
         audioBytes += frame.footprint
-        // Timestamps that stand still make no frame old.
+        // Frames do not age while timestamps stand still, so their size is limited, too.
         if audioBytes > FeedState.audioByteLimit {
             recentAudio = [frame]
         } else {

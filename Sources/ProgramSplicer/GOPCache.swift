@@ -1,19 +1,20 @@
 import MixModel
 
-/// A source's frames since its last IDR, so that a decoder or a viewer can begin at once.
+/// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
 ///
-/// Times are the source's own. Audio is kept from one second before the IDR, because a splice needs the audio of
-/// around the IDR and it may have arrived first.
+/// Times are the source's own. Audio is kept from one second before the IDR, because a splice needs the audio around
+/// the IDR, which may have arrived first.
 public struct GOPCache: Sendable {
     public private(set) var frames: [EncodedFrame] = []
     public private(set) var hasIDR = false
     private var bytes = 0
     private var newestVideo: MediaTime?
 
-    /// A GOP beyond this is dropped: the source is decodable again at its next IDR. Counted as `EncodedFrame.footprint`.
+    /// Largest GOP that is kept, in bytes as `EncodedFrame.footprint` counts. A larger one is dropped, and the source
+    /// is decodable again at its next IDR.
     static let byteLimit = 32 << 20
     static let audioBefore = MediaTime.milliseconds(1000)
-    /// Pictures older than this, with sound alone since, are no beginning any more: the camera is off.
+    /// Age at which pictures followed by sound alone are no beginning any more: the camera is off.
     static let pictureAge = MediaTime.seconds(10)
 
     public init() {}
@@ -40,7 +41,7 @@ public struct GOPCache: Sendable {
         if !hasIDR { trimAudio(to: frame.pts) }
     }
 
-    /// Forgets everything; decodable again from the next IDR.
+    /// Forgets everything. The source is decodable again from the next IDR.
     public mutating func removeAll() {
         frames = []
         bytes = 0

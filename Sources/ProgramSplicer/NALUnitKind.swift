@@ -1,17 +1,17 @@
 import MixModel
 
-/// What a NAL unit is, as far as programs look.
+/// The kind of a NAL unit, as far as programs distinguish kinds.
 public enum NALUnitKind: Hashable, Sendable {
-    /// A slice, or a partition of one, of a picture that is no IDR picture.
+    /// A slice, or a slice partition, of a picture that is not an IDR picture.
     case slice
     case idrSlice
     case sequenceParameterSet
-    /// Before the picture that it belongs to.
+    /// Supplemental information before the picture that it belongs to.
     case supplementalInformation
     case accessUnitDelimiter
     case other
 
-    /// - Parameter unit: With its header: one byte in H.264, two in H.265.
+    /// - Parameter unit: The unit with its header: one byte in H.264, two in H.265.
     public init(_ unit: some Collection<UInt8>, _ codec: VideoCodec) {
         guard let header = unit.first else {
             self = .other
@@ -25,7 +25,7 @@ public enum NALUnitKind: Hashable, Sendable {
 
     public var isSlice: Bool { self == .slice || self == .idrSlice }
 
-    /// `nal_unit_type` of ITU-T H.264 table 7-1.
+    /// Creates a kind from `nal_unit_type` (ITU-T H.264 table 7-1).
     private init(h264 type: UInt8) {
         self =
             switch type {
@@ -38,7 +38,7 @@ public enum NALUnitKind: Hashable, Sendable {
             }
     }
 
-    /// `nal_unit_type` of ITU-T H.265 table 7-1.
+    /// Creates a kind from `nal_unit_type` (ITU-T H.265 table 7-1).
     private init(h265 type: UInt8) {
         self =
             switch type {
@@ -53,7 +53,7 @@ public enum NALUnitKind: Hashable, Sendable {
 }
 
 extension VideoCodec {
-    /// Header of a NAL unit with supplemental information before the picture.
+    /// Header of a NAL unit with supplemental information that precedes its picture.
     var supplementalInformationHeader: [UInt8] {
         switch self {
         case .h264: [6]
@@ -62,7 +62,8 @@ extension VideoCodec {
         }
     }
 
-    /// A whole access unit delimiter: slices of any type may follow (ITU-T H.264 §7.4.2.4, H.265 §7.4.3.5).
+    /// A complete access unit delimiter after which slices of any type may follow (ITU-T H.264 §7.4.2.4, H.265
+    /// §7.4.3.5).
     var accessUnitDelimiter: [UInt8] {
         switch self {
         case .h264: [9, 0xF0]

@@ -1,11 +1,11 @@
 import MixModel
 
-/// The NAL units of one access unit, each behind its length (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2).
+/// The NAL units of one access unit, each preceded by its length (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2).
 public struct NALUnits: Sequence, Sendable {
     private let bytes: [UInt8]
     private let lengthSize: Int
 
-    /// - Parameter lengthSize: bytes of each length, 1…4, as the configuration record says.
+    /// - Parameter lengthSize: Bytes of each length, 1…4, from the configuration record.
     public init(_ bytes: [UInt8], lengthSize: Int = 4) {
         self.bytes = bytes
         self.lengthSize = lengthSize
@@ -17,13 +17,13 @@ public struct NALUnits: Sequence, Sendable {
 
     public func makeIterator() -> Iterator { Iterator(bytes: bytes, lengthSize: lengthSize) }
 
-    /// Stops at the first unit that is not whole.
+    /// Iterates over the units and stops at the first incomplete one.
     public struct Iterator: IteratorProtocol {
         let bytes: [UInt8]
         let lengthSize: Int
         var position = 0
 
-        /// The next unit, header byte included, without its length.
+        /// Returns the next unit with its header but without its length.
         public mutating func next() -> ArraySlice<UInt8>? {
             guard position + lengthSize <= bytes.count else { return nil }
             let start = position + lengthSize

@@ -1,22 +1,22 @@
 import LayoutEngine
 import MixModel
 
-/// Decides which feed a program shall go to, from its plan and from what is possible right now.
+/// Decides which feed a program goes to, from its plan and from what is possible right now.
 ///
-/// Pure: the relay asks it after every change. A plan says what is wanted; a source may not have connected yet, may
-/// have stalled, or a mixer may be failing, and the program must go on all the same.
+/// A pure value that the relay asks after every change. A plan says what is wanted, but a source may not have connected
+/// yet or may have stalled, or a mixer may be failing, and the program must go on all the same.
 public struct ProgramDirector: Sendable {
-    /// What is known of one planned source.
+    /// The known state of one planned source.
     public struct SourceFact: Hashable, Sendable {
-        /// A decoder can begin now.
+        /// Whether a decoder can begin now.
         public var isDecodable: Bool
-        /// It was on air and has been silent for too long, or it is gone.
+        /// Whether the source was on air and has been silent for too long, or is gone.
         public var isSilent: Bool
-        /// False while it is known to have sound alone, or nothing is known of it.
+        /// Whether the source has video; false while it is known to have sound alone, or nothing is known of it.
         public var hasVideo: Bool
-        /// Its server has answered; its first keyframe may still be to come.
+        /// Whether the source's server has answered; the first keyframe may still be to come.
         public var isConnected: Bool
-        /// Its timeline stands still enough to be the program's own.
+        /// Whether the source's timeline is stable enough to be the program's own.
         public var isSettled: Bool
 
         public init(
@@ -38,52 +38,52 @@ public struct ProgramDirector: Sendable {
         }
     }
 
-    /// What the program shall become as soon as a splice allows it.
+    /// The feed that the program changes to as soon as a splice allows it.
     public enum Aim: Hashable, Sendable {
-        /// Nothing can be shown yet.
+        /// No feed: nothing can be shown yet.
         case wait
         case source(SourceID)
         case mixer
     }
 
-    /// What has to be there of a mixer.
+    /// The required state of the mixer.
     public enum MixerNeed: Int, Hashable, Comparable, Sendable {
         case none
-        /// The process shall be there, so that starting it costs no time.
+        /// Its process has been started, so that starting it costs no time later.
         case warm
-        /// It composes, whether viewers see it or not.
+        /// It composes, whether or not viewers see it.
         case running
 
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What the director wants right now.
+    /// The director's current decision.
     public struct Decision: Hashable, Sendable {
         public var aim: Aim
         public var mixer: MixerNeed
-        /// Whether the plan's scene may be shown already; otherwise the one before it stays.
+        /// Whether the plan's scene may be shown already; otherwise the previous scene stays.
         public var isSceneReady: Bool
     }
 
-    /// How long a program waits for its first source before it begins with a slate.
+    /// Longest wait of a program for its first source before it begins with a slate.
     public static let firstSourcePatience = MediaTime.seconds(5)
-    /// How long a mix waits for all its people to become decodable before it begins without the missing ones.
+    /// Longest wait of a mix for all its participants to become decodable before it begins without the missing ones.
     public static let panePatience = MediaTime.seconds(3)
-    /// How long a mixer runs ahead of people who have not connected.
+    /// Longest time for which a mixer runs ahead of participants who have not connected.
     public static let runAhead = MediaTime.seconds(15)
 
     public init() {}
 
     /// - Parameters:
-    ///   - age: how long ago the plan was applied.
-    ///   - isOnAirLost: the mixer on air has died, so that nothing comes of it any more.
-    ///   - isMixerFailing: a mixer has died and the next one is held back.
+    ///   - age: Time since the plan was applied.
+    ///   - isOnAirLost: Whether the mixer on air has died, so that no more frames come from it.
+    ///   - isMixerFailing: Whether a mixer has died and the next one is held back.
     public func decide(
         plan: ProgramPlan, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact],
         isOnAirLost: Bool = false, isMixerFailing: Bool
     ) -> Decision {
         let isSoundAlone = plan.tracks == .audio
-        // What has sound is as good as what has pictures, where there are none.
+        // In a program without video, a source with sound is as good as one with pictures.
         let sources = isSoundAlone ? sources.mapValues(\.countingSound) : sources
         switch plan.mode {
         case .slate:
@@ -92,14 +92,14 @@ public struct ProgramDirector: Sendable {
             return bypass(
                 source, plan: plan, age: age, onAir: onAir, sources: sources, isLost: isOnAirLost && !isMixerFailing)
         case .mix(let host):
-            // A card needs nobody to be there; nor does the place of somebody absent.
+            // Cards and the panes of absent participants wait for no source.
             let panes = plan.scene.panes.filter(\.isLive).map { SourceID($0.source) }
             let ready = panes.filter { sources[$0]?.isDecodable ?? false }
-            // Before anything is on air, the host's sound is awaited: the program shall have its format.
+            // Before anything is on air, wait for the host's sound: the program takes its format.
             let isHeard = !panes.isEmpty || onAir != nil || sources[host]?.isConnected ?? false
             let isComplete = ready.count == panes.count && isHeard
             let isEnough = isComplete || (ready.count >= min(2, panes.count) && age > ProgramDirector.panePatience)
-            // Whoever has the camera off is not shown, whatever their stream contains.
+            // A participant whose camera is off is not shown, whatever their stream contains.
             let canShow = { (id: SourceID) in
                 (isSoundAlone || panes.contains(id)) && sources[id]?.canBypass ?? false
             }
@@ -113,7 +113,7 @@ public struct ProgramDirector: Sendable {
             let alone = canShow(host) ? host : ready.first(where: canShow)
             var decision = bypass(alone ?? host, plan: plan, age: age, onAir: onAir, sources: sources, isLost: false)
             // The mixer runs ahead, unseen, while the others connect: the new picture then costs one frame and not the
-            // start of a pipeline. Not for ever, for somebody who does not come.
+            // start of a pipeline. It does not run for ever for a participant who never connects.
             let isNear = panes.allSatisfy { sources[$0]?.isConnected ?? false }
             let runsAhead = onAir != nil && (isNear || age < ProgramDirector.runAhead)
             decision.mixer = max(decision.mixer, runsAhead ? .running : .none)
@@ -141,7 +141,7 @@ public struct ProgramDirector: Sendable {
                 ? Decision(aim: .mixer, mixer: .running, isSceneReady: true)
                 : Decision(aim: .source(source), mixer: .none, isSceneReady: true)
         case .source(let other):
-            // From one person to another: a mix bridges until the other's next IDR.
+            // From one participant to another: a mix bridges until the other's next IDR.
             let isOtherLive = sources[other].map { !$0.isSilent } ?? false
             if canBypass, plan.tracks == .audio {
                 return Decision(aim: .source(source), mixer: .none, isSceneReady: true)
@@ -151,7 +151,7 @@ public struct ProgramDirector: Sendable {
             }
             return Decision(aim: .mixer, mixer: .running, isSceneReady: true)
         case .mixer where isLost:
-            // The next mixer goes on where it ended; waiting for the source's keyframe would leave a hole.
+            // The next mixer continues where the last one ended; waiting for the source's keyframe would leave a gap.
             return Decision(aim: .mixer, mixer: .running, isSceneReady: true)
         case .mixer:
             return Decision(

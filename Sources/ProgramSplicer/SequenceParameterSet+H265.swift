@@ -1,7 +1,7 @@
 import MixModel
 
 extension SequenceParameterSet {
-    /// Of H.265 (ITU-T H.265 §7.3.2.2.1 and §E.2.1). `nil` if the bytes end early or are not an SPS.
+    /// Reads an SPS of H.265 (ITU-T H.265 §7.3.2.2.1 and §E.2.1). `nil` if the bytes end early or are not an SPS.
     public init?(h265 unit: [UInt8]) {
         guard NALUnitKind(unit, .h265) == .sequenceParameterSet else { return nil }
         var bits = BitReader(removingEmulationPrevention: unit.dropFirst(2))
@@ -55,7 +55,7 @@ extension SequenceParameterSet {
         reorderDepth = Int(min(reordered, 16))
     }
 
-    /// §7.3.3, with a general profile.
+    /// Skips `profile_tier_level` with a general profile (§7.3.3).
     private static func skipProfileTierLevel(_ bits: inout BitReader, subLayers: Int) {
         bits.skip(96)
         guard subLayers > 0 else { return }
@@ -67,7 +67,7 @@ extension SequenceParameterSet {
         bits.skip(2 * (8 - subLayers) + length)
     }
 
-    /// §7.3.4.
+    /// Skips `scaling_list_data` (§7.3.4).
     private static func skipScalingLists(_ bits: inout BitReader) {
         for size in 0..<4 {
             for _ in stride(from: 0, to: 6, by: size == 3 ? 3 : 1) {
@@ -81,12 +81,13 @@ extension SequenceParameterSet {
         }
     }
 
-    /// Every `st_ref_pic_set` (§7.3.7).
-    /// - Returns: False where there are more than the format allows.
+    /// Skips every `st_ref_pic_set` (§7.3.7).
+    ///
+    /// - Returns: False if there are more sets or pictures than the format allows.
     private static func skipReferenceSets(_ bits: inout BitReader) -> Bool {
         let count = bits.unsignedExpGolomb()
         guard count <= 64 else { return false }
-        // Pictures in the set before.
+        // Pictures in the previous set.
         var pictures = 0
         for index in 0..<count {
             if index > 0, bits.flag() {
@@ -107,7 +108,7 @@ extension SequenceParameterSet {
         return true
     }
 
-    /// The VUI up to its times (§E.2.1).
+    /// Reads the VUI up to its timing information (§E.2.1).
     private static func readUsability(_ bits: inout BitReader) -> (colour: ColourSignal, frameRate: Double?) {
         let colour = ColourSignal(usability: &bits)
         bits.skip(3)
@@ -115,7 +116,7 @@ extension SequenceParameterSet {
         guard bits.flag() else { return (colour, nil) }
         let unitsInTick = bits.read(32)
         let timeScale = bits.read(32)
-        // One tick a frame, other than in H.264 (§E.3.1).
+        // One tick a frame, unlike H.264 (§E.3.1).
         return (colour, unitsInTick > 0 ? Double(timeScale) / Double(unitsInTick) : nil)
     }
 }

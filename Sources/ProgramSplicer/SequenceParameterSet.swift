@@ -1,17 +1,18 @@
 import MixModel
 
-/// What an SPS says of picture size, colour, rate and reordering: here of H.264 (ITU-T H.264 §7.3.2.1.1 and §E.1.1).
+/// Picture size, colour, frame rate and reordering from an SPS; this file reads H.264 (ITU-T H.264 §7.3.2.1.1 and
+/// §E.1.1).
 public struct SequenceParameterSet: Hashable, Sendable {
-    /// Cropped picture, in pixels.
+    /// Size of the cropped picture, in pixels.
     public let width: Int
     public let height: Int
     public let colour: ColourSignal
     /// Frames per second from `vui_timing_info`; `nil` where not signalled.
     public let frameRate: Double?
-    /// Frames that may be decoded before one that is shown earlier; `nil` where not signalled.
+    /// Number of frames that may be decoded before a frame that is shown earlier; `nil` where not signalled.
     public let reorderDepth: Int?
 
-    /// `nil` if the bytes end early or are not an SPS.
+    /// Reads an SPS of H.264. `nil` if the bytes end early or are not an SPS.
     public init?(nalUnit: [UInt8]) {
         guard NALUnitKind(nalUnit, .h264) == .sequenceParameterSet else { return nil }
         var bits = BitReader(removingEmulationPrevention: nalUnit.dropFirst())
@@ -117,7 +118,7 @@ private struct VideoUsability {
 }
 
 extension ColourSignal {
-    /// What a VUI begins with, up to where chroma is sampled: the same in H.264 and H.265.
+    /// Reads the beginning of a VUI, up to and including the location of chroma samples: the same in H.264 and H.265.
     init(usability bits: inout BitReader) {
         func specified(_ value: UInt32) -> Int? { value == 2 ? nil : Int(value) }
         self.init()

@@ -2,44 +2,44 @@ import MixModel
 
 /// Maps one source's timestamps to program time.
 ///
-/// `program = source + offset`, with one offset for audio and video. It is set by the first packet so that a packet
-/// is due when it arrives; beside a host whose packets come before or after their time, so that it is as late as they
-/// are: what was recorded at the same moment is mixed at the same moment, and neither waits for the other. Until the
-/// source is on air it follows the earliest arrival at once (a server that sends its cached GOP in a burst would
-/// otherwise put the source seconds ahead); on air it only slews, at most `slewRate`, after the smallest lateness of a
-/// window, so that a publisher's drifting clock builds neither latency nor A/V skew. A timestamp jump, or a pause, maps
-/// anew.
+/// `program = source + offset`, with one offset for audio and video. The first packet sets it so that a packet is due
+/// when it arrives. Beside a host whose packets come before or after their time, it is set so that the source's packets
+/// are as late as the host's: what was recorded at the same moment is mixed at the same moment, and neither waits for
+/// the other. Until the source is on air, the offset follows the earliest arrival at once, because a server that sends
+/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, by at most `slewRate`,
+/// after the smallest lateness of a window, so that a publisher's drifting clock builds up neither latency nor A/V
+/// skew. A timestamp jump or a pause starts a new mapping.
 ///
-/// Unless it slews, the offset is whole milliseconds, as FLV's timestamps are: the program's pictures then keep the very
-/// distance from their sound that the source gave them. Any other offset rounds pictures, which come at equal
-/// fractions of a millisecond, all by the same half and sound by nothing on average.
+/// Unless it slews, the offset is in whole milliseconds, like FLV's timestamps, so that the program's pictures keep
+/// exactly the distance from their sound that the source gave them. Any other offset would round all pictures, which
+/// share one fraction of a millisecond, by the same amount, and sound by nothing on average.
 public struct SourceClock: Sendable {
     /// Program time minus source time; `nil` before the first packet.
     public private(set) var offset: MediaTime?
 
-    /// 500 ppm: more than any crystal drifts, less than anybody hears.
+    /// Largest rate at which the offset slews: 500 ppm, more than any crystal drifts and less than a listener can hear.
     public static let slewRate = 0.0005
-    /// A step back in the timestamps of this size is a new timeline.
+    /// Smallest step back in the timestamps that counts as a new timeline.
     static let jumpBack = MediaTime.milliseconds(1000)
-    /// So is a step forward that exceeds the time that passed by this much.
+    /// Smallest excess of a step forward over the elapsed time that counts as a new timeline.
     static let jumpForward = MediaTime.milliseconds(3000)
     /// Silence after which a late source is taken to have paused.
     static let pause = MediaTime.milliseconds(900)
     static let window = MediaTime.milliseconds(2000)
-    /// How long the offset must have stood still before the source may go on air.
+    /// Time for which the offset must have stood still before the source may go on air.
     static let settling = MediaTime.milliseconds(100)
-    /// How long the offset must have stood still before it only slews, on air.
+    /// Time for which the offset must have stood still before it only slews, on air.
     static let recovery = MediaTime.milliseconds(300)
-    /// Packets that come this much before their time are a burst: jitter of a network is less.
+    /// Lead of packets over their time that counts as a burst; network jitter is smaller.
     static let burst = MediaTime.milliseconds(80)
 
-    /// How packets that were mapped before lie beside those that follow.
+    /// The relation of packets that were mapped before to those that follow.
     public enum Change: Hashable, Sendable {
-        /// As their source made them, but for what `slewRate` hides.
+        /// Both lie as their source made them, apart from what `slewRate` hides.
         case steady
-        /// They do once they are moved by so much.
+        /// Both lie as their source made them once the earlier packets are moved by this amount.
         case moved(by: MediaTime)
-        /// Not at all: the source began a new timeline.
+        /// Unrelated: the source began a new timeline.
         case mappedAnew
     }
 
@@ -55,12 +55,13 @@ public struct SourceClock: Sendable {
     /// Notes the arrival of a packet, before it is mapped.
     ///
     /// - Parameters:
-    ///   - dts: the packet's decoding time on the source's timeline.
-    ///   - arrival: program time at which it arrived.
-    ///   - isOnAir: whether viewers see or hear the source, so that its timeline must not step for small reasons.
-    ///   - isCopied: whether its timestamps are the program's own (bypass): only a jump of its own may make them step.
-    ///   - reference: the lateness that the earliest packets shall have: the host's `leastLateness`.
-    /// - Returns: what became of packets that were mapped before.
+    ///   - dts: Decoding time of the packet on the source's timeline.
+    ///   - arrival: Program time at which the packet arrived.
+    ///   - isOnAir: Whether viewers see or hear the source, so that its timeline must not step for small reasons.
+    ///   - isCopied: Whether its timestamps are the program's own (bypass), so that only a jump of its own may make
+    ///     them step.
+    ///   - reference: Lateness that the earliest packets should have: the host's `leastLateness`.
+    /// - Returns: The relation of packets that were mapped before to those that follow.
     public mutating func observe(
         dts: MediaTime, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false, reference: MediaTime = .zero
     ) -> Change {
@@ -95,23 +96,23 @@ public struct SourceClock: Sendable {
         return .moved(by: moved)
     }
 
-    /// How late the earliest packets of the last seconds were; negative when they came before their time. `nil` before
-    /// the first packets.
+    /// Lateness of the earliest packets of the last seconds; negative if they came before their time. `nil` before the
+    /// first packets.
     public var leastLateness: MediaTime? {
         guard let lastMinimum else { return windowMinimum }
         return min(lastMinimum, windowMinimum ?? lastMinimum)
     }
 
-    /// `time` of the source's timeline in program time; as it is before the first packet.
+    /// Maps `time` from the source's timeline to program time; returns it unchanged before the first packet.
     public func map(_ time: MediaTime) -> MediaTime { time + (offset ?? .zero) }
 
-    /// True when no burst is under way, so that the mapping is good enough to go on air.
+    /// Whether no burst is under way, so that the mapping is good enough to go on air.
     public func isSettled(at now: MediaTime) -> Bool {
         movedAt.map { now - $0 >= SourceClock.settling } ?? false
     }
 
-    /// Shortly after it was mapped a source may still be catching up in a burst, and hardly anything of it has been
-    /// seen on this timeline.
+    /// Whether the source was mapped so recently that it may still be catching up in a burst, and hardly any of its
+    /// packets have been seen on this timeline.
     private func isNew(at now: MediaTime) -> Bool { movedAt.map { now - $0 < SourceClock.recovery } ?? false }
 
     /// Moves the timeline of the source, for a splice onto another frame grid.
@@ -131,7 +132,7 @@ public struct SourceClock: Sendable {
         correction = .zero
     }
 
-    /// Takes the smallest lateness of each window as what has to be corrected. `lateness` is beyond the reference.
+    /// Takes the smallest lateness of each window as the amount to correct. `lateness` is relative to the reference.
     private mutating func follow(lateness: MediaTime, reference: MediaTime, arrival: MediaTime, isOnAir: Bool) {
         windowMinimum = min(windowMinimum ?? lateness + reference, lateness + reference)
         guard let start = windowStart, let minimum = windowMinimum, arrival - start >= SourceClock.window else {

@@ -3,14 +3,14 @@ import MixModel
 
 /// One source as the relay knows it: its frames in program time, its configurations and its current GOP.
 public struct SourceTimeline: Sendable {
-    /// What a packet of the source means.
+    /// A change that one item of the source causes.
     public enum Event: Hashable, Sendable {
         case configuration(CodecConfiguration)
-        /// In program time.
+        /// A frame in program time.
         case frame(EncodedFrame)
-        /// Frames that were told before have to be moved by so much to fit those that follow.
+        /// Amount by which frames delivered before have to be moved to fit those that follow.
         case moved(by: MediaTime)
-        /// The source's timeline was mapped anew; its GOP is gone until the next IDR.
+        /// A new mapping of the source's timeline; its GOP is gone until the next IDR.
         case discontinuity
     }
 
@@ -33,8 +33,8 @@ public struct SourceTimeline: Sendable {
 
     public init() {}
 
-    /// Takes what the reader found. `arrival` is program time; `isOnAir`, `isCopied` and `reference` as in
-    /// `SourceClock.observe`.
+    /// Accepts an item that the reader found. `arrival` is program time; `isOnAir`, `isCopied` and `reference` are as
+    /// in `SourceClock.observe`.
     public mutating func accept(
         _ item: FLVReader.Item, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false,
         reference: MediaTime = .zero
@@ -51,10 +51,10 @@ public struct SourceTimeline: Sendable {
         }
     }
 
-    /// True when a decoder can begin now.
+    /// Whether a decoder can begin now.
     ///
-    /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe; at
-    /// once where no pictures are expected.
+    /// Sound alone counts only after `soundAlone`, because servers send audio while they wait for the first keyframe.
+    /// Where no video is expected, it counts at once.
     public func isDecodable(at now: MediaTime, expectsVideo: Bool = true) -> Bool {
         if gop.hasIDR { return true }
         guard expectsVideo else { return firstAudio != nil }
@@ -62,11 +62,11 @@ public struct SourceTimeline: Sendable {
     }
 
     static let soundAlone = MediaTime.seconds(4)
-    /// Timestamps that stand still, run back or leap are no rate.
+    /// Bounds of `frameInterval`: timestamps that stand still, run back or leap give no rate.
     static let shortestInterval = MediaTime.milliseconds(1)
     static let longestInterval = MediaTime.seconds(10)
 
-    /// Of the pictures, as the SPS says.
+    /// Size of the pictures, from the SPS.
     public var pictureSize: LayoutParticipant.Size? {
         sequenceParameters.map { LayoutParticipant.Size(width: $0.width, height: $0.height) }
     }
@@ -74,7 +74,7 @@ public struct SourceTimeline: Sendable {
     /// The current GOP, in program time.
     public var currentGOP: [EncodedFrame] { gop.frames.map(mapped) }
 
-    /// The mean distance of recent video frames, or what the SPS says, or 40 ms: 1 ms to 10 s.
+    /// The mean distance of recent video frames, else the interval from the SPS, else 40 ms. From 1 ms to 10 s.
     public var frameInterval: MediaTime {
         if let first = decodingTimes.first, let last = decodingTimes.last, decodingTimes.count > 4 {
             let mean = (last - first) / Int64(decodingTimes.count - 1)
@@ -84,7 +84,7 @@ public struct SourceTimeline: Sendable {
         return .milliseconds(40)
     }
 
-    /// The time of its newest audio frame and the length of one: the grid that a mix of this source is laid on.
+    /// Time of the newest audio frame, and the audio format: the grid on which a mix of this source is laid.
     public var audioGrid: (newest: MediaTime, format: AudioSpecificConfig)? {
         guard let newestAudio, let audioFormat else { return nil }
         return (clock.map(newestAudio), audioFormat)

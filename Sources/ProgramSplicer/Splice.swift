@@ -1,16 +1,17 @@
 import MixModel
 
-/// A change of feed that has happened, measured on the program's own timeline.
+/// A completed change of feed, measured on the program's own timeline.
 public struct Splice: Hashable, Sendable {
     public var from: Feed?
     public var to: Feed
     /// PTS of the first video frame of the new feed.
     public var at: MediaTime
-    /// When it was performed: program time at which the first frame of the new feed went out.
+    /// Program time at which the first frame of the new feed went out.
     public var performedAt: MediaTime
-    /// From the last video frame before to the first after; `nil` at the start of the program.
+    /// Time from the last video frame before the splice to the first one after it; `nil` at the start of the program.
     public var videoGap: MediaTime?
-    /// The same of audio; `nil` if one of the feeds has none.
+    /// Time from the last audio frame before the splice to the first one after it; `nil` if one of the feeds has no
+    /// audio.
     public var audioGap: MediaTime?
 
     public init(

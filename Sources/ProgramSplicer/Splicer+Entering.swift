@@ -1,10 +1,12 @@
 import MixModel
 
-/// From the mixer to a source.
+/// Splices from the mixer to a source.
 extension Splicer {
-    /// Whether the program has already shown the time of an IDR that would take over. Where a mix shows a source later,
-    /// that counts. One IDR that is too late may be a hiccup; a source that is late again is so for good (its mix does
-    /// not wait for it either), and is taken where the program has got to.
+    /// Whether the program has already shown the time of an IDR that would take over.
+    ///
+    /// Where a mix shows a source later, the later time counts. One IDR that is too late may be a hiccup. A source that
+    /// is late again stays late (its mix does not wait for it either) and takes over at the time that the program has
+    /// reached.
     mutating func isTooLate(_ idr: EncodedFrame, of feed: Feed) -> Bool {
         guard let last = lastVideo, idr.pts <= last else { return false }
         guard case .source = feed, !isOnAirGone else { return true }
@@ -13,7 +15,8 @@ extension Splicer {
         return !hasMissedIDR
     }
 
-    /// Frames of the old feed this close before the first of the new one are taken to be the same frame.
+    /// Returns the distance below which the last frame of the old feed and the first of `feed` are taken to be the same
+    /// frame.
     func nearness(to feed: Feed?) -> MediaTime {
         hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
     }
@@ -38,13 +41,14 @@ extension Splicer {
         return actions + begin(feed, with: held, now: now)
     }
 
-    /// How far a source with another frame grid is moved (audio and video alike, so A/V stays as it is) so that its
-    /// IDR at `time` follows the last frame after one interval, to the millisecond that its timestamps have.
+    /// Returns the amount by which a source with another frame grid is moved so that its IDR at `time` follows the last
+    /// frame after one interval, to the millisecond of its timestamps. Audio and video move alike, so A/V sync stays as
+    /// it is.
     private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
         guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
         let interval = interval(of: feed)
         let shift = last + interval - time
-        // Nothing can be shown before what is shown already, whatever the rate.
+        // Whatever the rate, nothing can be shown before the last frame that was shown.
         guard time > last else { return shift.rounded }
         guard hasRate(of: feed) else { return .zero }
         let isNoise = shift.magnitude <= Splicer.step
@@ -53,7 +57,7 @@ extension Splicer {
         return isNoise || !isOneFrame ? .zero : shift.rounded
     }
 
-    /// How much later than at its own times the mixer on air shows `feed`.
+    /// Returns the time by which the mixer on air shows `feed` later than at its own times.
     func delay(of feed: Feed?) -> MediaTime {
         guard case .source(let source) = feed, let onAir else { return .zero }
         return feeds[onAir]?.delays[source] ?? .zero

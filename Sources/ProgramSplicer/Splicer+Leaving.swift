@@ -1,18 +1,20 @@
 import MixModel
 
-/// From a source to the mixer.
+/// Splices from a source to the mixer.
 extension Splicer {
-    /// The time around which the mixer's IDR is wanted: half a mixer interval before it is the earliest.
+    /// Returns the time around which the mixer's IDR is wanted; it may come half a mixer interval before, but no
+    /// earlier.
     func boundary(after last: MediaTime, before frame: EncodedFrame) -> MediaTime {
         guard hasRate(of: target) else { return last + Splicer.noise + interval(of: target) / 2 }
         let reorders = onAir.flatMap { feeds[$0]?.reorders } ?? false
         return reorders ? last + interval(of: onAir) : frame.pts
     }
 
-    /// The mixer that can take over from the source on air just before `frame`, if there is one.
+    /// Returns the generation of the mixer that can take over from the source on air just before `frame`, if there is
+    /// one.
     func generationToLeaveTo(before frame: EncodedFrame) -> Int? {
         guard case .mixer(let generation) = target, let onAir, !onAir.isMixer else { return nil }
-        // In decoding order, a frame shown after everything before it: the boundary in front of it is closed.
+        // The frame is shown after every frame decoded before it: the boundary in front of it is closed.
         guard let last = lastVideo, frame.pts > last else { return nil }
         guard let mixer = feeds[.mixer(generation)], mixer.video != nil, let newest = mixer.newestVideo,
             !mixer.recentAudio.isEmpty || feeds[onAir]?.audio == nil
@@ -20,7 +22,7 @@ extension Splicer {
         return newest >= frame.dts - Splicer.readyLag ? generation : nil
     }
 
-    /// The mixer delivered `frame` while the source is held at `boundary`.
+    /// Handles a frame that the mixer delivered while the source is held at `boundary`.
     mutating func takeOver(
         with frame: EncodedFrame, of feed: Feed, at boundary: MediaTime, from held: [EncodedFrame], now: MediaTime
     ) -> [Action] {
@@ -36,16 +38,18 @@ extension Splicer {
         return begin(feed, with: [frame], now: now)
     }
 
-    /// The mixer was past the boundary when it was asked: one that shows nobody's pictures waits for nobody, and its host
-    /// may be late. Its IDR is one of the next frames, and the source's own go out until then.
+    /// Takes over at a later IDR, because the mixer was past the boundary when it was asked.
+    ///
+    /// A mixer that shows no participant's pictures waits for none, and its host may be late. Its IDR is one of the
+    /// next frames, and the source's own frames go out until then.
     private mutating func takeOverLater(
         with frame: EncodedFrame, of feed: Feed, from held: [EncodedFrame], now: MediaTime
     ) -> [Action] {
-        // What is shown before it may be decoded after what is shown behind it: another boundary is tried.
+        // Frames shown before the IDR may be decoded after frames shown behind it: another boundary is tried.
         if onAir.flatMap({ feeds[$0]?.reorders }) ?? false { return abandonPending() }
         pending = .entering(feed, at: frame.pts, held: [frame], since: now)
         var actions: [Action] = []
-        // Of those from the IDR on the mixer has its own.
+        // From the IDR on, the mixer has frames of its own.
         for frame in held where onAir != feed { actions += onAirVideo(frame, now: now) }
         return actions
     }

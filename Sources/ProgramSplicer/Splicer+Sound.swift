@@ -1,23 +1,23 @@
 import MixModel
 
-/// Programs that have one track.
+/// Splices of programs that have one track.
 extension Splicer {
-    /// What the program has from now on. Sound alone goes over at any AAC frame boundary; pictures alone go over as ever,
-    /// and sound is left out.
+    /// Sets the tracks that the program has from now on. Sound alone changes feed at any AAC frame boundary. Video
+    /// alone changes feed as usual, and sound is left out.
     public mutating func setTracks(_ tracks: SourceSelection.Tracks, now: MediaTime) -> [Action] {
         guard tracks != self.tracks else { return [] }
         let actions = abandonPending()
         self.tracks = tracks
         switch tracks {
         case .all: break
-        // Whatever comes again begins with its header.
+        // A track that comes back begins with its header.
         case .audio: forgetVideo()
         case .video: configured[.audio] = nil
         }
         return actions + advanceSound(now: now)
     }
 
-    /// Puts the target on air in a program of sound, once it has what follows.
+    /// Puts the target on air in a program of sound alone, once the target has the frames that follow.
     mutating func advanceSound(now: MediaTime) -> [Action] {
         guard tracks == .audio, let target, target != onAir, let state = feeds[target], state.audio != nil,
             let newest = state.recentAudio.last

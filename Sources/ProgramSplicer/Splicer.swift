@@ -1,52 +1,52 @@
 import MixModel
 
-/// Makes one continuous program of several feeds: the place where bypass becomes mix and mix becomes bypass.
+/// Joins several feeds into one continuous program: the place where bypass becomes mix and mix becomes bypass.
 ///
-/// A pure state machine: frames, ends and the passing of time go in, actions come out, in the order in which they
-/// must be performed. All times are program time. The rules:
+/// A pure state machine: frames, ends of feeds and the passing of time go in; actions come out, in the order in which
+/// they must be performed. All times are program time. The rules:
 ///
 /// - **Leaving a source** (bypass → mix) happens at a *closed boundary* `T`: everything forwarded so far is shown
-///   before `T` and everything that follows is shown at or after it, so no B-frame loses a reference. The source is
-///   held back from `T` on, the mixer is asked for an IDR at `T`, and its frame at `T` takes over. Should it come
-///   late or not be an IDR, what was held back is forwarded and the next boundary is tried; should the mixer be past
-///   `T` already, the source goes on until the IDR that it makes instead. Nothing is lost.
+///   before `T`, and everything that follows is shown at or after it, so no B-frame loses a reference. The source is
+///   held back from `T` on, the mixer is asked for an IDR at `T`, and its frame at `T` takes over. If that frame is
+///   late or not an IDR, the held frames are forwarded and the next boundary is tried. If the mixer is past `T`
+///   already, the source continues until the IDR that the mixer makes instead. No frame is lost.
 /// - **Entering a source** (mix → bypass) happens at its next IDR, `T`: its frames are held until the old feed has
-///   delivered everything before `T`, then they follow at once. A mix shows a source on its own grid, so up to an
-///   interval and a half later than the source says: `T` is where the mix would have shown the IDR.
-/// - **Audio** changes at the AAC frame boundary nearest to `T`, by its own lane, `AudioLane`.
+///   delivered everything before `T`, then they follow at once. A mix shows a source on its own grid, up to an interval
+///   and a half later than at the source's own times: `T` is where the mix would have shown the IDR.
+/// - **Audio** changes at the AAC frame boundary nearest to `T`, in a lane of its own, `AudioLane`.
 ///
 /// The old feed therefore stays on air until the new one is decodable: there is never a black or missing frame.
 public struct Splicer: Sendable {
-    /// What the owner of the splicer has to do.
+    /// An action that the splicer's owner has to perform.
     public enum Action: Hashable, Sendable {
-        /// A sequence header is due before the next frame of its track.
+        /// A sequence header that is due before the next frame of its track.
         case configure(CodecConfiguration)
         case emit(EncodedFrame)
-        /// The mixer of this generation shall make the frame of this time an IDR.
+        /// A request that the mixer of this generation make its frame at this time an IDR.
         case requestIDR(generation: Int, at: MediaTime)
-        /// The source's timeline was moved onto the program's frame grid; map it so from now on.
+        /// A move of the source's timeline onto the program's frame grid; map the source accordingly from now on.
         case shift(SourceID, by: MediaTime)
         case switched(Splice)
     }
 
-    /// What viewers see; `nil` until the program has begun.
+    /// The feed that viewers see; `nil` until the program has begun.
     public internal(set) var onAir: Feed?
-    /// What they shall see; `nil` keeps what is.
+    /// The feed that viewers should see; `nil` keeps the one on air.
     public private(set) var target: Feed?
-    /// What the program has.
+    /// The tracks of the program.
     public internal(set) var tracks = SourceSelection.Tracks.all
     /// PTS of the last video frame of the program.
     public private(set) var lastVideo: MediaTime?
-    /// Frames whose time had to be forced to stay in order. 0 in a healthy program.
+    /// Number of frames whose time had to be forced to stay in order. 0 in a healthy program.
     public private(set) var disorder = 0
 
-    /// How long frames are held for a splice before it is given up (leaving) or forced (entering).
+    /// Longest time for which frames are held for a splice before it is given up (leaving) or forced (entering).
     static let patience = MediaTime.milliseconds(400)
-    /// A mixer whose newest frame is further behind than this is not asked to take over.
+    /// Largest lag of a mixer's newest frame with which the mixer is still asked to take over.
     static let readyLag = MediaTime.milliseconds(160)
-    /// How far timestamps are off for being rounded to milliseconds, at the most.
+    /// Largest error of timestamps that are rounded to milliseconds.
     static let noise = MediaTime(nanoseconds: 1_500_000)
-    /// RTMP counts in milliseconds, so this is the smallest step in time.
+    /// Smallest step in time, because RTMP counts in milliseconds.
     static let step = MediaTime.milliseconds(1)
 
     enum Pending {
@@ -60,17 +60,17 @@ public struct Splicer: Sendable {
     var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
-    /// An IDR of the target came when the program had already passed its time.
+    /// Whether an IDR of the target came when the program had already passed its time.
     var hasMissedIDR = false
     var configured: [Track: CodecConfiguration] = [:]
     var unreported: (splice: Splice, since: MediaTime)?
 
     public init() {}
 
-    // MARK: What comes in
+    // MARK: Input
 
-    /// Viewers shall see `feed` as soon as it can take over. A splice under way to another one is given up, and what
-    /// was held for it goes out.
+    /// Sets the feed that viewers should see as soon as it can take over. Gives up a splice to another feed that is
+    /// under way, and forwards the frames that were held to leave the feed on air.
     public mutating func setTarget(_ feed: Feed?, now: MediaTime) -> [Action] {
         guard feed != target else { return [] }
         target = feed
@@ -78,7 +78,8 @@ public struct Splicer: Sendable {
         return abandonPending() + advanceSound(now: now)
     }
 
-    /// What is needed to decode the frames of `feed` that follow. Call before its first frame and after each change.
+    /// Sets the configuration needed to decode the frames of `feed` that follow. Call before its first frame and after
+    /// each change.
     public mutating func configure(_ feed: Feed, _ configuration: CodecConfiguration) {
         switch configuration.track {
         case .video: feeds[feed, default: FeedState()].video = configuration
@@ -91,20 +92,21 @@ public struct Splicer: Sendable {
         }
     }
 
-    /// The distance of two video frames of `feed`, as well as it is known.
+    /// Sets the distance between two video frames of `feed`, as well as it is known.
     public mutating func setInterval(_ interval: MediaTime, of feed: Feed) {
         feeds[feed, default: FeedState()].interval = interval
     }
 
-    /// How much later than at their own times `mixer` shows the frames of sources, from its next frame on: a splice to
-    /// one of them waits for the frame that shows what comes before, and goes on with the next.
+    /// Sets the time by which `mixer` shows each source's frames later than at their own times, from its next frame on.
+    /// A splice to one of these sources waits for the mixed frame that shows what comes before, and continues with the
+    /// next.
     public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: Feed) {
         feeds[mixer, default: FeedState()].delays = delays
     }
 
     /// Takes the next frame of `feed`, in decoding order and in program time.
     ///
-    /// - Parameter now: program time; when the frame arrived.
+    /// - Parameter now: Program time at which the frame arrived.
     public mutating func frame(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
         feeds[feed, default: FeedState()].isGone = false
         switch frame.track {
@@ -119,7 +121,8 @@ public struct Splicer: Sendable {
         }
     }
 
-    /// What came of `feed` is taken to have come `amount` later than it was said: it is where its source is mapped to now.
+    /// Moves the frames of `feed` that are kept here by `amount`, because its source is now mapped to later times by as
+    /// much.
     public mutating func move(_ feed: Feed, by amount: MediaTime) {
         let recent = feeds[feed]?.recentAudio ?? []
         feeds[feed]?.recentAudio = recent.map { $0.shifted(by: amount) }
@@ -128,7 +131,7 @@ public struct Splicer: Sendable {
         }
     }
 
-    /// Nothing more will come of `feed` for now: it ended, was removed or stalled.
+    /// Marks `feed` as delivering no more frames for now: it ended, was removed or stalled.
     public mutating func ended(_ feed: Feed, now: MediaTime) -> [Action] {
         feeds[feed]?.isGone = true
         return advance(to: now)
@@ -141,7 +144,7 @@ public struct Splicer: Sendable {
         return actions
     }
 
-    /// Lets deadlines pass; to be called every few tens of milliseconds.
+    /// Lets deadlines pass. Call it every few tens of milliseconds.
     public mutating func advance(to now: MediaTime) -> [Action] {
         var actions: [Action] = []
         switch pending {
@@ -154,13 +157,13 @@ public struct Splicer: Sendable {
         return actions + advanceSound(now: now) + advanceAudio(now: now) + report(now: now)
     }
 
-    /// True while the program shows or hears `feed`, or is about to: it must go on delivering.
+    /// Whether the program shows or hears `feed`, or is about to, so that it must go on delivering.
     public func needs(_ feed: Feed) -> Bool { feed == onAir || feed == target || feed == audio.feed }
 
-    /// The time of the program's next audio frame, and how long it is.
+    /// Time of the program's next audio frame, and the length of a frame.
     public var audioGrid: (next: MediaTime, frame: MediaTime)? { audio.grid }
 
-    /// The audio configuration that viewers have.
+    /// The audio configuration sent to viewers last.
     public var audioConfiguration: CodecConfiguration? { configured[.audio] }
 
     // MARK: Video
@@ -233,7 +236,7 @@ public struct Splicer: Sendable {
         return actions + advanceAudio(now: now)
     }
 
-    /// Forwards what was held while leaving; forgets what was held for entering.
+    /// Forwards frames held while leaving; drops frames held for entering.
     mutating func abandonPending() -> [Action] {
         let abandoned = pending
         pending = nil
@@ -244,7 +247,7 @@ public struct Splicer: Sendable {
     private mutating func emit(video frame: EncodedFrame) -> [Action] {
         var frame = frame
         if let last = lastDecoding, frame.dts < last + Splicer.step {
-            // An IDR after a mix: its source decodes ahead by the reorder depth. Times are squeezed in the smallest
+            // An IDR after a mix: its source decodes ahead by the reorder depth. Times are squeezed into the smallest
             // steps that FLV's milliseconds can tell apart until the source's own have caught up; no frame is decoded
             // after it is shown.
             if frame.pts <= last { disorder += 1 }
@@ -256,7 +259,7 @@ public struct Splicer: Sendable {
         return configureIfNeeded(onAir.flatMap { feeds[$0]?.video }) + [.emit(frame)]
     }
 
-    /// The picture begins anew when it comes again.
+    /// Forgets the video sent so far, so that it begins anew when it comes again.
     mutating func forgetVideo() {
         lastVideo = nil
         lastDecoding = nil
@@ -286,7 +289,7 @@ public struct Splicer: Sendable {
         return frames.flatMap { configureIfNeeded(configuration) + [.emit($0)] }
     }
 
-    /// Tells of a splice once its audio has followed, or after a while without.
+    /// Reports a splice once its audio has followed, or after `patience` without it.
     mutating func report(now: MediaTime, force: Bool = false) -> [Action] {
         guard case (var splice, let since)? = unreported else { return [] }
         guard force || audio.lastChange?.feed == splice.to || now - since > Splicer.patience else { return [] }

@@ -1,18 +1,18 @@
 import MixModel
 
-/// What we need to know of the record that describes pictures to a decoder: AVCDecoderConfigurationRecord for H.264
-/// (ISO/IEC 14496-15 §5.3.3.1), HEVCDecoderConfigurationRecord for H.265 (§8.3.3.1).
+/// The fields of a decoder configuration record that are needed here: AVCDecoderConfigurationRecord for H.264 (ISO/IEC
+/// 14496-15 §5.3.3.1), HEVCDecoderConfigurationRecord for H.265 (§8.3.3.1).
 public struct VideoConfiguration: Hashable, Sendable {
     public let codec: VideoCodec
     /// Bytes of the length before each NAL unit: 1, 2 or 4.
     public let lengthSize: Int
-    /// `nil` where the record has none, or one that cannot be read.
+    /// The first SPS of the record; `nil` if there is none, or it cannot be read.
     public let sequenceParameters: SequenceParameterSet?
 
-    /// Every parameter set as a NAL unit of an access unit, each behind a length of 4 bytes.
+    /// Every parameter set as a NAL unit of an access unit, each preceded by a length of 4 bytes.
     public let parameterSets: [UInt8]
 
-    /// `nil` if the bytes are not such a record, or one of sound.
+    /// Reads a configuration record; `nil` if the bytes are not such a record, or are one of audio.
     public init?(_ configuration: CodecConfiguration) {
         guard let codec = configuration.videoCodec,
             let record = codec == .h264
@@ -30,7 +30,7 @@ public struct VideoConfiguration: Hashable, Sendable {
     }
 }
 
-/// What both records have in common.
+/// The fields that both records have in common.
 private struct Record {
     var lengthSize: Int
     /// NAL units in the record's order.
@@ -60,7 +60,7 @@ private struct Record {
         }
     }
 
-    /// - Returns: False where the record ends early.
+    /// - Returns: False if the record ends early.
     private mutating func readSets(_ count: Int, of bytes: [UInt8], at position: inout Int) -> Bool {
         for _ in 0..<count {
             guard position + 2 <= bytes.count else { return false }

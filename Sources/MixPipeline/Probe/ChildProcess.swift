@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A helper program that reads from a file and writes its result to a pipe; its messages are collected line by line.
+/// A helper program that reads from a file and writes its result to a pipe. Its messages are collected line by line.
 ///
-/// Blocking; used by one thread. The program is ended when this is released.
+/// Blocking; used by one thread. Releasing the object ends the program.
 final class ChildProcess {
     private let process = Process()
     private let output = Pipe()
@@ -30,10 +30,10 @@ final class ChildProcess {
         lines.waitForEnd()
     }
 
-    /// The next message line, waiting for it; `nil` after the last.
+    /// Waits for the next message line and returns it; `nil` after the last.
     func nextLine() -> String? { lines.next() }
 
-    /// Exactly `count` bytes of output, or fewer at its end.
+    /// Reads exactly `count` bytes of output, or fewer at its end.
     func read(_ count: Int) -> [UInt8] {
         let descriptor = output.fileHandleForReading.fileDescriptor
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -44,7 +44,7 @@ final class ChildProcess {
         }
     }
 
-    /// All of the output up to its end.
+    /// Reads all of the output up to its end.
     func readAll() -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -54,7 +54,7 @@ final class ChildProcess {
         }
     }
 
-    /// The exit status, waiting for the end.
+    /// Waits for the end of the program and returns its exit status.
     func waitForExit() -> Int32 {
         process.waitUntilExit()
         return process.terminationStatus

@@ -11,9 +11,9 @@ struct ColourSample: Hashable, Codable, Sendable {
     }
 
     var luma: Double
-    /// Cb.
+    /// The Cb component.
     var blue: Double
-    /// Cr.
+    /// The Cr component.
     var red: Double
 
     init(luma: Double, blue: Double, red: Double) {
@@ -30,7 +30,7 @@ struct ColourSample: Hashable, Codable, Sendable {
         red = 128 + 112 * (r - y) / (1 - matrix.red)
     }
 
-    /// Red, green, blue as a screen shows them, 0…255, not rounded.
+    /// Returns red, green and blue as a screen shows them, 0…255, not rounded.
     func rgb(matrix: Matrix, isFullRange: Bool) -> [Double] {
         let y = isFullRange ? luma / 255 : (luma - 16) / 219
         let scale: Double = isFullRange ? 255 : 224
@@ -40,7 +40,7 @@ struct ColourSample: Hashable, Codable, Sendable {
         return [r, g, b].map { min(max($0 * 255, 0), 255) }
     }
 
-    /// The sample whose three components are the medians of those of `samples`; `nil` if there are none.
+    /// Returns the sample whose three components are the medians of those of `samples`; `nil` if there are none.
     static func median(_ samples: [ColourSample]) -> ColourSample? {
         guard let luma = samples.map(\.luma).median, let blue = samples.map(\.blue).median,
             let red = samples.map(\.red).median

@@ -1,4 +1,4 @@
-/// Judges the content of the pictures by their marks: lost, repeated, frozen, black.
+/// Judges the content of pictures by their marks: lost, repeated, frozen, black.
 struct ContentAnalysis: Sendable {
     private(set) var sources: [ProbeReport.Source] = []
     private(set) var frozenMs = 0.0
@@ -27,7 +27,7 @@ struct ContentAnalysis: Sendable {
                 guard let publisher = configuration.publisher(id) else { continue }
                 if reading.isFlashing != (reading.mark.counter % publisher.fps == 0) { report.torn += 1 }
                 defer { last[id] = (index, reading.mark.counter) }
-                // A source that was off air in between has not lost what it sent meanwhile.
+                // A source that was off air in between has not lost the pictures that it sent meanwhile.
                 guard let before = last[id], before.index == index - 1 else { continue }
                 let step = SourceMark.steps(from: before.counter, to: reading.mark.counter)
                 let passed = Double(picture.time - pictures[before.index].time)
@@ -53,7 +53,7 @@ struct ContentAnalysis: Sendable {
         sources = reports.values.sorted { $0.id < $1.id }
     }
 
-    /// A picture is frozen from the moment at which its next change is overdue.
+    /// Measures frozen time: a picture is frozen from the moment at which its next change is overdue.
     private mutating func measureFrozen(
         _ pictures: [PictureObservation], _ configuration: ProbeConfiguration, _ interval: Double
     ) {
@@ -61,7 +61,7 @@ struct ContentAnalysis: Sendable {
         var shown: [Int: Int] = [:]
         for picture in pictures {
             let counters = picture.readings.mapValues(\.mark.counter)
-            // Unreadable pictures are counted as such; they are no proof of movement.
+            // Unreadable pictures are counted separately; they do not prove movement.
             guard !counters.isEmpty, counters.contains(where: { shown[$0.key] != $0.value }) else { continue }
             shown = counters
             defer { lastChange = picture.time }

@@ -9,10 +9,10 @@ struct ContentTimeline: Sendable {
     struct Stretch: Hashable, Sendable {
         var kind: Kind
         var shown: [Shown]
-        /// Pictures, as indices into the observations.
+        /// Range of the pictures, as indices into the observations.
         var range: Range<Int>
 
-        /// `bypass 1`, `mix 1+2`.
+        /// A label such as `bypass 1` or `mix 1+2`.
         var label: String {
             let sources = shown.map { String($0.source) }.joined(separator: "+")
             return switch kind {
@@ -25,12 +25,14 @@ struct ContentTimeline: Sendable {
 
     let stretches: [Stretch]
 
-    /// - Parameters:
-    ///   - pictures: In the order of presentation.
-    ///   - configurations: Of the trace that the pictures' `configuration` points into.
+    /// Creates the timeline of a program's pictures.
     ///
-    /// A picture that one source fills is a bypass, unless its SPS and PPS are those of a mix (a mix of one person, on
-    /// the way back to bypass). Where all SPS and PPS are equal only the panes tell.
+    /// A picture that one source fills is a bypass, unless its SPS and PPS are those of a mix (a mix of one
+    /// participant, on the way back to bypass). Where all SPS and PPS are equal, only the panes tell them apart.
+    ///
+    /// - Parameters:
+    ///   - pictures: The pictures in the order of presentation.
+    ///   - configurations: The trace's configurations, into which the pictures' `configuration` points.
     init(_ pictures: [PictureObservation], configurations: [CodecConfiguration]) {
         func bytes(_ picture: PictureObservation) -> [UInt8] {
             configurations.indices.contains(picture.configuration)
@@ -41,7 +43,7 @@ struct ContentTimeline: Sendable {
         var stretches: [Stretch] = []
         for (index, picture) in pictures.enumerated() {
             guard picture.isReadable else {
-                // Belongs to what was on air; unreadable pictures are counted elsewhere.
+                // The picture belongs to the stretch on air; unreadable pictures are counted elsewhere.
                 if let last = stretches.indices.last {
                     stretches[last].range = stretches[last].range.lowerBound..<index + 1
                 } else {

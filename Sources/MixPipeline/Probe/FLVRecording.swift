@@ -2,17 +2,17 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// What a viewer received: an FLV file, untouched, and when each of its tags arrived.
+/// The stream that a viewer received: an FLV file, untouched, and the arrival time of each of its tags.
 public struct FLVRecording: Sendable {
     /// Path of the FLV file.
     public var path: String
-    /// CLOCK_MONOTONIC in ns for each tag of the file, in order; empty if not known.
+    /// Arrival time of each tag of the file, in order, as CLOCK_MONOTONIC in ns; empty if not known.
     public var arrivals: [Int64]
-    /// Connections that brought at least one tag.
+    /// Number of connections that delivered at least one tag.
     public var connections: Int
-    /// How often the server said that the publisher had left.
+    /// Number of times the server said that the publisher had left.
     public var publisherLosses: Int
-    /// Why the last connection ended, if it was not stopped on purpose.
+    /// The reason why the last connection ended, if it was not stopped on purpose.
     public var lastError: ProbeError?
 
     public init(
@@ -26,7 +26,7 @@ public struct FLVRecording: Sendable {
         self.lastError = lastError
     }
 
-    /// A recording made earlier, with its arrival times if they lie beside it.
+    /// Opens a recording made earlier, with its arrival times if they lie beside it.
     public init(existing path: String) {
         let times = (try? String(contentsOfFile: path + ".arrivals", encoding: .utf8)) ?? ""
         self.init(path: path, arrivals: times.split(separator: "\n").compactMap { Int64($0) })
@@ -38,7 +38,7 @@ public struct FLVRecording: Sendable {
         try text.write(toFile: path + ".arrivals", atomically: true, encoding: .utf8)
     }
 
-    /// The recording taken apart.
+    /// Parses the recording.
     public func trace() throws(ProbeError) -> ProgramTrace {
         guard let data = FileManager.default.contents(atPath: path) else { throw .file("cannot read \(path)") }
         return try ProgramTrace(flv: [UInt8](data), arrivals: arrivals)
@@ -47,18 +47,18 @@ public struct FLVRecording: Sendable {
 
 /// The frames and configurations of a recorded program in the order in which they arrived.
 public struct ProgramTrace: Sendable {
-    /// A frame as the viewer got it; its times are the program's FLV timestamps.
+    /// A frame as the viewer received it; its times are the program's FLV timestamps.
     public struct Frame: Sendable {
         public var frame: EncodedFrame
-        /// CLOCK_MONOTONIC in ns, if known.
+        /// Arrival time as CLOCK_MONOTONIC in ns, if known.
         public var arrival: Int64?
-        /// Index into `configurations` of the one that the frame is decoded with; −1 = none was sent.
+        /// Index into `configurations` of the one that decodes the frame; −1 if none was sent.
         public var configuration: Int
     }
 
     public private(set) var video: [Frame] = []
     public private(set) var audio: [Frame] = []
-    /// Every sequence header, also when it repeats the one before.
+    /// Every sequence header, even if it repeats the one before.
     public private(set) var configurations: [CodecConfiguration] = []
     /// Timestamps of all tags with frames, in file order, in ms.
     private(set) var timestamps: [Int64] = []
@@ -98,8 +98,10 @@ public struct ProgramTrace: Sendable {
 }
 
 extension ProgramTrace {
-    /// Presentation time in ms of the last picture before which none is missing. A viewer who leaves may have a picture
-    /// and not yet those that are decoded after it and shown before it: the hole is the viewer's.
+    /// Presentation time in ms of the last picture before which none is missing.
+    ///
+    /// A viewer who leaves may have received a picture but not yet those that are decoded after it and shown before it:
+    /// the gap is the viewer's.
     var lastWhole: Int64 {
         let times = video.map(\.frame.pts.roundedMilliseconds).sorted()
         guard let end = video.last?.frame.dts.roundedMilliseconds,
@@ -109,9 +111,11 @@ extension ProgramTrace {
         return hole?.0 ?? last
     }
 
-    /// When a viewer's decoder can show each picture, in ns of CLOCK_MONOTONIC by presentation time in ms: when it has
-    /// the first access unit that is decoded at or after that time. Without B-frames that is the picture's own
-    /// arrival; with them a decoder waits for the reorder depth, as their decoding times say.
+    /// Time at which a viewer's decoder can show each picture, in ns of CLOCK_MONOTONIC by presentation time in ms.
+    ///
+    /// A decoder can show a picture once it has the first access unit that is decoded at or after the picture's
+    /// presentation time. Without B-frames that is the picture's own arrival; with them a decoder waits for the reorder
+    /// depth, as their decoding times say.
     var showingTimes: [Int64: Int64] {
         var times: [Int64: Int64] = [:]
         for (index, entry) in video.enumerated() {

@@ -1,11 +1,11 @@
 /// A time as playlists write it: ISO 8601 in UTC with milliseconds.
 struct CalendarTime: Hashable, Sendable, CustomStringConvertible {
-    /// Since 1970.
+    /// Time since 1970 in ms.
     let milliseconds: Int64
 
     var description: String {
         let (day, inDay) = Self.divide(milliseconds, by: 86_400_000)
-        // Civil date from days: years begin with March, eras of 400 years have 146 097 days.
+        // Civil date from days: years begin in March, eras of 400 years have 146 097 days.
         let (era, dayOfEra) = Self.divide(day + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -19,7 +19,7 @@ struct CalendarTime: Hashable, Sendable, CustomStringConvertible {
         return "\(date)T\(time)Z"
     }
 
-    /// Towards minus infinity.
+    /// Divides and rounds towards minus infinity.
     private static func divide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

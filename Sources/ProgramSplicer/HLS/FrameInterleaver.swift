@@ -1,26 +1,28 @@
 import MixModel
 
-/// Puts the two tracks of a program, each in its own order, into one: by the time at which a frame is heard, and for
-/// pictures the time at which they are decoded, shifted so that an IDR stands at the time at which it is shown.
+/// Merges the two tracks of a program, each in its own order, into one sequence.
+///
+/// Audio is ordered by the time at which a frame is heard, video by the time at which a frame is decoded, shifted so
+/// that an IDR stands at the time at which it is shown.
 struct FrameInterleaver: Sendable {
     struct Entry: Hashable, Sendable {
         var frame: EncodedFrame
         var configuration: CodecConfiguration
-        /// Where it stands.
+        /// Position in the sequence.
         var time: MediaTime
     }
 
     private var queues: [Track: [Entry]] = [.audio: [], .video: []]
-    /// Of the newest of each track.
+    /// Time of the newest frame of each track.
     private var newest: [Track: MediaTime] = [:]
-    /// From decoding to showing an IDR.
+    /// Time from decoding an IDR to showing it.
     private var reordering = MediaTime.zero
-    /// Waiting, as `EncodedFrame.footprint` counts.
+    /// Size of the waiting frames in bytes, as `EncodedFrame.footprint` counts.
     private var bytes = 0
 
-    /// How long one track waits for the other, in media time. One that lags by more is not waited for.
+    /// Longest wait of one track for the other, in media time. A track that lags by more is not waited for.
     static let patience = MediaTime.seconds(1)
-    /// Of waiting frames: with more nothing is waited for.
+    /// Limit of the waiting frames in bytes; above it no track waits for the other.
     static let byteLimit = 32 << 20
 
     mutating func push(_ frame: EncodedFrame, _ configuration: CodecConfiguration) {
@@ -28,7 +30,7 @@ struct FrameInterleaver: Sendable {
         if frame.track == .video {
             if frame.isIDR { reordering = frame.pts - frame.dts }
             time = frame.dts + reordering
-            // Less reordering than before must not turn the order of decoding round.
+            // A smaller reordering than before must not reverse the decoding order.
             if let last = queues[.video]?.last { time = max(time, last.time) }
         }
         queues[frame.track, default: []].append(Entry(frame: frame, configuration: configuration, time: time))
@@ -36,7 +38,7 @@ struct FrameInterleaver: Sendable {
         bytes += frame.footprint
     }
 
-    /// The next frame, when it is clear that it is the next.
+    /// Returns the next frame, once no earlier one is expected.
     mutating func next(isEnding: Bool = false) -> Entry? {
         let audio = queues[.audio]?.first
         let video = queues[.video]?.first

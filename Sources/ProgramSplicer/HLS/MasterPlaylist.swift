@@ -1,6 +1,6 @@
-/// Names the variants of a program (RFC 8216 §4.3.4).
+/// The playlist that names the variants of a program (RFC 8216 §4.3.4).
 public enum MasterPlaylist {
-    /// Variants in the given order, the best first. One whose bit rate is not known yet is left out.
+    /// Returns the playlist of variants in the given order, the best first. A variant of unknown bit rate is left out.
     public static func text(_ variants: [PlaylistVariant]) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:6\n"
         if variants.allSatisfy(\.live.isIndependent) { text += "#EXT-X-INDEPENDENT-SEGMENTS\n" }
@@ -19,7 +19,7 @@ public enum MasterPlaylist {
         return text
     }
 
-    /// Upwards to two digits, so that the playlist does not change with every segment.
+    /// Rounds a bit rate up to two digits, so that the playlist does not change with every segment.
     public static func step(_ rate: Int) -> Int {
         var unit = 1
         while rate / unit >= 100 { unit *= 10 }

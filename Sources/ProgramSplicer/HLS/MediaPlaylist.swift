@@ -1,16 +1,16 @@
 /// The segments of one variant that players may fetch (RFC 8216 §4.3.3).
 public struct MediaPlaylist: Hashable, Codable, Sendable {
-    /// `EXT-X-PLAYLIST-TYPE`.
+    /// Value of `EXT-X-PLAYLIST-TYPE`.
     public enum Kind: String, Hashable, Codable, Sendable {
         case event = "EVENT"
         case onDemand = "VOD"
     }
 
-    /// In seconds. Never changes.
+    /// Target duration in seconds. Never changes.
     public let targetDuration: Int
     public private(set) var entries: [PlaylistEntry] = []
     public private(set) var discontinuitySequence = 0
-    /// Every segment so far began with an IDR. Once it is false it stays so.
+    /// Whether every segment so far began with an IDR. Once it is false, it stays so.
     public private(set) var isIndependent = true
     public var isEnded = false
 
@@ -21,10 +21,11 @@ public struct MediaPlaylist: Hashable, Codable, Sendable {
         if !isIndependent { self.isIndependent = false }
     }
 
-    /// Of all segments, in µs.
+    /// Duration of all segments in µs.
     public var duration: Int64 { entries.reduce(0) { $0 + $1.duration } }
 
-    /// Takes the oldest segments away as long as `window` seconds and three target durations remain (RFC 8216 §6.2.2).
+    /// Removes and returns the oldest segments, as long as `window` seconds and three target durations remain (RFC 8216
+    /// §6.2.2).
     public mutating func shorten(to window: Int) -> [PlaylistEntry] {
         let least = Int64(max(window, 3 * targetDuration)) * 1_000_000
         var total = duration
@@ -41,7 +42,7 @@ public struct MediaPlaylist: Hashable, Codable, Sendable {
         header(kind) + entries.map(\.text).joined() + (isEnded ? Self.end : "")
     }
 
-    /// What stands before the segments.
+    /// Returns the lines in front of the segments.
     public func header(_ kind: Kind? = nil) -> String {
         var text = "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:\(targetDuration)\n"
         text += "#EXT-X-MEDIA-SEQUENCE:\(entries.first?.number ?? 0)\n"

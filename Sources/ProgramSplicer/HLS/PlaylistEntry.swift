@@ -1,17 +1,17 @@
-/// One segment as playlists name it.
+/// One segment as playlists describe it.
 public struct PlaylistEntry: Hashable, Codable, Sendable {
-    /// Its media sequence number.
+    /// Media sequence number.
     public var number: Int
-    /// Relative to the playlist.
+    /// URI relative to the playlist.
     public var uri: String
-    /// In µs.
+    /// Duration in µs.
     public var duration: Int64
-    /// When it began, in ms since 1970.
+    /// Start of the segment in ms since 1970.
     public var wallClock: Int64
     public var isDiscontinuity: Bool
-    /// There is no such file: it was not made in time.
+    /// Whether the file is missing because it was not made in time.
     public var isGap: Bool
-    /// Of the file.
+    /// Size of the file in bytes.
     public var bytes: Int
     /// CRC-32 of the file.
     public var checksum: UInt32
@@ -32,7 +32,7 @@ public struct PlaylistEntry: Hashable, Codable, Sendable {
         self.format = format
     }
 
-    /// False for numbers that no segment has: what was stored is damaged.
+    /// Whether all numbers are possible ones; false means that the stored entry is damaged.
     public var isSound: Bool {
         let counts = 0...(1 << 53)
         return counts ~= number && counts ~= bytes && 0...3_600_000_000 ~= duration && 0...(1 << 53) ~= wallClock

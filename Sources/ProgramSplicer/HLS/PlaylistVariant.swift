@@ -1,23 +1,23 @@
-/// One rendering of a program: its playlist, what a master playlist says of it, and which of its files may go.
+/// One rendition of a program: its playlist, its entry in a master playlist, and which of its files may be removed.
 ///
-/// Codable, so that another process goes on where one has ended.
+/// Codable, so that another process can continue where one has ended.
 public struct PlaylistVariant: Hashable, Codable, Sendable {
-    /// A segment that left the playlist and that players may still fetch.
+    /// A segment that has left the playlist and that players may still fetch.
     struct Retired: Hashable, Codable, Sendable {
         var uri: String
-        /// In ms since 1970.
+        /// Time until which the file is kept, in ms since 1970.
         var until: Int64
     }
 
-    /// Part of file names: `video`, `360p`.
+    /// Part of file names, such as `video` or `360p`.
     public let name: String
     public private(set) var live: MediaPlaylist
-    /// Every segment, where all are kept.
+    /// Playlist of every segment, if all are kept.
     public private(set) var complete: MediaPlaylist?
     private var retired: [Retired] = []
-    /// The highest bit rate of segments of about a target duration (RFC 8216 §4.3.4.2).
+    /// Highest bit rate of segments of about a target duration (RFC 8216 §4.3.4.2), in bits per second.
     public private(set) var peakBandwidth = 0
-    /// Of the longest playlist so far, in µs.
+    /// Duration of the longest playlist so far, in µs.
     private var longest: Int64 = 0
 
     public init(name: String, targetDuration: Int, keepsAll: Bool) {
@@ -29,13 +29,13 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
     // The complete list is kept elsewhere: it is long, and only grows.
     private enum CodingKeys: CodingKey { case name, live, retired, peakBandwidth, longest }
 
-    /// False when what was stored of it is damaged.
+    /// Whether the stored state is undamaged.
     public var isSound: Bool {
         1...3600 ~= live.targetDuration && 0...(1 << 53) ~= peakBandwidth && 0...(1 << 53) ~= longest
             && 0...(1 << 53) ~= live.discontinuitySequence && live.entries.allSatisfy(\.isSound)
     }
 
-    /// Takes up the complete list of an earlier process.
+    /// Takes over the complete playlist of an earlier process.
     public mutating func restore(complete entries: [PlaylistEntry]) {
         var complete = MediaPlaylist(targetDuration: live.targetDuration)
         for entry in entries { complete.append(entry, isIndependent: live.isIndependent) }
@@ -46,27 +46,27 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
     public var playlistName: String { "\(name).m3u8" }
 
     /// - Parameters:
-    ///   - window: seconds of media that stay in the playlist.
-    ///   - now: ms since 1970.
+    ///   - window: Seconds of media that stay in the playlist.
+    ///   - now: Current time in ms since 1970.
     public mutating func append(_ entry: PlaylistEntry, isIndependent: Bool, window: Int, now: Int64) {
         live.append(entry, isIndependent: isIndependent)
         complete?.append(entry, isIndependent: isIndependent)
         longest = max(longest, live.duration)
         for removed in live.shorten(to: window) where complete == nil && !removed.isGap {
-            // A player may have the playlist in which it stood last (RFC 8216 §6.2.2).
+            // A player may still have the last playlist that named the segment (RFC 8216 §6.2.2).
             retired.append(Retired(uri: removed.uri, until: now + (removed.duration + longest) / 1000))
         }
         updatePeak()
     }
 
-    /// Files that nobody may ask for any more.
+    /// Removes and returns the names of files that no player may ask for any more.
     public mutating func takeExpired(now: Int64) -> [String] {
         let expired = retired.prefix { $0.until <= now }.map(\.uri)
         retired.removeFirst(expired.count)
         return expired
     }
 
-    /// Whether a file belongs to it: of a process that was killed some may be left that do not.
+    /// Whether a file belongs to the variant. A process that was killed may have left files that do not.
     public func names(_ uri: String) -> Bool {
         complete != nil || live.entries.contains { $0.uri == uri } || retired.contains { $0.uri == uri }
     }
@@ -76,18 +76,18 @@ public struct PlaylistVariant: Hashable, Codable, Sendable {
         complete?.isEnded = true
     }
 
-    /// Bits a second over the playlist.
+    /// Average bit rate over the playlist, in bits per second.
     public var averageBandwidth: Int {
         let entries = live.entries.filter { !$0.isGap }
         return Self.rate(bytes: entries.reduce(0) { $0 + $1.bytes }, entries.reduce(0) { $0 + $1.duration })
     }
 
-    /// What a player of this variant must be able to play now.
+    /// The format that a player of this variant must be able to play now.
     public var format: SegmentFormat {
         live.entries.filter { !$0.isGap }.reduce(SegmentFormat()) { $0.joined($1.format) }
     }
 
-    /// Over runs of 0.5 to 1.5 target durations that end with the newest segment.
+    /// Updates the peak from runs of 0.5 to 1.5 target durations that end with the newest segment.
     private mutating func updatePeak() {
         let target = Int64(live.targetDuration) * 1_000_000
         var (bytes, duration) = (0, Int64(0))

@@ -2,21 +2,21 @@ import MixModel
 
 /// Decides where a program is cut into segments.
 ///
-/// A segment begins with an IDR, and the program is cut at once where the codec configuration changes. A group of pictures
-/// longer than the target duration is cut where it has to be: no segment's rounded duration may exceed the target
-/// (RFC 8216 §4.3.3.1), and the target must not change. It is fixed when the first segment is there, which shows how long
-/// the publisher's groups of pictures are.
+/// A segment begins with an IDR, and the program is cut at once where the codec configuration changes. A group of
+/// pictures longer than the target duration is cut where it has to be: no segment's rounded duration may exceed the
+/// target (RFC 8216 §4.3.3.1), and the target must not change. The target is fixed once the first segment is complete,
+/// which shows how long the publisher's groups of pictures are.
 public struct ProgramSegmenter: Sendable {
-    /// In seconds, for `EXT-X-TARGETDURATION`; `nil` until the first segment is complete.
+    /// Value of `EXT-X-TARGETDURATION` in seconds; `nil` until the first segment is complete.
     public private(set) var targetDuration: Int?
 
     /// The longest target that a first group of pictures may cause, in seconds.
     public static let longestTarget = 12
-    /// A track that is silent for longer is not there.
+    /// Silence after which a track counts as absent.
     static let absence = MediaTime.seconds(3)
-    /// Decoding times do not step by more: something was left out.
+    /// Step of decoding times above which frames are taken to be missing.
     private static let hole = MediaTime.seconds(1)
-    /// A segment of more bytes is cut wherever it is.
+    /// Size in bytes above which a segment is cut wherever it is.
     private static let mostBytes = 64 << 20
 
     private let wanted: Int
@@ -30,23 +30,23 @@ public struct ProgramSegmenter: Sendable {
     private var lastIDR: MediaTime?
     private var groupLength = MediaTime.zero
     private var frameInterval = MediaTime.milliseconds(40)
-    /// Sound that belongs to the next segment.
+    /// Audio that belongs to the next segment.
     private var held: [FrameInterleaver.Entry] = []
     private var clock: AudioSampleClock?
     private var clockConfiguration: CodecConfiguration?
-    /// ms since 1970 at program time 0.
+    /// Wall clock at program time 0, in ms since 1970.
     private var epoch: Int64?
 
     /// - Parameters:
-    ///   - segmentSeconds: How long segments shall be.
-    ///   - targetDuration: Of the playlist that is gone on with, after a discontinuity.
+    ///   - segmentSeconds: Wanted duration of a segment in seconds.
+    ///   - targetDuration: Target duration in seconds of a playlist that is continued, after a discontinuity.
     public init(segmentSeconds: Int, targetDuration: Int? = nil) {
         wanted = segmentSeconds
         self.targetDuration = targetDuration
         isDiscontinuity = targetDuration != nil
     }
 
-    /// What is complete after `item`, which came at `wallClock` (ms since 1970).
+    /// Adds `item`, which came at `wallClock` (ms since 1970), and returns the segments that are now complete.
     public mutating func push(_ item: FLVReader.Item, wallClock: Int64) -> [ProgramSegment] {
         switch item {
         case .metadata: return []
@@ -59,7 +59,8 @@ public struct ProgramSegmenter: Sendable {
                 frame.pts = exact(frame.pts, configuration)
                 frame.dts = frame.pts
             }
-            // Until a segment is out: what came in a burst when the program was joined is late.
+            // Until a segment is out, the earliest estimate counts: frames of the burst on joining the program are
+            // late.
             if targetDuration == nil || epoch == nil {
                 let candidate = wallClock - frame.dts.roundedMilliseconds
                 epoch = min(epoch ?? candidate, candidate)
@@ -71,7 +72,7 @@ public struct ProgramSegmenter: Sendable {
         }
     }
 
-    /// What is left when the program has ended.
+    /// Returns the remaining segments when the program has ended.
     public mutating func finish() -> [ProgramSegment] {
         var segments: [ProgramSegment] = []
         while let entry = interleaver.next(isEnding: true) { handle(entry, &segments) }
@@ -114,7 +115,7 @@ public struct ProgramSegmenter: Sendable {
         let isBroken = step.map { $0 > Self.hole || $0 < -Self.hole } ?? false
         if isBroken {
             close(at: nil, &segments)
-            // Sound was left out with the pictures.
+            // Audio is missing along with the video.
             if let last = lastTime[.video], !isAbsent(.audio, at: last) { lastTime[.audio] = entry.time }
         }
         guard let current = open, current.video == entry.configuration else {
@@ -136,10 +137,11 @@ public struct ProgramSegmenter: Sendable {
 
     private func isDue(_ entry: FrameInterleaver.Entry, after step: MediaTime?, in current: OpenSegment) -> Bool {
         let elapsed = entry.time - current.start
-        // The next may come after as long as this one did: another source's pictures are slower.
+        // The next frame may come after as long a time as this one: another source's frame rate may be lower.
         let interval = step.map { $0 < Self.hole ? max($0, frameInterval) : frameInterval } ?? frameInterval
         if entry.frame.isIDR {
-            // The publisher's groups of pictures are rarely whole multiples of their frames.
+            // Half a frame is allowed: a publisher's groups of pictures are rarely a whole multiple of its frame
+            // interval.
             if elapsed + frameInterval / 2 >= .seconds(Double(wanted)) { return true }
             if exceeds(elapsed + groupLength, targetDuration ?? wanted) { return true }
         }
@@ -148,12 +150,12 @@ public struct ProgramSegmenter: Sendable {
             || current.bytes + entry.frame.footprint > Self.mostBytes
     }
 
-    /// Rounded as players round it.
+    /// Whether `duration`, rounded as players round it, exceeds `seconds`.
     private func exceeds(_ duration: MediaTime, _ seconds: Int) -> Bool { duration >= Self.limit(seconds) }
 
     private static func limit(_ seconds: Int) -> MediaTime { .milliseconds(seconds * 1000 + 490) }
 
-    /// Another configuration, or sound where there was none, or the other way round.
+    /// Whether the audio configuration changes, audio appears, or audio disappears.
     private func audioChanged(from current: OpenSegment, at time: MediaTime) -> Bool {
         if let next = held.last { return next.configuration != current.audio }
         return current.audio != nil && isAbsent(.audio, at: time)
@@ -174,7 +176,7 @@ public struct ProgramSegmenter: Sendable {
         }
         let isAlone = current.video == nil
         if !isAlone, isAbsent(.video, at: entry.time) {
-            // What was heard since the last picture is in the segment that ends here.
+            // Sound heard since the last picture is in the segment that ends here.
             close(at: entry.time, &segments)
             begin(entry, isDiscontinuity: true)
         } else if current.audio != entry.configuration {
@@ -208,7 +210,7 @@ public struct ProgramSegmenter: Sendable {
     private mutating func hold(_ entry: FrameInterleaver.Entry) {
         held.removeAll { $0.configuration != entry.configuration }
         held.append(entry)
-        // As much as the longest segment has.
+        // Keep as many frames as the longest segment has.
         if held.count > 2048 { held.removeFirst(1024) }
     }
 
@@ -240,12 +242,12 @@ public struct ProgramSegmenter: Sendable {
         open = segment
     }
 
-    /// - Parameter end: Where the next one begins; `nil` if that is elsewhere.
+    /// - Parameter end: Start of the next segment; `nil` if the next one does not follow at once.
     private mutating func close(at end: MediaTime?, _ segments: inout [ProgramSegment]) {
         guard let segment = open, !segment.frames.isEmpty else { return }
         let last = segment.lastTime + (segment.video == nil ? .milliseconds(21) : frameInterval)
         var duration = max((end ?? last) - segment.start, .milliseconds(1))
-        // A short hole before the end is no part of it.
+        // A short gap before the end is not part of the segment.
         let longest = targetDuration ?? Self.longestTarget
         if exceeds(duration, longest) {
             duration = min(max(last - segment.start, .milliseconds(1)), Self.limit(longest) - .milliseconds(1))
@@ -262,7 +264,7 @@ public struct ProgramSegmenter: Sendable {
     }
 }
 
-/// What of a segment is there so far.
+/// The part of a segment received so far.
 private struct OpenSegment: Sendable {
     var start: MediaTime
     var isDiscontinuity: Bool

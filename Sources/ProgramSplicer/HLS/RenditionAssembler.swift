@@ -1,9 +1,9 @@
 import MixModel
 
-/// Makes segments of a transcoded rendition that are cut where the program's are. Pure.
+/// Assembles the segments of a transcoded rendition, cut where the program's are. A pure value.
 ///
-/// The transcoder gives a picture for each of the program's, in the order in which they are shown and with their times.
-/// What it did not give in time is a gap, so that both playlists go on together.
+/// The transcoder delivers a picture for each of the program's, in presentation order and with the same times. A
+/// segment whose pictures do not come in time is a gap, so that both playlists advance together.
 public struct RenditionAssembler: Sendable {
     private struct Picture: Sendable {
         var frame: EncodedFrame
@@ -14,22 +14,22 @@ public struct RenditionAssembler: Sendable {
     private var pictures: [Picture] = []
     private var configuration: CodecConfiguration?
     private var newest: MediaTime?
-    /// Of the segment that was made last.
+    /// Latest presentation time in the segment that was made last.
     private var shownUntil: MediaTime?
 
-    /// Segments that may wait for the transcoder.
+    /// Number of segments that may wait for the transcoder.
     private static let patience = 3
-    /// FLV's timestamps are cut to 32 bits of ms.
+    /// Period of FLV's timestamps, which are cut to 32 bits of ms; in ns.
     private static let wrap: Int64 = (1 << 32) * 1_000_000
 
     public init() {}
 
-    /// A segment of the program.
+    /// Adds a segment of the program.
     public mutating func push(_ segment: ProgramSegment, number: Int) { waiting.append((number, segment)) }
 
     public mutating func push(_ configuration: CodecConfiguration) { self.configuration = configuration }
 
-    /// A transcoded picture.
+    /// Adds a transcoded picture.
     public mutating func push(_ frame: EncodedFrame) {
         guard let configuration else { return }
         var frame = frame
@@ -39,15 +39,17 @@ public struct RenditionAssembler: Sendable {
             frame.pts += shift
             frame.dts += shift
         }
-        // A transcoder that began anew repeats nothing.
+        // A transcoder that has restarted must not repeat pictures.
         if let newest, frame.pts <= newest, newest - frame.pts < .seconds(60) { return }
         newest = frame.pts
         pictures.append(Picture(frame: frame, configuration: configuration))
-        // Without a segment to wait for it, as long as the longest may be; otherwise as long as all that wait.
+        // With no segment waiting, keep as many pictures as the longest segment may have; otherwise as many as all that
+        // wait.
         if pictures.count > (waiting.isEmpty ? 4096 : 16_384) { pictures.removeFirst(2048) }
     }
 
-    /// The segments that are complete, or that are not waited for any longer: `nil` is a gap.
+    /// Returns the next segment that is complete or no longer waited for; `nil` while there is none. A gap has no
+    /// `made`.
     public mutating func next(isEnding: Bool = false) -> (number: Int, source: ProgramSegment, made: ProgramSegment?)? {
         guard let (number, segment) = waiting.first else { return nil }
         guard segment.video != nil else {
@@ -65,7 +67,8 @@ public struct RenditionAssembler: Sendable {
         let count = pictures.prefix { $0.frame.pts <= last }.count
         let taken = Array(pictures.prefix(count))
         pictures.removeFirst(count)
-        // Within a group, what is shown before the end of the segment before is in that one, whenever it was decoded.
+        // Within a group, pictures shown before the end of the previous segment belong to that one, whenever they are
+        // decoded.
         let expected = times.count { time in shownUntil.map { time > $0 || $0 - time > .seconds(60) } ?? true }
         shownUntil = last
         if expected == 0 { return (number, segment, withoutPictures(segment)) }
@@ -80,7 +83,8 @@ public struct RenditionAssembler: Sendable {
         return (number, segment, made)
     }
 
-    /// Sound alone, from the end of a program or between two pictures that are far apart.
+    /// Returns the segment with audio alone: it is from the end of a program, or between two pictures that are far
+    /// apart.
     private func withoutPictures(_ segment: ProgramSegment) -> ProgramSegment? {
         guard let configuration else { return nil }
         var made = segment

@@ -1,14 +1,14 @@
 import MixModel
 
-/// What a player must be able to do to play a segment, as a master playlist says it.
+/// The abilities that a player needs to play a segment, as a master playlist states them.
 public struct SegmentFormat: Hashable, Codable, Sendable {
-    /// RFC 6381: `avc1.64001F`, `hvc1.1.6.L93.B0`, or both behind each other; `nil` without pictures.
+    /// RFC 6381 name, such as `avc1.64001F` or `hvc1.1.6.L93.B0`, or both, separated by a comma; `nil` without video.
     public var videoCodec: String?
-    /// RFC 6381: `mp4a.40.2`; `nil` without sound.
+    /// RFC 6381 name, such as `mp4a.40.2`; `nil` without audio.
     public var audioCodec: String?
     public var width: Int
     public var height: Int
-    /// Thousandths of a frame a second.
+    /// Frame rate in thousandths of a frame per second.
     public var frameRate: Int
 
     public init(
@@ -29,7 +29,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
             height = record.sequenceParameters?.height ?? 0
             let counted = Double(segment.frames.count { $0.track == .video }) / segment.duration.inSeconds
             let rate = record.sequenceParameters?.frameRate ?? counted.rounded()
-            // What a publisher signals may be anything.
+            // A publisher may signal any rate.
             frameRate = Int((min(max(rate, 0), 300) * 1000).rounded())
         }
         if let audio = segment.audio.flatMap({ AudioSpecificConfig($0.bytes) }) {
@@ -37,7 +37,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         }
     }
 
-    /// What a player needs for both.
+    /// Returns the format that a player needs for both.
     func joined(_ other: SegmentFormat) -> SegmentFormat {
         let largest = other.width * other.height > width * height ? other : self
         return SegmentFormat(
@@ -46,7 +46,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
             height: largest.height, frameRate: max(frameRate, other.frameRate))
     }
 
-    /// The highest of each codec: while the codec changes, a player needs both.
+    /// Returns the highest of each codec; while the codec changes, a player needs both codecs.
     private static func joined(_ one: String?, _ other: String?) -> String? {
         let all = [one, other].compactMap(\.self).flatMap { $0.split(separator: ",").map(String.init) }
         let highest = Dictionary(grouping: all) { $0.prefix(4) }.values.compactMap { codecs in
@@ -55,7 +55,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         return highest.isEmpty ? nil : highest.sorted().joined(separator: ",")
     }
 
-    /// Level first, then profile: what decodes the higher one decodes the other, as a rule.
+    /// Ranks a codec by level, then by profile: as a rule, a decoder of the higher one decodes the other.
     private static func rank(_ codec: String) -> (level: Int, name: String) {
         let level =
             codec.hasPrefix("avc1")
@@ -64,7 +64,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         return (level ?? 0, codec)
     }
 
-    /// As `CODECS` names it, from the record of the decoder's configuration.
+    /// Returns the name for `CODECS`, from a decoder configuration record.
     private static func name(_ codec: VideoCodec, _ record: [UInt8]) -> String {
         switch codec {
         case .h264: return "avc1." + record[1...3].map(hexadecimal).joined()

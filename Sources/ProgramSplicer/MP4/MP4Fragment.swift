@@ -1,31 +1,31 @@
-/// A second or so of a recording: one `moof` and its `mdat` (ISO/IEC 14496-12 §8.8).
+/// A fragment of a recording, about a second long: one `moof` and its `mdat` (ISO/IEC 14496-12 §8.8).
 public struct MP4Fragment: Hashable, Sendable {
-    /// One sample as a track run has it (§8.8.8).
+    /// One sample of a track run (§8.8.8).
     public struct Sample: Hashable, Sendable {
-        /// In units of the track, as `compositionOffset`.
+        /// Duration in units of the track, as is `compositionOffset`.
         public var duration: UInt32
         public var size: UInt32
         public var compositionOffset: Int32 = 0
         public var isSync = true
     }
 
-    /// What one track has in the fragment.
+    /// The samples of one track in the fragment.
     public struct Run: Hashable, Sendable {
         public var track: Int
-        /// Of the first sample, in units of the track.
+        /// Decoding time of the first sample, in units of the track.
         public var decodeTime: Int64
         public var samples: [Sample]
-        /// From the beginning of the fragment.
+        /// Offset of the samples from the beginning of the fragment, in bytes.
         public internal(set) var dataOffset = 0
     }
 
     public var runs: [Run]
 
-    /// Nothing depends on it; depends on others (§8.8.3.1).
+    /// Flags of a sample that depends on no other, and of one that depends on others (§8.8.3.1).
     private static let syncFlags: UInt32 = 0x0200_0000
     private static let otherFlags: UInt32 = 0x0101_0000
 
-    /// - Parameter data: of the samples of each run, in the order of `runs`.
+    /// - Parameter data: Samples of each run, in the order of `runs`.
     static func encode(sequence: Int, _ runs: [Run], data: [[UInt8]]) -> [UInt8] {
         var offsets: [Int] = []
         var writer = MP4Writer()
@@ -33,7 +33,7 @@ public struct MP4Fragment: Hashable, Sendable {
             writer.fullBox("mfhd") { $0.uint32(sequence) }
             for run in runs {
                 writer.box("traf") { writer in
-                    // Offsets count from this moof.
+                    // Offsets count from this `moof`.
                     writer.fullBox("tfhd", flags: 0x02_0000) { $0.uint32(run.track) }
                     writer.fullBox("tfdt", version: 1) { $0.uint64(run.decodeTime) }
                     let isVideo = run.track == MP4Movie.videoTrack
@@ -62,7 +62,7 @@ public struct MP4Fragment: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Reads a `moof` box as `encode` writes it; `nil` when it is something else.
+    /// Reads a `moof` box as `encode` writes it; `nil` if the bytes are anything else.
     init?(moof bytes: [UInt8]) {
         let reader = MP4Reader(bytes: bytes)
         guard let moof = reader.box("moof", in: 0..<bytes.count) else { return nil }

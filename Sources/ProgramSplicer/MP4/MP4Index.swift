@@ -1,8 +1,8 @@
-/// Makes the index of a fragmented file, so that players seek in it at once.
+/// Makes the index of a fragmented file, so that players can seek in it at once.
 ///
-/// The index is a `moov` box with sample tables behind the last fragment. One `mdat` header, written over the free box at
-/// the beginning, then turns everything before the index into plain media data: nothing is copied, and a file whose
-/// indexing was interrupted still plays as the fragmented one it was.
+/// The index is a `moov` box with sample tables behind the last fragment. One `mdat` header, written over the free box
+/// at the beginning, then turns everything before the index into plain media data. Nothing is copied, and a file whose
+/// indexing was interrupted still plays as a fragmented file.
 public struct MP4Index: Sendable {
     fileprivate struct Track {
         let id: Int
@@ -34,12 +34,14 @@ public struct MP4Index: Sendable {
 
     private var tracks: [Track] = []
 
-    /// Bytes of what a recording begins with up to its `moov` box; the free box is in front of that.
+    /// Offset of the `moov` box in a recording, in bytes; the free box is in front of it.
     public static var movieOffset: Int { MP4Movie.fileType.count + MP4Movie.placeholder.count }
-    /// Where the free box is.
+    /// Offset of the free box in a recording, in bytes.
     public static var placeholderOffset: Int { MP4Movie.fileType.count }
 
-    /// - Parameter movie: The `moov` box of the fragmented file. `nil` when it is none of ours.
+    /// Creates an index without samples; `nil` if the box was not written by `MP4Movie`.
+    ///
+    /// - Parameter movie: The `moov` box of the fragmented file.
     public init?(movie bytes: [UInt8]) {
         let reader = MP4Reader(bytes: bytes)
         guard let movie = reader.box("moov", in: 0..<bytes.count) else { return nil }
@@ -60,8 +62,10 @@ public struct MP4Index: Sendable {
         guard !tracks.isEmpty else { return nil }
     }
 
-    /// Takes up the next fragment.
-    /// - Parameter offset: Of its `moof` in the file.
+    /// Adds the next fragment.
+    ///
+    /// - Parameter offset: Offset of its `moof` in the file, in bytes.
+    /// - Returns: False if the box is not a `moof` that `MP4Fragment` wrote.
     public mutating func add(moof: [UInt8], at offset: Int64) -> Bool {
         guard let fragment = MP4Fragment(moof: moof) else { return false }
         for run in fragment.runs {
@@ -73,16 +77,16 @@ public struct MP4Index: Sendable {
 
     public var isEmpty: Bool { tracks.allSatisfy(\.sizes.isEmpty) }
 
-    /// Of the longest track, in seconds.
+    /// Duration of the longest track in seconds.
     public var duration: Double { tracks.map { Double($0.end) / Double($0.timescale) }.max() ?? 0 }
 
-    /// About as many bytes as `movie` will have after so many seconds of a usual program; of no more than 59 hours, because
-    /// seconds that are only a jump of the stream's times have no samples.
+    /// Returns the approximate size of `movie` in bytes after so many seconds of a typical program. No more than 59
+    /// hours are counted, because seconds that are only a jump of the stream's times have no samples.
     public static func estimatedSize(afterSeconds seconds: Double) -> Int {
         4096 + min(Int(UInt32(saturating: seconds * (47 * 5 + 60 * 17))), 256 << 20)
     }
 
-    /// The `moov` box with the tables of everything that was added.
+    /// The `moov` box with the tables of all fragments that were added.
     public var movie: [UInt8] {
         MP4Writer.box("moov") { writer in
             MP4Movie.movieHeader(duration: Int64(saturating: duration * Double(MP4Movie.movieTimescale)), &writer)
@@ -90,23 +94,24 @@ public struct MP4Index: Sendable {
         }
     }
 
-    /// What is written at `placeholderOffset`: the header of a media data box (§8.1.1).
-    /// - Parameter end: Of the last fragment in the file.
+    /// Returns the header of a media data box, to be written at `placeholderOffset` (§8.1.1).
+    ///
+    /// - Parameter end: End of the last fragment in the file, in bytes.
     public static func mediaDataHeader(end: Int64) -> [UInt8] {
         var writer = MP4Writer()
-        // 1: the size comes behind the type, in 64 bits (§4.2).
+        // 1: the size follows the type, in 64 bits (§4.2).
         writer.uint32(1)
         writer.append("mdat".utf8)
         writer.uint64(end - Int64(placeholderOffset))
         return writer.bytes
     }
 
-    /// What makes a fragmented file of an indexed one again, written at `placeholderOffset`.
+    /// The box that turns an indexed file back into a fragmented one, to be written at `placeholderOffset`.
     public static var freeBox: [UInt8] { MP4Movie.placeholder }
 }
 
 extension MP4Index.Track {
-    /// Of the last sample, in units.
+    /// End of the last sample, in units of the track.
     fileprivate var end: Int64 { sizes.isEmpty ? 0 : lastTime.saturatingSum(Int64(lastDuration)) }
 
     fileprivate mutating func add(_ run: MP4Fragment.Run, at offset: Int64) {
@@ -116,7 +121,7 @@ extension MP4Index.Track {
             if firstTime == nil {
                 firstTime = time
             } else {
-                // What the one before lasts is known only now: a hole belongs to it.
+                // The duration of the previous sample is known only now: a gap belongs to it.
                 durations.append(UInt32(clamping: time.saturatingDifference(lastTime)))
             }
             sizes.append(sample.size)
@@ -145,7 +150,7 @@ extension MP4Index.Track {
         durations.append(lastDuration)
         writer.fullBox("stts") { $0.runs(durations.runs) }
         if size != nil {
-            // Version 1: offsets have a sign (§8.6.1.3).
+            // Version 1: offsets are signed (§8.6.1.3).
             writer.fullBox("ctts", version: 1) { $0.runs(offsets.runs) }
             writer.fullBox("stss") { writer in
                 writer.uint32(syncSamples.count)

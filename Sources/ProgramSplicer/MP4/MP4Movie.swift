@@ -1,16 +1,16 @@
 import MixModel
 
-/// What an MP4 file has: the tracks of a recording and how a player decodes them.
+/// The tracks of an MP4 recording and how a player decodes them.
 public struct MP4Movie: Hashable, Sendable {
-    /// Of the first pictures; later ones may differ in all but the codec, parameter sets are in band (`avc3` and `hev1`,
-    /// ISO/IEC 14496-15 §5.3.2, §8.3.2). `nil` = no pictures.
+    /// Configuration of the first pictures; `nil` means no video. Later pictures may differ in everything but the
+    /// codec, because parameter sets are in band (`avc3` and `hev1`, ISO/IEC 14496-15 §5.3.2, §8.3.2).
     public var video: CodecConfiguration?
-    /// AudioSpecificConfig; holds for the whole file. `nil` = no sound.
+    /// AudioSpecificConfig of the whole file; `nil` means no audio.
     public var audio: [UInt8]?
 
-    /// Units of video times in a second: milliseconds are whole.
+    /// Units of video times per second; a millisecond is a whole number of them.
     public static let videoTimescale = 90_000
-    /// Units of the whole movie in a second.
+    /// Units of movie times per second.
     static let movieTimescale = 90_000
 
     static let videoTrack = 1
@@ -23,12 +23,12 @@ public struct MP4Movie: Hashable, Sendable {
 
     var audioFormat: AudioSpecificConfig? { audio.flatMap { AudioSpecificConfig($0) } }
 
-    /// Units of audio times in a second: samples are whole.
+    /// Units of audio times per second; one for each sample.
     public var audioTimescale: Int { audioFormat?.sampleRate ?? 48_000 }
 
-    /// What a file begins with, before the first fragment: a fragmented movie (ISO/IEC 14496-12 §8.8).
+    /// The beginning of a file, before the first fragment: a fragmented movie (ISO/IEC 14496-12 §8.8).
     ///
-    /// The free box is room for the header of the one `mdat` that an indexed file is made of: see `MP4Index`.
+    /// The free box reserves room for the header of the one `mdat` that an indexed file has: see `MP4Index`.
     public var header: [UInt8] {
         var writer = MP4Writer()
         writer.append(Self.fileType)
@@ -61,10 +61,10 @@ public struct MP4Movie: Hashable, Sendable {
         for brand in ["isom", "iso6", "mp41"] { writer.append(brand.utf8) }
     }
 
-    /// As long as a box header with a size of 64 bits (§4.2).
+    /// A free box that is as long as a box header with a 64-bit size (§4.2).
     static let placeholder = MP4Writer.box("free") { $0.zeros(8) }
 
-    /// `duration` in units of `movieTimescale`.
+    /// Writes the movie header. `duration` is in units of `movieTimescale`.
     static func movieHeader(duration: Int64, _ writer: inout MP4Writer) {
         writer.fullBox("mvhd", version: 1) { writer in
             writer.zeros(16)
@@ -87,7 +87,7 @@ public struct MP4Movie: Hashable, Sendable {
     private var videoEntry: [UInt8]? {
         guard let video, let codec = video.videoCodec else { return nil }
         var record = video.bytes
-        // Lengths are always written in four bytes.
+        // Lengths of NAL units are always written in four bytes.
         let lengthIndex = codec == .h264 ? 4 : 21
         guard record.count > lengthIndex else { return nil }
         record[lengthIndex] |= 3
@@ -136,14 +136,14 @@ extension MP4Writer {
         for value in [0x0001_0000, 0, 0, 0, 0x0001_0000, 0, 0, 0, 0x4000_0000] { uint32(value) }
     }
 
-    /// ES_Descriptor with AAC as MPEG-4 audio (ISO/IEC 14496-1 §7.2.6.5).
+    /// Writes an ES_Descriptor with AAC as MPEG-4 audio (ISO/IEC 14496-1 §7.2.6.5).
     fileprivate mutating func descriptors(_ configuration: [UInt8]) {
         func descriptor(_ tag: UInt8, _ body: [UInt8]) -> [UInt8] {
-            // Lengths of 7 bits a byte, always in four.
+            // Lengths have 7 bits a byte and always take four bytes.
             let length = [21, 14, 7, 0].map { shift in UInt8(body.count >> shift & 0x7F) | (shift > 0 ? 0x80 : 0) }
             return [tag] + length + body
         }
-        // AAC, audio stream; buffer and bit rates are not told.
+        // AAC, audio stream; buffer size and bit rates are not given.
         let type: [UInt8] = [0x40, 0x15]
         let decoder = type + [UInt8](repeating: 0, count: 11) + descriptor(5, configuration)
         let stream: [UInt8] = [0, 0, 0] + descriptor(4, decoder) + descriptor(6, [2])
@@ -152,7 +152,7 @@ extension MP4Writer {
 }
 
 extension MP4Movie {
-    /// Reads the `moov` box that `header` has written; `nil` when it is something else.
+    /// Reads the `moov` box that `header` has written; `nil` if the bytes are anything else.
     public init?(box bytes: [UInt8]) {
         let reader = MP4Reader(bytes: bytes)
         guard let movie = reader.box("moov", in: 0..<bytes.count) else { return nil }
@@ -169,7 +169,7 @@ extension MP4Movie {
                 }
                 video = record.map { CodecConfiguration(codec, bytes: Array(bytes[$0.range])) }
             case "mp4a":
-                // The configuration is behind version, ES, decoder and their lengths: 4 + 8 + 18 + 5 bytes.
+                // The configuration follows version, ES, decoder and their lengths: 4 + 8 + 18 + 5 bytes.
                 guard let stream = reader.boxes(in: entry.range.dropFirst(28)).first(where: { $0.type == "esds" }),
                     stream.range.count > 35
                 else { return nil }

@@ -2,24 +2,24 @@
 struct MP4TrackBox {
     var id: Int
     var timescale: Int
-    /// `nil` = sound.
+    /// Picture size in pixels; `nil` means audio.
     var size: (width: Int, height: Int)?
-    /// The one sample entry.
+    /// The only sample entry.
     var entry: [UInt8]
-    /// In units of the movie.
+    /// Duration in units of the movie.
     var duration: Int64 = 0
-    /// In units of the track.
+    /// Duration in units of the track.
     var mediaDuration: Int64 = 0
-    /// Before its first sample nothing is shown for so long; in units of the movie.
+    /// Time before the first sample, during which nothing is shown; in units of the movie.
     var startsAt: Int64 = 0
-    /// What stands behind the sample entry in `stbl`; `nil` = the empty tables of a fragmented movie.
+    /// The boxes after the sample entry in `stbl`; `nil` means the empty tables of a fragmented movie.
     var tables: [UInt8]?
 }
 
 extension MP4Writer {
     mutating func track(_ track: MP4TrackBox) {
         box("trak") { writer in
-            // Enabled, in the movie, in the preview.
+            // Flags: enabled, in the movie, in the preview.
             writer.fullBox("tkhd", version: 1, flags: 7) { writer in
                 writer.zeros(16)
                 writer.uint32(track.id)
@@ -37,7 +37,7 @@ extension MP4Writer {
         }
     }
 
-    /// An empty edit, then all of it (§8.6.6).
+    /// Writes an empty edit, then one of the whole track (§8.6.6).
     private mutating func edits(of track: MP4TrackBox) {
         box("edts") { writer in
             writer.fullBox("elst", version: 1) { writer in
@@ -74,7 +74,7 @@ extension MP4Writer {
             writer.box("dinf") { writer in
                 writer.fullBox("dref") { writer in
                     writer.uint32(1)
-                    // In this very file.
+                    // The media is in this very file.
                     writer.fullBox("url ", flags: 1) { _ in }
                 }
             }

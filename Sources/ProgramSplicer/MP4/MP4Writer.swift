@@ -1,4 +1,4 @@
-/// Boxes of an ISO base media file (ISO/IEC 14496-12 §4.2), written one after another.
+/// Writes boxes of an ISO base media file (ISO/IEC 14496-12 §4.2) one after another.
 struct MP4Writer {
     private(set) var bytes: [UInt8] = []
 
@@ -14,7 +14,7 @@ struct MP4Writer {
     mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
     mutating func zeros(_ count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }
 
-    /// A box around what `body` writes.
+    /// Writes a box around the content that `body` writes.
     mutating func box(_ type: String, _ body: (inout MP4Writer) -> Void) {
         let start = bytes.count
         uint32(0)
@@ -23,7 +23,7 @@ struct MP4Writer {
         set(UInt32(bytes.count - start), at: start)
     }
 
-    /// A box with version and flags (§4.2.2).
+    /// Writes a box with version and flags (§4.2.2).
     mutating func fullBox(_ type: String, version: UInt8 = 0, flags: UInt32 = 0, _ body: (inout MP4Writer) -> Void) {
         box(type) { writer in
             writer.uint8(version)
@@ -32,7 +32,7 @@ struct MP4Writer {
         }
     }
 
-    /// Writes over what stands at `index`.
+    /// Overwrites the four bytes at `index`.
     mutating func set(_ value: UInt32, at index: Int) {
         for byte in 0..<4 { bytes[index + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32(byte))) }
     }
@@ -44,20 +44,20 @@ struct MP4Writer {
     }
 }
 
-/// Boxes of an ISO base media file, read.
+/// Reads boxes of an ISO base media file.
 struct MP4Reader {
-    /// One box: its type and what it holds.
+    /// One box: its type and its place.
     struct Box {
         var type: String
-        /// Of its content.
+        /// Range of the content.
         var range: Range<Int>
-        /// Of the box with its header.
+        /// Range of the box with its header.
         var whole: Range<Int>
     }
 
     let bytes: [UInt8]
 
-    /// The boxes one after another in `range`; ends at the first that is not whole.
+    /// Returns the boxes that follow each other in `range`; ends at the first incomplete one.
     func boxes(in range: Range<Int>) -> [Box] {
         var boxes: [Box] = []
         var position = range.lowerBound
@@ -71,7 +71,7 @@ struct MP4Reader {
         return boxes
     }
 
-    /// The first box at the end of this path of types.
+    /// Returns the first box at the end of this path of types.
     func box(_ path: String..., in range: Range<Int>) -> Box? {
         var range = range
         var found: Box?

@@ -2,18 +2,18 @@ import MixModel
 
 /// Turns a program into the parts of a recording: MP4 files, cut into fragments of about a second. Pure.
 ///
-/// Time 0 of a part is when its first picture is decoded, so that nothing has to be shifted and no player has to apply an edit
-/// for pictures and sound to be together. Pictures and sound keep the program's times, holes too; sound lies on its sample
-/// grid. A part goes on through every change of the pictures' parameters (they are in band), and ends where their codec, the
-/// sound's configuration or the tracks really change: then the next one begins with a keyframe.
+/// Time 0 of a part is the decoding time of its first picture, so that nothing has to be shifted and no player needs an
+/// edit list to keep pictures and sound together. Both keep the program's times, gaps included; sound lies on its
+/// sample grid. A part continues through every change of the pictures' parameters, which are in band. It ends where the
+/// video codec, the audio configuration or the tracks really change, and the next part begins with a keyframe.
 public struct ProgramRecording: Sendable {
-    /// When a recording and its parts end by themselves.
+    /// The limits at which a recording and its parts end by themselves.
     public struct Limits: Hashable, Sendable {
-        /// A part is followed by the next one at the first keyframe after so many seconds.
+        /// Seconds after which the first keyframe begins the next part.
         public var partSeconds: Double?
-        /// The whole recording ends after so many seconds of media.
+        /// Seconds of media after which the whole recording ends.
         public var seconds: Double?
-        /// The whole recording ends when its fragments have so many bytes.
+        /// Bytes of fragments after which the whole recording ends.
         public var bytes: Int64?
 
         public init(partSeconds: Double? = nil, seconds: Double? = nil, bytes: Int64? = nil) {
@@ -24,33 +24,33 @@ public struct ProgramRecording: Sendable {
     }
 
     public enum Action: Hashable, Sendable {
-        /// A new part. `at`: of its time 0, on the stream's timeline.
+        /// The beginning of a part. `at` is its time 0 on the stream's timeline.
         case begin(MP4Movie, at: MediaTime)
-        /// The next fragment of the part, whole. `duration`: of the part so far, in seconds.
+        /// The next complete fragment of the part. `duration` is that of the part so far, in seconds.
         case write([UInt8], duration: Double)
         case end(EndReason)
-        /// The recording is over: `EndReason.isFinal`.
+        /// The end of the recording: no part follows.
         case finished(EndReason)
     }
 
-    /// Why a part ended.
+    /// The reason why a part ended.
     public enum EndReason: String, Hashable, Codable, Sendable {
-        /// Stopped, or the program has ended.
+        /// The recording was stopped, or the program has ended.
         case stopped
         case maxSeconds
         case maxBytes
-        /// The next part follows because this one was long enough.
+        /// This part was long enough; the next one follows.
         case partSeconds
-        /// The next part follows because tracks, the pictures' codec or the configuration of the sound are others.
+        /// The tracks, the video codec or the audio configuration changed; the next part follows.
         case tracksChanged
     }
 
-    /// What goes on where another recorder stopped.
+    /// The state in which another recorder stopped, from which a recording continues.
     public struct Continuation: Hashable, Sendable {
         public var movie: MP4Movie
-        /// Of the part's time 0 on this stream's timeline; may be negative.
+        /// The part's time 0 on this stream's timeline; may be negative.
         public var origin: MediaTime
-        /// Of what the part has already, in seconds.
+        /// Duration of the part so far, in seconds.
         public var duration: Double
 
         public init(movie: MP4Movie, origin: MediaTime, duration: Double) {
@@ -60,23 +60,23 @@ public struct ProgramRecording: Sendable {
         }
     }
 
-    /// Of a fragment.
+    /// Wanted duration of a fragment.
     public static let fragmentDuration = MediaTime.seconds(1)
-    /// A keyframe begins a new fragment if the one before is at least so long.
+    /// Shortest fragment that a keyframe ends.
     private static let shortestFragment = MediaTime.milliseconds(500)
-    /// The other track is waited for so long before a recording begins with one.
+    /// Longest wait for the other track before a recording begins with one.
     private static let patience = MediaTime.seconds(2)
-    /// Sound that changes so soon after a keyframe changed with it.
+    /// Time after a keyframe within which a change of the sound belongs to the keyframe.
     private static let vicinity = MediaTime.milliseconds(600)
 
     private let limits: Limits
     private let continuation: Continuation?
     private var video: CodecConfiguration?
     private var audio: CodecConfiguration?
-    /// Before a part has begun.
+    /// Frames that came before a part has begun.
     private var waiting = WaitingFrames()
     private var part: RecordingPart?
-    /// The next part begins with the next keyframe.
+    /// Whether the next part begins with the next keyframe.
     private var isCutDue = false
     private var secondsBefore = 0.0
     private var bytes: Int64 = 0
@@ -87,7 +87,7 @@ public struct ProgramRecording: Sendable {
         self.continuation = continuation
     }
 
-    /// Of all parts so far, in seconds.
+    /// Duration of all parts so far, in seconds.
     public var duration: Double { secondsBefore + (part?.duration ?? 0) }
 
     public mutating func take(_ item: FLVReader.Item) -> [Action] {
@@ -99,11 +99,11 @@ public struct ProgramRecording: Sendable {
         }
     }
 
-    /// Everything that is left. Nothing may be taken afterwards.
+    /// Returns everything that is left. No item may be taken afterwards.
     public mutating func finish() -> [Action] {
         guard !isFinished else { return [] }
         var actions: [Action] = []
-        // What is short of a beginning is still worth keeping.
+        // At the end, even a part that is short of a beginning is worth keeping.
         if part == nil, canBegin(atEnd: true) { actions += begin() }
         return actions + end(.stopped) + finished(.stopped)
     }
@@ -170,7 +170,7 @@ public struct ProgramRecording: Sendable {
         return nil
     }
 
-    /// Drops what cannot be the beginning, and tells whether the rest can.
+    /// Drops frames that cannot be the beginning, and returns whether the rest can.
     private mutating func canBegin(atEnd: Bool) -> Bool {
         if video != nil {
             // Sound just before the keyframe does not belong to it.
@@ -229,12 +229,12 @@ public struct ProgramRecording: Sendable {
     }
 }
 
-/// What has come before a part can begin.
+/// Frames that came before a part can begin.
 private struct WaitingFrames: Sendable {
     private(set) var frames: [EncodedFrame] = []
     private var bytes = 0
 
-    /// Of frames whose times stand still there could be any number: with more than this none is a beginning.
+    /// Limit in bytes, above which all frames are dropped: there could be any number of frames whose times stand still.
     private static let byteLimit = 32 << 20
 
     init(_ frames: [EncodedFrame] = []) {

@@ -1,10 +1,10 @@
 import MixModel
 
-/// One file of a recording while it is written: the fragment in progress, and where its tracks have got to.
+/// One file of a recording while it is written: the fragment in progress, and the positions of its tracks.
 struct RecordingPart: Sendable {
     private struct Picture {
         var frame: EncodedFrame
-        /// In units of the video track.
+        /// Decoding time in units of the video track.
         var decodeTime: Int64
         var offset: Int32
         var data: [UInt8]
@@ -15,9 +15,9 @@ struct RecordingPart: Sendable {
     }
 
     let movie: MP4Movie
-    /// Of time 0 on the stream's timeline.
+    /// Time 0 of the part on the stream's timeline.
     let origin: MediaTime
-    /// Of the fragments that were encoded, in seconds.
+    /// Duration of the encoded fragments in seconds.
     private(set) var duration: Double
 
     private var configuration: VideoConfiguration?
@@ -27,14 +27,14 @@ struct RecordingPart: Sendable {
     private var pictures: [Picture] = []
     private var sounds: [Sound] = []
     private var lastPicture: Int64 = -1
-    /// The distance of two pictures, in units.
+    /// Distance between two pictures in units of the video track.
     private var interval: Int64 = 3_600
     private var nextSound: Int64 = 0
     private var begun: MediaTime?
-    /// Of the fragment, with what is kept beside each frame.
+    /// Size of the fragment in bytes, including what is kept beside each frame.
     private var bytes = 0
 
-    /// A fragment of more is complete, whatever its times say.
+    /// Size in bytes above which a fragment is complete, whatever its times say.
     static let fragmentByteLimit = 32 << 20
 
     init(movie: MP4Movie, origin: MediaTime, duration: Double = 0, sequence: Int = 1) {
@@ -48,11 +48,11 @@ struct RecordingPart: Sendable {
             sampleRate: movie.audioTimescale, samplesPerFrame: format?.samplesPerFrame ?? 1024)
     }
 
-    /// Goes on behind what the part has, at `time` of the stream or as soon after it as that is free.
+    /// Continues an existing part at `time` of the stream, or at the end of the part if that is later.
     init(continuing continuation: ProgramRecording.Continuation, at time: MediaTime) {
         let free = continuation.origin + .seconds(continuation.duration)
         let late = max(free - time, .zero)
-        // Numbers of fragments only have to increase.
+        // Fragment numbers only have to increase.
         self.init(
             movie: continuation.movie, origin: continuation.origin - late, duration: continuation.duration,
             sequence: Int(UInt32(saturating: continuation.duration * 4)) + 1000)
@@ -62,7 +62,7 @@ struct RecordingPart: Sendable {
 
     mutating func configure(_ video: CodecConfiguration) { configuration = VideoConfiguration(video) }
 
-    /// From its first frame to its last one; `nil` while it is empty.
+    /// Time from the first frame of the fragment to its last one; `nil` while it is empty.
     var fragmentAge: MediaTime? {
         guard let begun else { return nil }
         let newest = max(pictures.last?.frame.dts ?? begun, sounds.last.map { time(ofSound: $0.time) } ?? begun)
@@ -77,7 +77,7 @@ struct RecordingPart: Sendable {
         guard bytes <= Self.fragmentByteLimit else { return true }
         let age = frame.dts - begun
         guard frame.track == .video || movie.video == nil else {
-            // The pictures have stopped.
+            // The video has stopped.
             return age >= ProgramRecording.fragmentDuration * 3 / 2
         }
         return age >= ProgramRecording.fragmentDuration || frame.isIDR && age >= .milliseconds(500)
@@ -94,7 +94,7 @@ struct RecordingPart: Sendable {
 
     private mutating func appendPicture(_ frame: EncodedFrame) {
         let decodeTime = max(units(of: frame.dts - origin), lastPicture + 1)
-        // A hole is no interval.
+        // A gap is not an interval.
         if lastPicture >= 0, decodeTime - lastPicture < 90_000 { interval = decodeTime - lastPicture }
         lastPicture = decodeTime
         pictures.append(
@@ -108,20 +108,21 @@ struct RecordingPart: Sendable {
         let exact = audioClock.next(rounded: frame.pts)
         var time = (exact - origin).units(rate: movie.audioTimescale)
         if abs(time - nextSound) <= 1 { time = nextSound }
-        // What sounds before the first picture is left out.
+        // Sound before the first picture is left out.
         guard time >= nextSound || nextSound > 0 else { return }
         time = max(time, nextSound - samplesPerFrame / 2)
         sounds.append(Sound(time: time, data: frame.payload))
         nextSound = time + samplesPerFrame
     }
 
-    /// The pictures of the fragment as they came; what is left is sound.
+    /// Removes and returns the pictures of the fragment as they came; its sound stays.
     mutating func takeBackPictures() -> [EncodedFrame] {
         defer { pictures = [] }
         return pictures.map(\.frame)
     }
 
-    /// The fragment, and an empty one in its place; `nil` when there is nothing.
+    /// Encodes the fragment and begins an empty one; returns `nil` if the fragment has no frames.
+    ///
     /// - Parameter next: Decoding time of the next picture, if it is known.
     mutating func encodeFragment(next: MediaTime?) -> [UInt8]? {
         guard !pictures.isEmpty || !sounds.isEmpty else { return nil }

@@ -1,39 +1,39 @@
 import MixModel
 
-/// Chooses, for one source, which of its decoded frames each frame of a mix shows.
+/// Chooses which decoded frame of one source each frame of a mix shows.
 ///
-/// A source with the canvas's frame rate (or a whole fraction of it) is shown one-to-one whatever its phase against
-/// the canvas's grid: the sampler learns the phase and puts the source's *window* for a tick – one canvas interval
-/// long – so that the source's frames lie in the middle of it. Timestamps may then be wrong by nearly half an
-/// interval before a frame is skipped or repeated. The phase lies within (−0.9, 0.1] of an interval relative to the
-/// tick, so that no tick waits for a frame of the future. Any other rate shows the newest frame that is not younger
-/// than the tick.
+/// A source with the canvas's frame rate (or a whole fraction of it) is shown one-to-one, whatever its phase against
+/// the canvas's grid. The sampler learns the phase and puts the source's *window* for a tick, one canvas interval long,
+/// so that the source's frames lie in the middle of it. Timestamps may then be wrong by nearly half an interval before
+/// a frame is skipped or repeated. The phase lies within (−0.9, 0.1] of an interval relative to the tick, so that no
+/// tick waits for a frame of the future. At any other rate, a tick shows the newest frame that is at most a tenth of an
+/// interval younger than the tick.
 ///
 /// Holds timestamps only; the caller keeps the pictures and drops those for which `isNeeded` is false.
 public struct FrameSampler: Sendable {
-    /// What is known about a tick.
+    /// The frame for a tick, as far as it is known.
     public enum Choice: Hashable, Sendable {
-        /// Show the frame with this timestamp. It may be the one already shown.
+        /// The frame with this timestamp, which may be the one already shown.
         case frame(MediaTime)
-        /// The frame for this tick is still to come; `newest` is what to show if it cannot be waited for.
+        /// The frame for this tick is still to come; `newest` is the one to show if the tick cannot wait.
         case pending(newest: MediaTime?)
     }
 
-    /// Of the canvas.
+    /// Frame interval of the canvas.
     public let interval: MediaTime
-    /// The canvas's grid was laid on this source's frames: its phase is 0 by definition.
+    /// Whether the canvas's grid was laid on this source's frames, so that its phase is 0 by definition.
     public let isHost: Bool
-    /// Timestamps not yet passed over, increasing.
+    /// Timestamps not yet passed over, in increasing order.
     public private(set) var frames: [MediaTime] = []
     /// Canvas intervals per source frame while the source is locked to the grid, 0 while it is not.
     public private(set) var lock = 1
-    /// Where the source's frames lie relative to the tick that shows them.
+    /// Position of the source's frames relative to the ticks that show them.
     public private(set) var phase: MediaTime?
-    /// Slow average of how far the frames shown lay from `phase`.
+    /// Slow average of the distance of the shown frames from `phase`.
     public private(set) var wander: MediaTime = .zero
 
-    /// How much later than at their own times the frames are shown, noise averaged out; negative where they are shown
-    /// early. `nil` where nothing is shown yet, or the source is not locked to the grid.
+    /// Time by which frames are shown later than at their own times, noise averaged out; negative if they are shown
+    /// early. `nil` while no frame is shown, or the source is not locked to the grid.
     public var delay: MediaTime? {
         guard lock > 0, shown != nil, let phase else { return nil }
         return -(phase + wander)
@@ -45,22 +45,22 @@ public struct FrameSampler: Sendable {
     private var nextTick: MediaTime
 
     /// - Parameters:
-    ///   - interval: of the canvas, > 0.
-    ///   - tick: time of the canvas's first frame that may show this source.
+    ///   - interval: Frame interval of the canvas, > 0.
+    ///   - tick: Time of the canvas's first frame that may show this source.
     public init(interval: MediaTime, firstTick tick: MediaTime, isHost: Bool) {
         self.interval = max(interval, MediaTime(nanoseconds: 1))
         self.isHost = isHost
         nextTick = tick
     }
 
-    /// Timestamps, and with them pictures, held at most.
+    /// Largest number of timestamps, and with them pictures, that are held.
     public static let capacity = 32
 
     /// Whether the picture with this timestamp can still be asked for.
     public func isNeeded(_ pts: MediaTime) -> Bool { pts == shown || frames.contains(pts) }
 
-    /// A decoded frame, in display order. One that is not younger than the one before it (timestamps were re-mapped)
-    /// starts the source anew: what was waiting is passed over.
+    /// Adds a decoded frame, in display order. A timestamp that is not later than the one before (timestamps were
+    /// re-mapped) starts the source anew: waiting frames are passed over.
     public mutating func append(_ pts: MediaTime) {
         if let newest {
             if pts <= newest {
@@ -76,12 +76,12 @@ public struct FrameSampler: Sendable {
         frames.append(pts)
         learnRate()
         if phase == nil, lock > 0 { phase = isHost ? .zero : wrapped((pts - nextTick).modulo(interval), -0.9, 0.1) }
-        // Of the frames before the next tick only the last can ever be shown.
+        // Only the last of the frames before the next tick can still be shown.
         while frames.count > 1, frames[1] <= end(tick: nextTick) { frames.removeFirst() }
         if frames.count > Self.capacity { frames.removeFirst(frames.count - Self.capacity) }
     }
 
-    /// The frame that the tick at `tick` shows. Changes nothing: ask as often as new frames arrive.
+    /// Returns the frame that the tick at `tick` shows. Changes nothing, so call it again whenever new frames arrive.
     public func choice(tick: MediaTime) -> Choice {
         guard let last = frames.last else { return .pending(newest: shown) }
         let end = end(tick: tick)
@@ -93,14 +93,14 @@ public struct FrameSampler: Sendable {
         return expected > end ? .frame(last) : .pending(newest: last)
     }
 
-    /// Whether a frame with this timestamp is one that the tick at `tick`, for which `choice` is pending, is waiting for.
+    /// Whether the tick at `tick`, for which `choice` is pending, is waiting for a frame with this timestamp.
     public func isAwaited(_ pts: MediaTime, tick: MediaTime) -> Bool {
         guard pts <= end(tick: tick) else { return false }
         return (newest ?? shown).map { pts > $0 } ?? true
     }
 
-    /// The tick has been composed, showing the frame with timestamp `pts` (`nil`: nothing). Older frames are passed
-    /// over.
+    /// Notes that the tick has been composed, showing the frame with timestamp `pts` (`nil`: none). Older frames are
+    /// passed over.
     public mutating func commit(tick: MediaTime, shown pts: MediaTime?) {
         nextTick = tick + interval
         guard let pts else { return }
@@ -110,7 +110,8 @@ public struct FrameSampler: Sendable {
         if isNew, lock > 0, let phase { track(pts - tick - phase) }
     }
 
-    /// The canvas's grid was moved after this source, the host: its frames lie that much nearer to their ticks.
+    /// Notes that the canvas's grid was moved after this source, the host, whose frames are nearer to their ticks by
+    /// `amount`.
     public mutating func noteGridMoved(by amount: MediaTime) { wander -= amount }
 
     /// End of the tick's window, inclusive.
@@ -119,7 +120,8 @@ public struct FrameSampler: Sendable {
         return tick + phase + interval / 2
     }
 
-    /// Mean distance of the source's frames, missing ones not counted; the canvas's interval until enough are known.
+    /// Mean distance of the source's frames in ns, missing ones not counted; the canvas's interval until enough are
+    /// known.
     private var sourceInterval: Int64 {
         guard deltas.count >= Self.deltasToJudge else { return interval.nanoseconds }
         let median = deltas.sorted()[deltas.count / 2]
@@ -129,7 +131,7 @@ public struct FrameSampler: Sendable {
     }
 
     private static let deltasToJudge = 6
-    /// What is further apart says nothing more of a rate.
+    /// Longest distance that is counted: longer ones say nothing more about a rate.
     private static let longestDelta = MediaTime.seconds(3600)
 
     private mutating func learnRate() {
@@ -153,7 +155,7 @@ public struct FrameSampler: Sendable {
         wander = .zero
     }
 
-    /// `value` moved by whole intervals into the range, if it is outside of it.
+    /// Returns `value` moved by one interval towards the range, if it is outside of it.
     private func wrapped(_ value: MediaTime, _ low: Double, _ high: Double) -> MediaTime {
         let unit = Double(interval.nanoseconds)
         if Double(value.nanoseconds) > high * unit { return value - interval }
@@ -163,7 +165,7 @@ public struct FrameSampler: Sendable {
 }
 
 extension MediaTime {
-    /// The remainder in 0 ..< `unit`.
+    /// Returns the remainder in 0 ..< `unit`.
     fileprivate func modulo(_ unit: MediaTime) -> MediaTime {
         let rest = nanoseconds % unit.nanoseconds
         return MediaTime(nanoseconds: rest < 0 ? rest + unit.nanoseconds : rest)

@@ -1,44 +1,45 @@
 import Foundation
 import MixModel
 
-/// Chooses who is heard when only so many of the loudest shall be.
+/// Chooses the participants who are heard when only a number of the loudest may be.
 ///
-/// Each source's power is smoothed, quickly upwards and slowly downwards, so that the pauses between words cost nobody
-/// their place. A free place goes to whoever speaks up; a taken one only to somebody who is clearly louder, and not
-/// before its holder has had it for `hold`: nobody is cut off after a syllable, and two who speak equally loud do not
-/// take turns. Below `floor` nobody takes a place: noise does not push aside who last spoke. While there are places for
-/// everybody, everybody is heard.
+/// Each source's power is smoothed, quickly upwards and slowly downwards, so that the pauses between words do not cost
+/// a participant their place. A free place goes to the first source that speaks up. A taken one goes only to a source
+/// that is clearly louder, and not before its holder has had it for `hold`: no participant is cut off after a syllable,
+/// and two who speak equally loudly do not take turns. A source below `floor` takes no place, so that noise does not
+/// displace the last speaker. While there are places for all sources, all are heard.
 public struct LoudestVoices: Sendable {
-    /// A place is kept at least so long.
+    /// Shortest time for which a place is kept.
     public static let hold = MediaTime.milliseconds(300)
-    /// A challenger must be so much louder, in power (3 dB).
+    /// Factor in power by which a challenger must be louder (3 dB).
     public static let margin: Float = 2
-    /// Mean square of samples from which on a source takes a place (−50 dB of full scale).
+    /// Lowest mean square of samples with which a source takes a place (−50 dB of full scale).
     public static let floor: Float = 1e-5
 
-    /// From one to the next call.
+    /// Time from one call to the next.
     private let frame: MediaTime
-    /// What is left of a level after one call of silence: it falls by 40 dB a second.
+    /// Factor that is left of a level after one call of silence: it falls by 40 dB a second.
     private let release: Float
     private var levels: [SourceID: Float] = [:]
-    /// Who has a place, and for how long.
+    /// The sources that have a place, and for how long they have had it.
     private var holders: [SourceID: MediaTime] = [:]
 
-    /// - Parameter frame: of how much sound each call tells.
+    /// - Parameter frame: Duration of the sound that each call covers.
     public init(frame: MediaTime) {
         self.frame = frame
         release = Float(pow(10, -4 * frame.inSeconds))
     }
 
-    /// Takes the power of every source that may be heard, in the next `frame`, and tells who is heard in it.
+    /// Takes the power of every source that may be heard in the next `frame`, and returns the sources that are heard in
+    /// it.
     ///
     /// - Parameters:
     ///   - powers: Mean squares of the samples; a source that is left out is forgotten.
-    ///   - most: Number of places; fewer than before takes them from the quietest at once.
+    ///   - most: Number of places; a lower number than before takes places from the quietest at once.
     public mutating func choose(_ powers: [SourceID: Float], most: Int) -> Set<SourceID> {
         levels = powers.reduce(into: [:]) { levels, entry in
             let before = levels[entry.key] ?? self.levels[entry.key] ?? 0
-            // Three quarters of a rise in one call: a beginning word is heard, a single click is not yet loud.
+            // Three quarters of a rise in one call: the beginning of a word is heard, a single click is not yet loud.
             levels[entry.key] =
                 entry.value > before ? before + (entry.value - before) * 0.75 : max(entry.value, before * release)
         }
@@ -65,7 +66,7 @@ public struct LoudestVoices: Sendable {
 
     private func level(_ id: SourceID) -> Float { levels[id] ?? 0 }
 
-    /// Loudest first; by name where that says nothing, so that two runs are the same.
+    /// Returns the loudest first, and equally loud ones by name, so that two runs give the same result.
     private func ranked(_ ids: some Sequence<SourceID>) -> [SourceID] {
         ids.sorted { level($0) != level($1) ? level($0) > level($1) : $0 < $1 }
     }

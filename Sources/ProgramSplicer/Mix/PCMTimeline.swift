@@ -7,23 +7,23 @@ import MixModel
 /// milliseconds never make clicks. A larger disagreement (a pause, a re-mapped source) places the block anew, with
 /// silence in the gap.
 ///
-/// Timestamps that drift slowly away from the count of samples (the sender's crystal) are followed by making one
-/// sample in a block more or less, except for the host, whose drift the mix's own grid follows (`disagreement`).
+/// Timestamps that drift slowly away from the count of samples (the sender's crystal) are followed by adding a sample
+/// to a block or removing one, except for the host, whose drift the mix's own grid follows (`disagreement`).
 public struct PCMTimeline: Sendable {
-    /// Largest disagreement, in ms, that is taken for noise.
+    /// Largest disagreement that is taken for noise.
     public static let tolerance = MediaTime.milliseconds(20)
 
     public let sampleRate: Int
-    /// Samples are interleaved.
+    /// Number of channels, whose samples are interleaved.
     public let channels: Int
-    /// The mix's grid follows this source: its samples are never stretched.
+    /// Whether the mix's grid follows this source, so that its samples are never stretched.
     public let isHost: Bool
 
-    /// Index of the first frame of samples that is held.
+    /// Index of the first sample frame that is held.
     public private(set) var start: Int64 = 0
-    /// Index behind the last frame of samples; `nil` before the first block.
+    /// Index after the last sample frame; `nil` before the first block.
     public private(set) var end: Int64?
-    /// Slow average of (timestamp − count of samples), in samples.
+    /// Slow average of timestamp minus count of samples, in samples.
     public private(set) var disagreement = 0.0
 
     private var samples: [Float] = []
@@ -37,14 +37,14 @@ public struct PCMTimeline: Sendable {
         self.start = start
     }
 
-    /// At most this many seconds are held; what comes more than that ahead of the mix is dropped.
+    /// Longest sound that is held, in seconds; blocks that end further ahead of the mix are dropped.
     public static let capacitySeconds = 8
 
-    /// Adds a decoded block. What lies before `start` was wanted earlier and is dropped.
+    /// Adds a decoded block. Samples before `start` come too late and are dropped.
     ///
     /// - Parameters:
-    ///   - time: of the block's first sample, relative to the mix's audio origin.
-    ///   - block: interleaved samples, −1…1.
+    ///   - time: Time of the block's first sample, relative to the mix's audio origin.
+    ///   - block: Interleaved samples, −1…1.
     public mutating func append(at time: MediaTime, _ block: [Float]) {
         var block = block
         var count = block.count / channels
@@ -68,9 +68,10 @@ public struct PCMTimeline: Sendable {
         place(block, count: count, at: index)
     }
 
-    /// Adds the samples of `range` to `sum` (interleaved, `range.count · channels` long), their loudness going from
-    /// `gain` at the first to `target` behind the last. Nothing held there = silence.
-    /// - Returns: False if nothing of the range is held.
+    /// Adds the samples of `range` to `sum` (interleaved, `range.count · channels` long), with a gain that goes from
+    /// `gain` at the first sample to `target` behind the last. Samples that are not held are silence.
+    ///
+    /// - Returns: False if no sample of the range is held.
     @discardableResult
     public func mix(_ range: Range<Int64>, into sum: inout [Float], gain: Float = 1, to target: Float = 1) -> Bool {
         guard let end else { return false }
@@ -91,7 +92,8 @@ public struct PCMTimeline: Sendable {
         return true
     }
 
-    /// Mean square of the samples of `range`, all channels together; what is not held counts as silence.
+    /// Returns the mean square of the samples of `range`, all channels together; samples that are not held count as
+    /// silence.
     public func power(_ range: Range<Int64>) -> Float {
         guard let end, !range.isEmpty else { return 0 }
         let low = max(range.lowerBound, start)
@@ -103,17 +105,18 @@ public struct PCMTimeline: Sendable {
         return sum / Float(range.count * channels)
     }
 
-    /// The mix has passed this index: what lies before it is no longer held, nor accepted.
+    /// Notes that the mix has passed `index`: samples before it are no longer held, nor accepted.
     public mutating func discard(before index: Int64) {
         guard index > start else { return }
         samples.removeFirst(min(samples.count, Int(index - start) * channels))
         start = index
     }
 
-    /// The mix's grid was moved after this source, the host: its timestamps agree that much better with its samples.
+    /// Notes that the mix's grid was moved after this source, the host, whose timestamps agree better with its samples
+    /// by `amount`.
     public mutating func noteGridMoved(by amount: MediaTime) { disagreement -= amount.inSeconds * Double(sampleRate) }
 
-    /// Forgets the samples' place: the next block is placed by its timestamp.
+    /// Forgets the place of the samples, so that the next block is placed by its timestamp.
     public mutating func restart() {
         end = nil
         samples.removeAll(keepingCapacity: true)
@@ -136,7 +139,7 @@ public struct PCMTimeline: Sendable {
         samples.append(contentsOf: block[(skipped * channels)...])
     }
 
-    /// The block with one sample more or less when the source has drifted from its timestamps, otherwise `nil`.
+    /// Returns the block with one sample more or less if the source has drifted from its timestamps, otherwise `nil`.
     private mutating func stretched(_ block: [Float], count: Int) -> [Float]? {
         guard !isHost else { return nil }
         let millisecond = Double(sampleRate) / 1000
@@ -161,10 +164,10 @@ public struct PCMTimeline: Sendable {
     }
 }
 
-/// The sum of several sources, kept within −1…1.
+/// Keeps the sum of several sources within −1…1.
 public enum Loudness {
-    /// Leaves samples up to `knee` untouched, so that one source alone passes bit for bit, and bends what is above it
-    /// towards full scale.
+    /// Bends samples above `knee` towards full scale. Samples up to `knee` stay untouched, so that one source alone
+    /// passes bit for bit.
     public static func softClip(_ samples: inout [Float]) {
         for index in samples.indices where abs(samples[index]) > knee {
             let over = (abs(samples[index]) - knee) / (1 - knee)

@@ -1,26 +1,27 @@
 import MixModel
 
-/// How loud the sources of a mix are, over some tenths of a second. Pure.
+/// Measures the volume of a mix's sources over some tenths of a second. Pure.
 public struct VolumeMeter: Sendable {
-    /// Otherwise nothing is counted.
+    /// Whether powers are counted; if not, no volumes are returned.
     public var isOn = false {
         didSet { if isOn != oldValue { (sums, count) = ([:], 0) } }
     }
 
-    /// What one value tells of.
+    /// Duration of the sound that one value covers.
     public static let window = MediaTime.milliseconds(200)
 
     private let frames: Int
     private var sums: [SourceID: Float] = [:]
     private var count = 0
 
-    /// - Parameter frame: Of how much sound each call tells.
+    /// - Parameter frame: Duration of the sound that each call covers.
     public init(frame: MediaTime) {
         frames = max(1, Int(saturating: (VolumeMeter.window.inSeconds / frame.inSeconds).rounded()))
     }
 
     /// - Parameter powers: Mean squares of the samples, −1…1, of the next `frame`.
-    /// - Returns: 0…255 by source once a window, where a full-scale sine has 255 (linear in the root of the mean square).
+    /// - Returns: Volumes of 0…255 by source once a window, otherwise `nil`. A full-scale sine has 255 (linear in the
+    ///   root of the mean square).
     public mutating func take(_ powers: [SourceID: Float]) -> [SourceID: Int]? {
         guard isOn else { return nil }
         sums.merge(powers, uniquingKeysWith: +)

@@ -2,27 +2,27 @@ import Foundation
 import LayoutEngine
 import MixModel
 
-/// Who is where in the picture and how loud, as it is sent to players: the JSON that Agora's cloud transcoder sends
-/// (`ver` 20190611), in pixels of the canvas.
+/// The participants in the picture, their places and volumes, as they are sent to players: the JSON that Agora's cloud
+/// transcoder sends (`ver` 20190611), in pixels of the canvas.
 public struct SEILayout: Hashable, Sendable, Encodable {
     public struct Frame: Hashable, Sendable, Encodable {
         public var w: Int
         public var h: Int
-        /// `#RRGGBB`.
+        /// Background as `#RRGGBB`.
         public var bgnd: String
     }
 
-    /// Somebody who is seen or heard. Who is heard alone has neither width nor height.
+    /// A participant who is seen or heard. Width and height are 0 for a participant who is only heard.
     public struct Region: Hashable, Sendable, Encodable {
         public var uid: String
-        /// `camera`, `screen` or `audio`.
+        /// Stream name: `camera`, `screen` or `audio`.
         public var stream: String
-        /// Absent for people of the task's own room.
+        /// Room of the participant; absent for participants of the task's own room.
         public var room: String?
-        /// 0…1.
+        /// Opacity, 0…1.
         public var alpha: Double
         public var zorder: Int
-        /// 0…255, where a full-scale sine has 255; absent where nothing is decoded.
+        /// Volume, 0…255, where a full-scale sine has 255; absent where nothing is decoded.
         public var volume: Int?
         public var x: Int
         public var y: Int
@@ -32,13 +32,13 @@ public struct SEILayout: Hashable, Sendable, Encodable {
 
     public var canvas: Frame
     public var regions: [Region]
-    /// When it was made, in ms since 1970.
+    /// Time at which the layout was made, in ms since 1970.
     public var ts: Int64
     public var ver = "20190611"
 
-    /// Of a mix.
+    /// Creates the layout of a mix.
     ///
-    /// - Parameter volumes: 0…255, by source.
+    /// - Parameter volumes: Volumes by source, 0…255.
     public init(scene: Scene, volumes: [SourceID: Int], at milliseconds: Int64) {
         canvas = Frame(w: scene.canvas.width, h: scene.canvas.height, bgnd: "\(scene.canvas.background)")
         ts = milliseconds
@@ -54,7 +54,7 @@ public struct SEILayout: Hashable, Sendable, Encodable {
         }
     }
 
-    /// Of a bypass: one person all over, how loud nobody knows.
+    /// Creates the layout of a bypass: one participant fills the picture, at an unknown volume.
     public init(bypass source: SourceID, size: LayoutParticipant.Size?, at milliseconds: Int64) {
         let (width, height) = (size?.width ?? 0, size?.height ?? 0)
         canvas = Frame(w: width, h: height, bgnd: "\(RGB.black)")
@@ -62,7 +62,7 @@ public struct SEILayout: Hashable, Sendable, Encodable {
         regions = [Region(source, alpha: 1, zorder: 0, volume: nil, w: width, h: height)]
     }
 
-    /// With its keys in alphabetical order.
+    /// The layout as JSON with its keys in alphabetical order.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

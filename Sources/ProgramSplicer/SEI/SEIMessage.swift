@@ -2,9 +2,9 @@ import MixModel
 
 /// One message of supplemental enhancement information (ITU-T H.264 §7.3.2.3.1, annex D; the same in H.265 §7.3.5).
 public struct SEIMessage: Hashable, Sendable {
-    /// `payloadType`: 0…254 are what programs use.
+    /// `payloadType`; programs use 0…254.
     public var type: Int
-    /// As it is, without emulation prevention.
+    /// Payload without emulation prevention.
     public var payload: [UInt8]
 
     public init(type: Int, payload: [UInt8]) {
@@ -12,7 +12,8 @@ public struct SEIMessage: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// A text for players; of type 5, user_data_unregistered, it stands behind our UUID (§D.1.7).
+    /// Creates a message with a text for players. With type 5, user_data_unregistered, the text follows our UUID
+    /// (§D.1.7).
     public init(text: String, type: Int) {
         let isUserData = type == SEIMessage.userDataUnregistered
         self.init(type: type, payload: (isUserData ? SEIMessage.uuid : []) + Array(text.utf8))
@@ -27,7 +28,8 @@ public struct SEIMessage: Hashable, Sendable {
 }
 
 extension SEIMessage {
-    /// One NAL unit with these messages, header and emulation prevention included, without a length or a start code.
+    /// Returns one NAL unit with these messages, header and emulation prevention included, without a length or a start
+    /// code.
     public static func nalUnit(_ messages: [SEIMessage], _ codec: VideoCodec = .h264) -> [UInt8] {
         var body: [UInt8] = []
         for message in messages {
@@ -42,14 +44,14 @@ extension SEIMessage {
 }
 
 extension [UInt8] {
-    /// `payloadType` and `payloadSize`: 255 for each 255 of it, then the rest (§7.3.2.3.1).
+    /// Appends a `payloadType` or `payloadSize`: a byte of 255 for each 255 of it, then the rest (§7.3.2.3.1).
     fileprivate mutating func append(coded value: Int) {
         self += repeatElement(0xFF, count: value / 255)
         append(UInt8(value % 255))
     }
 
-    /// The bytes of a NAL unit for this RBSP: three zero-led bytes that a start code could begin with never follow each
-    /// other (§7.4.1, `emulation_prevention_three_byte`).
+    /// The bytes of a NAL unit for this RBSP: a 3 is inserted wherever two zeros are followed by a byte of 0…3, which
+    /// could form a start code (§7.4.1, `emulation_prevention_three_byte`).
     fileprivate var preventingEmulation: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + count / 64 + 4)
@@ -67,10 +69,11 @@ extension [UInt8] {
 }
 
 extension EncodedFrame {
-    /// The access unit with another NAL unit before its first slice, behind whatever the encoder put there (§7.4.1.2.3).
+    /// Returns the access unit with another NAL unit before its first slice, after everything that the encoder put
+    /// there (§7.4.1.2.3).
     ///
     /// - Parameter lengthSize: Bytes of the length before each NAL unit.
-    /// - Returns: `nil` when there is no slice, or the unit is too long for such a length.
+    /// - Returns: `nil` if there is no slice, or the unit is too long for such a length.
     public func inserting(
         nalUnit unit: [UInt8], lengthSize: Int, codec: VideoCodec = .h264
     ) -> EncodedFrame? {

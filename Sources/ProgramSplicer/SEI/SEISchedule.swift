@@ -1,12 +1,12 @@
 import Foundation
 import MixModel
 
-/// Decides which SEI messages go with which access unit. Pure: time is that of the program.
+/// Decides which SEI messages go with which access unit. Pure; all times are program time.
 ///
-/// A message with a rhythm is due with the first unit at or after its time, one that follows IDR frames with each of
-/// them, too; a new or changed text with the next unit.
+/// A message with an interval is due with the first unit at or after its time, and one that follows IDR frames also
+/// with each of these. A new or changed text is due with the next unit.
 public struct SEISchedule: Sendable {
-    /// A change sends what is new at once and leaves the rhythm of the rest.
+    /// The messages to send. A change sends what is new at once and leaves the rhythm of the rest.
     public var settings: SEISettings? {
         didSet {
             if settings?.layoutVolume != oldValue?.layoutVolume { due[.layoutVolume] = nil }
@@ -17,25 +17,25 @@ public struct SEISchedule: Sendable {
     }
 
     private enum Kind: Hashable { case layoutVolume, wallClock, passThrough, custom }
-    /// When each is sent next.
+    /// Program time at which each kind is sent next.
     private var due: [Kind: MediaTime] = [:]
 
     private static let customTiming = SEISettings.Timing(followsIDR: true)
 
     public init() {}
 
-    /// Whether anything is ever sent.
+    /// Whether no message is ever sent.
     public var isEmpty: Bool {
         settings.map {
             $0.layoutVolume == nil && $0.wallClock == nil && $0.passThrough == nil && $0.custom == nil
         } ?? true
     }
 
-    /// What goes with the access unit that is decoded at `time`; it counts as sent.
+    /// Returns the messages for the access unit that is decoded at `time`; they count as sent.
     ///
     /// - Parameters:
-    ///   - wallClock: Of the frame, in ms since 1970. Asked when it is due.
-    ///   - layout: Asked when it is due.
+    ///   - wallClock: Time of the frame in ms since 1970. Called only when it is due.
+    ///   - layout: The layout at this time. Called only when it is due.
     public mutating func messages(
         at time: MediaTime, isIDR: Bool, wallClock: () -> Int64 = { 0 }, layout: () -> SEILayout
     ) -> [SEIMessage] {
@@ -54,7 +54,7 @@ public struct SEISchedule: Sendable {
     ) -> Bool {
         guard let interval = timing.intervalMs.map({ MediaTime.milliseconds($0) }) else { return isIDR }
         let next = due[kind] ?? time
-        // A jump of the program's time must not silence it.
+        // A jump of the program's time must not silence a message.
         let isTime = time >= next || next - time > interval
         guard isTime || (timing.followsIDR && isIDR) else { return false }
         if isTime { due[kind] = time - next < interval && time >= next ? next + interval : time + interval }
@@ -63,7 +63,7 @@ public struct SEISchedule: Sendable {
 }
 
 extension SEISettings.PassThrough {
-    /// `{key: content}`.
+    /// The JSON object `{key: content}`.
     fileprivate var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]

@@ -1,6 +1,6 @@
 import MixModel
 
-/// What precedes each AAC frame in MPEG-TS (ISO/IEC 13818-7 §6.2).
+/// The header that precedes each AAC frame in MPEG-TS (ISO/IEC 13818-7 §6.2).
 struct ADTSHeader: Hashable, Sendable {
     private let profile: UInt8
     private let rateIndex: UInt8
@@ -8,8 +8,8 @@ struct ADTSHeader: Hashable, Sendable {
 
     static let length = 7
 
-    /// `nil` where ADTS has no words for the configuration: other kinds than AAC Main, LC, SSR and LTP, frames of 960
-    /// samples, rates beside the table.
+    /// Creates the headers of a configuration; `nil` if ADTS cannot express it: object types other than AAC Main, LC,
+    /// SSR and LTP, frames of 960 samples, rates that are not in the table.
     init?(_ configuration: CodecConfiguration) {
         guard let audio = AudioSpecificConfig(configuration.bytes), (1...4).contains(audio.objectType),
             audio.samplesPerFrame == 1024, let index = AudioSpecificConfig.rates.firstIndex(of: audio.sampleRate)
@@ -19,7 +19,7 @@ struct ADTSHeader: Hashable, Sendable {
         channels = audio.channels == 8 ? 7 : UInt8(audio.channels)
     }
 
-    /// Of a frame of so many bytes; at most 8184 of them, as AAC frames have.
+    /// Returns the header of a frame of `frame` bytes; AAC frames have at most 8184.
     func bytes(frame: Int) -> [UInt8] {
         let length = frame + Self.length
         return [

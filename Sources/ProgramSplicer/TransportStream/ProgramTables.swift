@@ -1,16 +1,16 @@
 import MixModel
 
-/// The sections that say what a transport stream holds (ISO/IEC 13818-1 §2.4.4).
+/// The sections that describe the content of a transport stream (ISO/IEC 13818-1 §2.4.4).
 enum ProgramTables {
     static let mapIdentifier: UInt16 = 0x1000
     static let videoIdentifier: UInt16 = 0x100
     static let audioIdentifier: UInt16 = 0x101
 
-    /// One program, number 1.
+    /// The program association section, with one program, number 1.
     static let association = section(
         table: 0, extensionID: 1, body: [0, 1, 0xE0 | UInt8(mapIdentifier >> 8), UInt8(mapIdentifier & 0xFF)])
 
-    /// Pictures and AAC with ADTS, as far as they are there.
+    /// Returns the program map section with video, AAC with ADTS, or both.
     static func map(video: VideoCodec?, audio: Bool) -> [UInt8] {
         let clock = video != nil ? videoIdentifier : audioIdentifier
         var body: [UInt8] = [0xE0 | UInt8(clock >> 8), UInt8(clock & 0xFF), 0xF0, 0]
@@ -21,7 +21,7 @@ enum ProgramTables {
         return section(table: 2, extensionID: 1, body: body)
     }
 
-    /// `stream_type` (table 2-34).
+    /// Returns the `stream_type` (table 2-34).
     private static func streamType(_ codec: VideoCodec) -> UInt8 {
         switch codec {
         case .h264: 0x1B
@@ -29,7 +29,7 @@ enum ProgramTables {
         }
     }
 
-    /// With the pointer before it, whole in one packet.
+    /// Returns a section with the pointer before it; a section is whole in one packet.
     private static func section(table: UInt8, extensionID: UInt16, body: [UInt8]) -> [UInt8] {
         let length = body.count + 9
         var bytes: [UInt8] = [
@@ -41,7 +41,7 @@ enum ProgramTables {
         return [0] + bytes
     }
 
-    /// CRC of sections (annex A).
+    /// Returns the CRC of a section (annex A).
     static func checksum(_ bytes: [UInt8]) -> UInt32 {
         bytes.reduce(0xFFFF_FFFF) { register, byte in
             (0..<8).reduce(register ^ UInt32(byte) << 24) { value, _ in

@@ -5,12 +5,12 @@ struct TransportPacketizer: Sendable {
 
     static let packetLength = 188
 
-    /// What the first packet of a payload says beside it.
+    /// The signals of the first packet of a payload.
     struct Adaptation {
         /// Time by the program clock, in units of 90 kHz.
         var clock: Int64?
         var isRandomAccess = false
-        /// The clock and the counters begin anew.
+        /// Whether the clock and the counters begin anew.
         var isDiscontinuity = false
     }
 
@@ -35,7 +35,7 @@ struct TransportPacketizer: Sendable {
         } while position < payload.count
     }
 
-    /// §2.4.3.4, with its length; empty where there is nothing to say.
+    /// Returns the adaptation field with its length (§2.4.3.4); empty if there is nothing to signal.
     private static func field(_ adaptation: Adaptation) -> [UInt8] {
         guard adaptation.clock != nil || adaptation.isRandomAccess || adaptation.isDiscontinuity else { return [] }
         var field: [UInt8] = [
@@ -44,7 +44,7 @@ struct TransportPacketizer: Sendable {
                 | (adaptation.clock == nil ? 0 : 0x10),
         ]
         if let clock = adaptation.clock {
-            // 33 bits of 90 kHz, 6 reserved, 9 of 27 MHz, which are 0.
+            // 33 bits at 90 kHz, 6 reserved, 9 bits at 27 MHz, which are 0.
             let base = UInt64(bitPattern: clock) & 0x1_FFFF_FFFF
             for shift in [25, 17, 9, 1] as [UInt64] { field.append(UInt8(truncatingIfNeeded: base >> shift)) }
             field += [UInt8(truncatingIfNeeded: base & 1) << 7 | 0x7E, 0]

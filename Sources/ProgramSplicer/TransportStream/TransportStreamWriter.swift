@@ -1,27 +1,28 @@
 import MixModel
 
-/// Writes segments of an MPEG transport stream that can be played one after another and each by itself
-/// (ISO/IEC 13818-1; RFC 8216 §3.2): tables first, and every counter goes on.
+/// Writes segments of an MPEG transport stream that can be played one after another and each by itself (ISO/IEC
+/// 13818-1; RFC 8216 §3.2): each segment begins with the tables, and every counter continues.
 public struct TransportStreamWriter: Sendable {
     private var association = TransportPacketizer(identifier: 0)
     private var map = TransportPacketizer(identifier: ProgramTables.mapIdentifier)
     private var video = TransportPacketizer(identifier: ProgramTables.videoIdentifier)
     private var audio = TransportPacketizer(identifier: ProgramTables.audioIdentifier)
 
-    /// Program time 0 in the stream, so that what is decoded before it has a time, too.
+    /// Stream time of program time 0, so that frames decoded before program time 0 have a time, too.
     public static let origin = MediaTime.seconds(10)
-    /// The clock runs so far behind what it is sent with.
+    /// Lag of the program clock behind the time of the frame that it is sent with.
     private static let delay = MediaTime.milliseconds(300)
-    /// Sound that shares one PES packet, whose own bytes would otherwise weigh a tenth of it.
+    /// Duration of sound that shares one PES packet, whose own bytes would otherwise be a tenth of it.
     private static let grouping = MediaTime.milliseconds(100)
 
     public init() {}
 
-    /// The bytes of one segment.
+    /// Returns the bytes of one segment.
     ///
     /// - Parameters:
-    ///   - frames: In decoding order, those of audio where they are heard. Frames without a configuration are left out.
-    ///   - isDiscontinuity: The segment does not go on where the one before ended.
+    ///   - frames: Frames in decoding order, those of audio where they are heard. Frames without a configuration are
+    ///     left out.
+    ///   - isDiscontinuity: Whether the segment does not continue where the one before ended.
     public mutating func segment(
         _ frames: [EncodedFrame], video pictures: CodecConfiguration?, audio sound: CodecConfiguration?,
         isDiscontinuity: Bool = false
@@ -71,21 +72,21 @@ public struct TransportStreamWriter: Sendable {
         return output
     }
 
-    /// In units of 90 kHz, before they are cut to 33 bits.
+    /// Returns the stream time of a program time in units of 90 kHz, before it is cut to 33 bits.
     static func ticks(_ time: MediaTime) -> Int64 {
         let nanoseconds = (time + origin).nanoseconds
         let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 100_000)
         return whole * 9 + (rest * 9 + (nanoseconds < 0 ? -50_000 : 50_000)) / 100_000
     }
 
-    /// A PES packet (§2.4.3.6).
+    /// Returns a PES packet (§2.4.3.6).
     private static func packet(
         stream: UInt8, pts: MediaTime, dts: MediaTime, payload: [UInt8], isBounded: Bool
     ) -> [UInt8] {
         let isReordered = pts != dts
         let times =
             isReordered ? stamp(ticks(pts), prefix: 3) + stamp(ticks(dts), prefix: 1) : stamp(ticks(pts), prefix: 2)
-        // Only pictures may leave the length open, and theirs may not fit.
+        // Only video may leave the length open, and a picture may not fit.
         let length = payload.count + times.count + 3
         let written = isBounded && length <= 0xFFFF ? length : 0
         var bytes: [UInt8] = [
