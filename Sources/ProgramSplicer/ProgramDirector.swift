@@ -49,9 +49,9 @@ public struct ProgramDirector: Sendable {
     /// The required state of the mixer.
     public enum MixerNeed: Int, Hashable, Comparable, Sendable {
         case none
-        /// Its process has been started, so that starting it costs no time later.
+        /// A process that has been started, so that starting it costs no time later.
         case warm
-        /// It composes, whether or not viewers see it.
+        /// A mixer that composes, whether or not viewers see it.
         case running
 
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -6,7 +6,7 @@ import Foundation
 final class HTTPFLVPlayer {
     private let socket: StreamSocket
     private let isChunked: Bool
-    /// Left of the present chunk, if the body is chunked.
+    /// Bytes left of the current chunk, if the body is chunked.
     private var chunkLeft = 0
     private var body: [UInt8] = []
 
@@ -38,7 +38,7 @@ final class HTTPFLVPlayer {
         guard header.starts(with: [0x46, 0x4C, 0x56]) else { throw .malformed("the answer is not an FLV stream") }
     }
 
-    /// The next tag with its header and its back pointer.
+    /// Returns the next tag with its header and its back pointer.
     func next() throws(ProbeError) -> [UInt8] {
         let header = try read(11)
         guard [8, 9, 18].contains(header[0] & 0x1F) else {

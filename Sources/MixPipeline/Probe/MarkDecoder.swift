@@ -1,6 +1,6 @@
 import LayoutEngine
 
-/// Where a source's picture lies in the program's picture.
+/// The position of a source's picture in the program's picture.
 struct Placement: Hashable, Sendable {
     /// The part of the program's picture that shows the source.
     var area: PixelRectangle
@@ -9,7 +9,7 @@ struct Placement: Hashable, Sendable {
     var sourceHeight: Int
     var fit: Pane.Fit
 
-    /// Pixels of the program for one of the source.
+    /// Program pixels per source pixel.
     var scale: (x: Double, y: Double) {
         let x = Double(area.width) / Double(sourceWidth)
         let y = Double(area.height) / Double(sourceHeight)
@@ -21,10 +21,10 @@ struct Placement: Hashable, Sendable {
     }
 }
 
-/// What was read of one source in one picture.
+/// The mark, flash and colour of one source, read in one picture.
 struct MarkReading: Hashable, Sendable {
     var mark: SourceMark
-    /// True if the flash patch is white.
+    /// Whether the flash patch is white.
     var isFlashing: Bool
     /// The source's plain colour.
     var colour: ColourSample
@@ -32,12 +32,13 @@ struct MarkReading: Hashable, Sendable {
 
 /// Reads source marks in decoded pictures.
 enum MarkDecoder {
-    /// Levels between the darkest and the brightest cell below which there is no mark.
+    /// Smallest difference in level between the darkest and the brightest cell of a mark, of 255.
     static let leastContrast = 80.0
-    /// How far a cell may be from black or white, of their difference.
+    /// Largest distance of a cell from black or white, as a fraction of their difference.
     static let greatestBlur = 0.35
 
-    /// The mark at `placement`; `nil` if there is none or not a single clear one (torn, blurred, between two pictures).
+    /// Returns the mark at `placement`; `nil` if there is none, or not a single clear one (torn, blurred, between two
+    /// pictures).
     static func read(_ picture: Picture, at placement: Placement) -> MarkReading? {
         let geometry = MarkGeometry(width: placement.sourceWidth, height: placement.sourceHeight)
         let scale = placement.scale
@@ -45,7 +46,7 @@ enum MarkDecoder {
         let left = Double(area.x) + (Double(area.width) - scale.x * Double(placement.sourceWidth)) / 2
         let top = Double(area.y) + (Double(area.height) - scale.y * Double(placement.sourceHeight)) / 2
 
-        /// The middle half of an area of the source, in program pixels.
+        /// Returns the middle half of an area of the source, in program pixels.
         func inner(_ area: PixelRectangle) -> (x: Double, y: Double, width: Double, height: Double) {
             (
                 left + scale.x * (Double(area.x) + Double(area.width) / 4),

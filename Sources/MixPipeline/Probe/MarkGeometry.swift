@@ -13,17 +13,17 @@ public struct PixelRectangle: Hashable, Codable, Sendable {
     }
 }
 
-/// Where in a synthetic publisher's picture its mark, its flash and its plain colour are, in pixels of the source.
+/// The places of the mark, the flash and the plain colour in a synthetic publisher's picture, in pixels of the source.
 ///
 /// Everything lies within a quarter of the short side from the centre, so that it survives a centred crop to a square
 /// or to half of the picture.
 struct MarkGeometry: Hashable, Sendable {
-    /// Edge of a cell, even, so that chroma samples are never shared between cells.
+    /// Edge of a cell in pixels; even, so that chroma samples are never shared between cells.
     let cell: Int
     let mark: PixelRectangle
-    /// Black; white while the source flashes.
+    /// Area that is black, and white while the source flashes.
     let flash: PixelRectangle
-    /// Nothing but the source's own colour.
+    /// Area with nothing but the source's own colour.
     let colour: PixelRectangle
 
     init(width: Int, height: Int) {

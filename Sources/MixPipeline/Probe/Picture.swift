@@ -1,10 +1,10 @@
-/// A decoded picture, 8 bits, 4:2:0 planar: luma, Cb, Cr, without padding.
+/// A decoded picture in 8-bit 4:2:0, planar: luma, Cb, Cr, without padding.
 struct Picture: Sendable {
     let width: Int
     let height: Int
     let bytes: [UInt8]
 
-    /// `nil` unless `bytes` are exactly such a picture.
+    /// Creates a picture; `nil` unless `bytes` are exactly one of this size.
     init?(width: Int, height: Int, bytes: [UInt8]) {
         guard width > 0, height > 0, bytes.count == Picture.byteCount(width: width, height: height) else { return nil }
         self.width = width
@@ -16,13 +16,13 @@ struct Picture: Sendable {
         width * height + 2 * ((width + 1) / 2) * ((height + 1) / 2)
     }
 
-    /// Mean of the luma samples of an area, from a grid of at most 6 × 6 of them; `nil` if the area is not wholly
-    /// inside the picture.
+    /// Returns the mean of the luma samples of an area, from a grid of at most 6 × 6 of them; `nil` if the area is not
+    /// wholly inside the picture.
     func meanLuma(x: Double, y: Double, width: Double, height: Double) -> Double? {
         mean(plane: 0, stride: self.width, rows: self.height, x: x, y: y, width: width, height: height)
     }
 
-    /// Mean colour of an area; `nil` if the area is not wholly inside the picture.
+    /// Returns the mean colour of an area; `nil` if the area is not wholly inside the picture.
     func meanColour(x: Double, y: Double, width: Double, height: Double) -> ColourSample? {
         let (columns, rows) = ((self.width + 1) / 2, (self.height + 1) / 2)
         let luma = self.width * self.height
@@ -57,7 +57,7 @@ struct Picture: Sendable {
         }
     }
 
-    /// True if nothing in the picture is brighter than nearly black.
+    /// Whether nothing in the picture is brighter than nearly black.
     var isBlack: Bool {
         bytes.withUnsafeBufferPointer { buffer in
             for row in Swift.stride(from: height / 32, to: height, by: max(1, height / 16)) {

@@ -1,10 +1,10 @@
-/// Decodes the pictures of a recording, with `ffmpeg`, as a viewer would: across changes of configuration and size.
+/// Decodes the pictures of a recording with `ffmpeg`, as a viewer would: across changes of configuration and size.
 ///
 /// Blocking.
 enum PictureDecoder {
     /// - Parameters:
-    ///   - receive: Each picture with its presentation time in ms, in the order of presentation.
-    /// - Returns: What the decoder complained about, which is all that `ffmpeg -v error` prints.
+    ///   - receive: Takes each picture with its presentation time in ms, in the order of presentation.
+    /// - Returns: The decoder's complaints, which are all that `ffmpeg -v error` prints.
     static func decode(_ path: String, receive: (Int64, Picture) -> Void) throws(ProbeError) -> [String] {
         let child = try ChildProcess(
             "ffmpeg",
@@ -33,12 +33,12 @@ enum PictureDecoder {
         return errors
     }
 
-    /// The line if it reports an error.
+    /// Returns the line if it reports an error.
     static func errorMessage(_ line: String) -> String? {
         ["[error]", "[fatal]", "[panic]"].contains { line.contains($0) } ? line : nil
     }
 
-    /// What `showinfo` says of a picture.
+    /// The output of `showinfo` for one picture.
     struct PictureLine: Hashable {
         var milliseconds: Int64
         var format: String

@@ -2,16 +2,16 @@ import Foundation
 import MixModel
 import ProgramSplicer
 
-/// Pictures of a recording in a form that `ffmpeg` reads.
+/// The pictures of a recording in a form that `ffmpeg` reads.
 struct PictureFile {
     var path: String
-    /// What the file's times are ahead of the recording's, in ms.
+    /// Lead of the file's times over the recording's, in ms.
     var offset: Int64
-    /// Made for the decoder: whoever has decoded it removes it.
+    /// Whether the file was made for the decoder, so that the caller removes it after decoding.
     var isTemporary: Bool
 
-    /// The recording itself; or, where it holds H.265, which FFmpeg's FLV reader knows from 6.1 on, a transport stream beside
-    /// it for each stretch of one codec.
+    /// Returns the recording itself or, if it holds H.265, a transport stream beside it for each stretch of one codec:
+    /// FFmpeg's FLV reader supports H.265 only from 6.1 on.
     static func files(of recording: FLVRecording, _ trace: ProgramTrace) throws(ProbeError) -> [PictureFile] {
         guard trace.configurations.contains(where: { $0.videoCodec == .h265 }) else {
             return [PictureFile(path: recording.path, offset: 0, isTemporary: false)]

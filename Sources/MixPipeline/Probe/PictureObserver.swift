@@ -1,32 +1,32 @@
 import LayoutEngine
 
-/// A source seen in a picture, and where.
+/// A source seen in a picture, and its place.
 struct Shown: Hashable, Sendable {
     var source: Int
     var area: PixelRectangle
-    /// True if the source fills the picture as it is, not cropped: what a bypass looks like.
+    /// Whether the source fills the picture as it is, not cropped, as in a bypass.
     var isWhole: Bool
 }
 
-/// What one picture of a program showed.
+/// The observation of one picture of a program.
 struct PictureObservation: Sendable {
     /// Presentation time in ms.
     var time: Int64
-    /// CLOCK_MONOTONIC in ns, if known.
+    /// Arrival time as CLOCK_MONOTONIC in ns, if known.
     var arrival: Int64?
     /// Index of the video configuration in the trace.
     var configuration: Int
     var readings: [Int: MarkReading]
-    /// Ordered by source.
+    /// The sources shown, ordered by source.
     var shown: [Shown]
     var isBlack: Bool
 
     var isReadable: Bool { !readings.isEmpty }
-    /// True if this cannot be a bypass.
+    /// Whether the picture cannot be a bypass.
     var isComposed: Bool { shown.count > 1 || shown.contains { !$0.isWhole } }
 }
 
-/// Finds the sources in a picture: tries every place where the known scenes, or a bypass, would show them.
+/// Finds the sources in a picture by trying every place where the known scenes, or a bypass, would show them.
 struct PictureObserver {
     private struct Size: Hashable {
         var width: Int
@@ -42,7 +42,7 @@ struct PictureObserver {
         scenes = configuration.scenes
     }
 
-    /// The sources in `picture`, by number: those of the arrangement in which the most can be read.
+    /// Returns the sources in `picture`, by number: those of the arrangement in which most sources can be read.
     mutating func observe(_ picture: Picture) -> (readings: [Int: MarkReading], shown: [Shown]) {
         var best: (readings: [Int: MarkReading], shown: [Shown]) = ([:], [])
         for arrangement in placements(for: Size(width: picture.width, height: picture.height)) {

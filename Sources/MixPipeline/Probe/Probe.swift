@@ -2,7 +2,7 @@ import Foundation
 
 /// Judges a recorded program from the viewer's side.
 public enum Probe {
-    /// Decodes and judges. Blocking: not for the cooperative pool, where `judge(_:_:)` is.
+    /// Decodes and judges a recording. Blocking: do not call it on the cooperative pool; `judge(_:_:)` is for that.
     public static func judgeBlocking(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) throws(ProbeError) -> ProbeReport {
@@ -11,7 +11,7 @@ public enum Probe {
             observation, configuration, connections: recording.connections, publisherLosses: recording.publisherLosses)
     }
 
-    /// Decodes and judges on a thread of its own.
+    /// Decodes and judges a recording on a thread of its own.
     public static func judge(
         _ recording: FLVRecording, _ configuration: ProbeConfiguration
     ) async throws -> ProbeReport {
@@ -24,7 +24,7 @@ public enum Probe {
         }
     }
 
-    /// The judgement of what was observed. Pure.
+    /// Judges an observation. Pure.
     static func report(
         _ observation: ProgramObservation, _ configuration: ProbeConfiguration, connections: Int, publisherLosses: Int
     ) -> ProbeReport {

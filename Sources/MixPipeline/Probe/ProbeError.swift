@@ -1,18 +1,18 @@
-/// Why the probe could not judge a stream.
+/// The reason why the probe could not judge a stream.
 public enum ProbeError: Error, Hashable, Sendable, CustomStringConvertible {
     case badURL(String)
     case connection(String)
     /// The server answered, but not with the stream.
     case refused(String)
-    /// The stream is not what RTMP or FLV allow.
+    /// The stream is not as RTMP or FLV require.
     case malformed(String)
-    /// A program that the probe needs does not run.
+    /// A program that the probe needs cannot be run or fails.
     case tool(String)
     /// The file cannot be read or written.
     case file(String)
     /// The other side closed the connection.
     case ended
-    /// Stopped by whoever started it.
+    /// The caller stopped the probe.
     case cancelled
 
     public var description: String {

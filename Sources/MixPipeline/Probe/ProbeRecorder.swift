@@ -2,12 +2,12 @@ import Foundation
 import ProgramSplicer
 import Synchronization
 
-/// Records what a viewer of an RTMP or HTTP-FLV address gets, on a thread of its own.
+/// Records the stream that a viewer of an RTMP or HTTP-FLV address receives, on a thread of its own.
 ///
-/// Nothing is decoded while it records, so that judging does not disturb what is judged. A lost connection is made
+/// Nothing is decoded during the recording, so that judging does not disturb what is judged. A lost connection is made
 /// again and counted.
 public final class ProbeRecorder: Sendable {
-    /// What has been recorded so far.
+    /// The state of the recording so far.
     public struct Progress: Sendable {
         public var connections = 0
         public var tags = 0
@@ -31,9 +31,9 @@ public final class ProbeRecorder: Sendable {
 
     /// - Parameters:
     ///   - url: `rtmp://host[:port]/application/name` or `http://host[:port]/….flv`.
-    ///   - path: The FLV file to write.
-    ///   - retries: Connect again after the stream ends, until stopped; otherwise the end of the stream that was
-    ///     received ends the recording.
+    ///   - path: Path of the FLV file to write.
+    ///   - retries: Whether to connect again after the stream ends, until stopped; otherwise the end of the received
+    ///     stream ends the recording.
     public init(url: String, path: String, retries: Bool = true) {
         self.url = url
         self.path = path
@@ -42,7 +42,7 @@ public final class ProbeRecorder: Sendable {
 
     public var progress: Progress { state.withLock { $0.progress } }
 
-    /// Begins to record. Call once.
+    /// Begins the recording. Call once.
     public func start() throws(ProbeError) {
         guard FileManager.default.createFile(atPath: path, contents: Data(FLVTag.fileHeader)),
             let file = FileHandle(forWritingAtPath: path)
@@ -52,10 +52,10 @@ public final class ProbeRecorder: Sendable {
         thread.start()
     }
 
-    /// Ends the recording within 0.2 s; `recording()` has it then.
+    /// Ends the recording within 0.2 s; `recording()` returns it then.
     public func stop() { state.withLock { $0.isStopped = true } }
 
-    /// The finished recording. Suspends until the recorder has been stopped or the stream has ended.
+    /// Returns the finished recording. Suspends until the recorder has been stopped or the stream has ended.
     public func recording() async -> FLVRecording {
         await withCheckedContinuation { continuation in
             let finished = state.withLock { state in

@@ -1,5 +1,5 @@
 extension ProbeReport {
-    /// The report for people: one row a switch, then the program as a whole, then the verdict.
+    /// The report for operators: one row per switch, then the program as a whole, then the verdict.
     public var table: String {
         var rows = [
             [

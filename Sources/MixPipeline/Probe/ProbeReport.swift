@@ -1,59 +1,59 @@
 /// A viewer's judgement of a whole program.
 public struct ProbeReport: Hashable, Codable, Sendable {
-    /// What was seen of one publisher.
+    /// The observations of one publisher.
     public struct Source: Hashable, Codable, Sendable {
-        /// Number in the mark.
+        /// Number of the publisher in the mark.
         public var id: Int
-        /// Pictures in which it was seen.
+        /// Number of pictures in which it was seen.
         public var pictures = 0
-        /// Content pictures that were never shown while the source was on air. Where program and source have different
-        /// rates only what goes beyond the difference counts.
+        /// Number of content pictures that were never shown while the source was on air. Where program and source have
+        /// different rates, only losses beyond the difference count.
         public var lost = 0
-        /// Shown more than once.
+        /// Number of content pictures that were shown more than once.
         public var repeated = 0
-        /// Content that went back in time.
+        /// Number of pictures whose content went back in time.
         public var backward = 0
-        /// Pictures whose flash and counter contradict each other: torn or mixed up.
+        /// Number of pictures whose flash and counter contradict each other: torn or mixed up.
         public var torn = 0
-        /// Timestamps of the first pictures at which something was lost, repeated or went back, in ms; at most 8.
+        /// Timestamps of the first pictures at which content was lost, repeated or went back, in ms; at most 8.
         public var faultTimes: [Int64] = []
 
         var faults: Int { lost + repeated + backward }
     }
 
-    /// Connections that the viewer had to make.
+    /// Number of connections that the viewer had to make.
     public var connections: Int
-    /// How often the server told the viewer that the publisher had left.
+    /// Number of times the server told the viewer that the publisher had left.
     public var publisherLosses: Int
     /// Length of the recording in seconds.
     public var seconds: Double
     public var videoFrames: Int
     public var audioFrames: Int
-    /// Least, usual and greatest interval of the pictures in ms.
+    /// Smallest, median and greatest interval of the pictures, in ms.
     public var videoIntervalsMs: [Double]
     /// Greatest deviation of an audio interval from the length of an AAC frame, in ms.
     public var audioDeviationMs: Double
-    /// Timestamps that go back or stand still, in video and in audio.
+    /// Number of timestamps that go back or stand still, in video and in audio.
     public var backwardTimestamps: Int
-    /// What the decoders complained about.
+    /// Complaints of the decoders.
     public var decodeErrors: [String]
     public var frozenMs: Double
     public var blackMs: Double
-    /// Pictures in which no mark could be read.
+    /// Number of pictures in which no mark could be read.
     public var unreadable: Int
     public var sources: [Source]
-    /// What the mix adds to the delay of the bypass, median, in ms, for the sources seen in both.
+    /// Median delay that the mix adds to the bypass, in ms, for the sources seen in both.
     public var mixDelayMs: Double?
-    /// Every change of what is on air, splices and scene changes.
+    /// Every change of what is on air: splices and scene changes.
     public var switches: [SwitchReport]
-    /// Limits not kept by the program as a whole, in words.
+    /// Limits that the program as a whole does not keep, in words.
     public var failures: [String] = []
 
     public var splices: [SwitchReport] { switches.filter(\.isSplice) }
-    /// True if every limit is kept.
+    /// Whether every limit is kept.
     public var isWithinLimits: Bool { failures.isEmpty && switches.allSatisfy(\.failures.isEmpty) }
 
-    /// `failures` of the whole and of every switch against `configuration.limits`.
+    /// Returns the report with the `failures` of the whole and of every switch against `configuration.limits`.
     func judged(by configuration: ProbeConfiguration) -> ProbeReport {
         let limits = configuration.limits
         var report = self

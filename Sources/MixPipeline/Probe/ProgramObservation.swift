@@ -1,9 +1,9 @@
 import Foundation
 import MixModel
 
-/// Everything that was seen and heard of a program: what the judgement is made from.
+/// Everything seen and heard of a program: the basis of the judgement.
 struct ProgramObservation: Sendable {
-    /// In the order of presentation.
+    /// The pictures in the order of presentation.
     var pictures: [PictureObservation]
     var sound: [SoundRun]
     var timing: TimingAnalysis

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A viewer of one RTMP stream (Adobe RTMP 1.0), on purpose nothing but a player: it shares no code with the service's
-/// own RTMP elements, changes no timestamp and drops nothing.
+/// A viewer of one RTMP stream (Adobe RTMP 1.0), on purpose nothing but a player: of the service's own RTMP code it
+/// uses `AMF0` alone; it changes no timestamp and drops nothing.
 ///
 /// Blocking; used by one thread.
 final class RTMPPlayer {
     /// An audio, video or data message, which is the body of an FLV tag.
     struct Message {
-        /// As the FLV tag type: 8 audio, 9 video, 18 script data.
+        /// The FLV tag type: 8 audio, 9 video, 18 script data.
         var kind: UInt8
-        /// In ms.
+        /// Timestamp in ms.
         var timestamp: UInt32
         var body: [UInt8]
     }
@@ -23,7 +23,7 @@ final class RTMPPlayer {
         var partial: [UInt8] = []
     }
 
-    /// Of one connection; each may hold a message of 16 MiB.
+    /// Limit of chunk streams in one connection; each may hold a message of 16 MiB.
     private static let mostStreams = 64
 
     private let socket: StreamSocket
@@ -31,10 +31,10 @@ final class RTMPPlayer {
     private var chunkSize = 128
     private var acknowledgeEvery = 2_500_000
     private var acknowledged = 0
-    /// How often the server said that the publisher has left.
+    /// Number of times the server said that the publisher had left.
     private(set) var unpublished = 0
 
-    /// Connects and asks for the stream; messages follow from `next()`.
+    /// Connects and requests the stream; messages follow from `next()`.
     init(url: String, isCancelled: @escaping () -> Bool) throws(ProbeError) {
         guard let parts = URLComponents(string: url), parts.scheme == "rtmp", let host = parts.host,
             let slash = parts.path.dropFirst().lastIndex(of: "/")
@@ -65,11 +65,11 @@ final class RTMPPlayer {
             let stream = UInt32(exactly: number)
         else { throw .malformed("the server gave no stream number") }
         try command(stream: stream, [.string("play"), .number(3), .null, .string(name), .number(-2000)])
-        // The length of the player's buffer, 100 ms, that servers may wait for.
+        // The length of the player's buffer, 100 ms, because servers may wait for it.
         try send(kind: 4, stream: 0, [0, 3] + RTMPPlayer.bigEndian(stream) + [0, 0, 0, 100])
     }
 
-    /// The next message of the stream, in the order of arrival.
+    /// Returns the next message of the stream, in the order of arrival.
     func next() throws(ProbeError) -> Message {
         while true {
             let (kind, timestamp, body) = try readMessage()
@@ -122,7 +122,7 @@ final class RTMPPlayer {
             case 1 where body.count >= 4: chunkSize = max(1, RTMPPlayer.number(body[0..<4]) & 0x7FFF_FFFF)
             case 5 where body.count >= 4: acknowledgeEvery = max(1, RTMPPlayer.number(body[0..<4]) / 2)
             case 4 where body.count >= 6 && body[1] == 6:
-                // Ping: the same 4 bytes go back.
+                // Ping: send the same 4 bytes back.
                 try send(kind: 4, stream: 0, [0, 7] + body[2..<6])
             default: return message
             }

@@ -1,12 +1,12 @@
 import Foundation
 import LayoutEngine
 
-/// Scenes as JSON documents have them: a scene, a list of scenes, or a task as the service reports it.
+/// Reads scenes from JSON documents: a scene, a list of scenes, or a task as the service reports it.
 public enum SceneDocument {
-    /// - Parameter canvas: For documents that do not say it.
-    /// - Returns: The scenes; none where a task shows no scene. A pane that does not say how its picture is fitted is
-    ///   returned in both ways, as two scenes. The canvas of a task that is made cheaper for the machine's sake has the
-    ///   frame rate that the task says it has, in whole frames.
+    /// - Parameter canvas: Canvas for documents that do not give one.
+    /// - Returns: The scenes; none if a task shows no scene. A document with a pane that does not say how its picture
+    ///   is fitted is returned in both ways, as two scenes. The canvas of a task that renders fewer frames because of
+    ///   the machine's load has the frame rate that the task reports, in whole frames.
     public static func scenes(_ data: Data, canvas: Canvas = .portrait) throws -> [Scene] {
         let decoder = JSONDecoder()
         if let list = try? decoder.decode([LooseScene].self, from: data) { return list.flatMap { $0.scenes(canvas) } }
@@ -27,7 +27,7 @@ public enum SceneDocument {
         var degradation: Degradation?
 
         struct Degradation: Decodable {
-            /// Frames made in a second.
+            /// Frames rendered per second.
             var fps: Double
         }
     }

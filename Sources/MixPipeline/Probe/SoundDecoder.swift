@@ -1,17 +1,17 @@
 import Foundation
 import ProgramSplicer
 
-/// Decoded sound of AAC frames that share one configuration and follow each other.
+/// The decoded sound of consecutive AAC frames that share one configuration.
 struct SoundRun: Sendable {
-    /// In Hz.
+    /// Sample rate in Hz.
     var sampleRate: Int
     var samplesPerFrame: Int
-    /// Presentation time of each frame in ms, as the stream says it.
+    /// Presentation time of each frame in ms, as in the stream.
     var frameTimes: [Int64]
-    /// One channel, the mean of all; frame `k` begins at `k · samplesPerFrame`.
+    /// The samples of one channel, the mean of all; frame `k` begins at `k · samplesPerFrame`.
     var samples: [Float]
 
-    /// Time of sample `index` in ms, with the rounding of the frame times near it averaged out.
+    /// Returns the time of sample `index` in ms, with the rounding of the frame times near it averaged out.
     func time(ofSample index: Double) -> Double {
         let frameLength = Double(samplesPerFrame) * 1000 / Double(sampleRate)
         let frame = min(max(0, Int(index) / samplesPerFrame), frameTimes.count - 1)
@@ -20,7 +20,7 @@ struct SoundRun: Sendable {
         return start + index * 1000 / Double(sampleRate)
     }
 
-    /// The sample that is heard at `time` (ms); `nil` outside the run.
+    /// Returns the sample that is heard at `time` (ms); `nil` outside the run.
     func sample(at time: Double) -> Int? {
         guard let first = frameTimes.first, let last = frameTimes.last, time >= Double(first) else { return nil }
         // Timestamps may have gaps, so the frame is looked up and not computed.
@@ -31,9 +31,9 @@ struct SoundRun: Sendable {
     }
 }
 
-/// Decodes the sound of a program, with `ffmpeg`. Blocking.
+/// Decodes the sound of a program with `ffmpeg`. Blocking.
 enum SoundDecoder {
-    /// - Returns: The runs, and what the decoder complained about.
+    /// - Returns: The runs, and the decoder's complaints.
     static func decode(_ trace: ProgramTrace) throws(ProbeError) -> (runs: [SoundRun], errors: [String]) {
         var runs: [SoundRun] = []
         var errors: [String] = []
@@ -102,7 +102,7 @@ enum SoundDecoder {
 struct ADTSHeader: Hashable {
     let bytes: [UInt8]
 
-    /// `nil` for object types, rates or lengths that ADTS does not have.
+    /// Creates a header; `nil` for object types, rates, channels or lengths that ADTS does not have.
     init?(_ configuration: AudioSpecificConfig, payload: Int) {
         let rates = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
         let length = payload + 7

@@ -1,17 +1,17 @@
-/// What a synthetic publisher writes into each of its pictures for machines: who it is and which picture this is.
+/// The machine-readable mark in each picture of a synthetic publisher: which source it is and which picture this is.
 ///
 /// 25 bits, drawn as 5 × 5 black and white cells, row by row, lowest bit first: 16 bits of counter, 4 bits of source,
 /// 5 bits of checksum. The checksum is a residue modulo 31, so any single wrong cell is noticed, and an all-black or
 /// all-white square is never a mark.
 public struct SourceMark: Hashable, Codable, Sendable {
-    /// Cells in a row and in a column.
+    /// Number of cells in a row and in a column.
     public static let side = 5
-    /// The counter starts again after this many pictures (54 minutes at 20 a second).
+    /// Number of pictures after which the counter starts again (54 minutes at 20 a second).
     public static let counterPeriod = 65536
 
-    /// 0…15.
+    /// Number of the source, 0…15.
     public var source: Int
-    /// 0…65535.
+    /// Number of the picture, 0…65535.
     public var counter: Int
 
     public init(source: Int, counter: Int) {
@@ -19,7 +19,7 @@ public struct SourceMark: Hashable, Codable, Sendable {
         self.counter = counter & 0xFFFF
     }
 
-    /// `nil` if the checksum says that the cells were misread.
+    /// Reads a mark; `nil` if the checksum says that the cells were misread.
     public init?(cells: [Bool]) {
         guard cells.count == SourceMark.side * SourceMark.side else { return nil }
         func number(_ range: Range<Int>) -> Int {
@@ -30,7 +30,7 @@ public struct SourceMark: Hashable, Codable, Sendable {
         self = mark
     }
 
-    /// `true` = white.
+    /// The cells of the mark, row by row; `true` is white.
     public var cells: [Bool] {
         let word = counter | source << 16 | checksum << 20
         return (0..<SourceMark.side * SourceMark.side).map { word >> $0 & 1 == 1 }
@@ -38,8 +38,8 @@ public struct SourceMark: Hashable, Codable, Sendable {
 
     private var checksum: Int { (counter * 11 + source * 5 + 3) % 31 }
 
-    /// The same cells as expressions over the picture number `n`, as ffmpeg's timeline editing evaluates them:
-    /// not zero = white.
+    /// Returns the same cells as expressions over the picture number `n`, as ffmpeg's timeline editing evaluates them:
+    /// not zero is white.
     static func cellExpressions(source: Int) -> [String] {
         let counter = "mod(n,\(counterPeriod))"
         let checksum = "mod(\(counter)*11+\(source * 5 + 3),31)"
@@ -48,7 +48,8 @@ public struct SourceMark: Hashable, Codable, Sendable {
             + (0..<5).map { "bitand(\(checksum),\(1 << $0))" }
     }
 
-    /// Pictures from `earlier` to `later`, taking the counter's wrap into account; negative = back in time.
+    /// Returns the number of pictures from `earlier` to `later`, taking the counter's wrap into account; negative means
+    /// back in time.
     static func steps(from earlier: Int, to later: Int) -> Int {
         let difference = (later - earlier) % counterPeriod
         if difference > counterPeriod / 2 { return difference - counterPeriod }

@@ -13,7 +13,7 @@ final class StreamSocket {
 
     /// - Parameters:
     ///   - host: Name or address.
-    ///   - isCancelled: Asked at least every 0.1 s while waiting; `true` ends the wait with `ProbeError.cancelled`.
+    ///   - isCancelled: Called at least every 0.1 s while waiting; `true` ends the wait with `ProbeError.cancelled`.
     init(host: String, port: Int, isCancelled: @escaping () -> Bool) throws(ProbeError) {
         self.isCancelled = isCancelled
         var hints = addrinfo()
@@ -55,7 +55,7 @@ final class StreamSocket {
         }
     }
 
-    /// Exactly `count` bytes.
+    /// Reads exactly `count` bytes.
     ///
     /// - Parameter timeout: Seconds without a single byte after which it gives up.
     func read(_ count: Int, timeout: Double = 30) throws(ProbeError) -> [UInt8] {

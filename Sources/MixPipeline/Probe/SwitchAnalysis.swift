@@ -1,9 +1,9 @@
-/// Measures each change of what is on air.
+/// Measures each change of the sources and panes on air.
 struct SwitchAnalysis {
     let observation: ProgramObservation
     let configuration: ProbeConfiguration
     private let stretches: [ContentTimeline.Stretch]
-    /// Beeps by source: times of their beginnings in ms.
+    /// Beeps by source: the times in ms at which they begin.
     private let beeps: [Int: [Double]]
 
     init(_ observation: ProgramObservation, _ configuration: ProbeConfiguration) {
@@ -22,12 +22,12 @@ struct SwitchAnalysis {
         self.beeps = beeps
     }
 
-    /// In the order of time.
+    /// Returns a report for each change, in the order of time.
     func reports() -> [SwitchReport] {
         stretches.indices.dropFirst().map { report(at: $0) }
     }
 
-    /// What the mix adds to the bypass's delay, in ms: the median over the sources seen in both.
+    /// Returns the delay that the mix adds to the bypass in ms, as the median over the sources seen in both.
     func mixDelay() -> Double? {
         configuration.publishers.compactMap { publisher -> Double? in
             func delays(_ kind: ContentTimeline.Kind) -> [Double] {
@@ -83,7 +83,7 @@ struct SwitchAnalysis {
         return SourceMark.steps(from: earlier, to: later)
     }
 
-    /// Sound later than picture in ms over the longest stretch in which the source is on air.
+    /// Returns the delay of sound behind picture in ms, over the longest stretch in which the source is on air.
     func overallOffset(of publisher: SyntheticPublisher) -> Double? {
         let own = stretches.filter { stretch in stretch.shown.contains { $0.source == publisher.id } }
         guard let longest = own.max(by: { $0.range.count < $1.range.count }) else { return nil }
@@ -92,8 +92,9 @@ struct SwitchAnalysis {
 
     // MARK: Delay
 
-    /// When each picture could be shown minus its content time, in ms, up to a constant of the publisher. A picture can
-    /// be shown once it and all that are shown before it have arrived, which matters with B-frames.
+    /// Returns the time at which each picture could be shown minus its content time, in ms, up to a constant of the
+    /// publisher. A picture can be shown once it and all that are shown before it have arrived, which matters with
+    /// B-frames.
     private func delays(of publisher: SyntheticPublisher, in range: Range<Int>) -> [Double] {
         var latest: Int64 = 0
         return observation.pictures[range].compactMap { picture in
@@ -126,9 +127,9 @@ struct SwitchAnalysis {
 
     // MARK: A/V offset
 
-    /// Sound later than picture in ms, from the beeps of a stretch near `time`; `nil` without a beep.
+    /// Returns the delay of sound behind picture in ms, from the beeps of a stretch near `time`; `nil` without a beep.
     ///
-    /// Every picture says by its counter when its second's flash is or was, so the flash is known to better than the
+    /// The counter of every picture tells when its second's flash is or was, so the flash is known to better than the
     /// millisecond to which one timestamp is rounded.
     private func avOffset(
         of publisher: SyntheticPublisher, in stretch: ContentTimeline.Stretch, near time: Int64
@@ -140,7 +141,7 @@ struct SwitchAnalysis {
             picture.readings[publisher.id].map { Double(picture.time) - Double($0.mark.counter) * interval }
         }
         let programInterval = TimingAnalysis.interval(of: pictures.map(\.time)[...]) ?? interval
-        // A source sampled by another frame rate is shown late by up to an interval: what counts is the earliest.
+        // A source sampled at another frame rate is shown late by up to an interval, so the earliest pictures count.
         let video = abs(programInterval - interval) < 1 ? offsets.median : offsets.percentile(0.1)
         let near = (beeps[publisher.id] ?? []).filter { $0 > Double(start) + 20 && $0 < Double(end) - 60 }
         guard let video else { return nil }

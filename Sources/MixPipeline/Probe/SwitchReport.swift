@@ -1,35 +1,36 @@
-/// What a viewer saw and heard at one change of the program.
+/// A viewer's measurements of one change of the program.
 public struct SwitchReport: Hashable, Codable, Sendable {
     /// Presentation time of the first picture after the change, in ms as in the stream.
     public var time: Int64
-    /// When that picture reached the viewer: CLOCK_MONOTONIC in ns, if known.
+    /// Time at which that picture reached the viewer, as CLOCK_MONOTONIC in ns, if known.
     public var arrival: Int64?
-    /// `bypass 1`, `mix 1+2`.
+    /// Content before and after the change, such as `bypass 1` or `mix 1+2`.
     public var from: String
     public var to: String
-    /// True for bypass ⇄ mix and from one bypass to another; false where only the scene of a mix changes.
+    /// Whether feeds are spliced: bypass ⇄ mix, or from one bypass to another; false if only the scene of a mix
+    /// changes.
     public var isSplice: Bool
-    /// The source that is on air before and after, by number.
+    /// Number of the source that is on air before and after.
     public var host: Int?
 
-    /// From the last picture before to the first after, in ms.
+    /// Time from the last picture before the change to the first after it, in ms.
     public var videoGapMs: Double
-    /// What the interval is around it: before and after.
+    /// Usual picture interval before and after the change, in ms.
     public var intervalBeforeMs: Double?
     public var intervalAfterMs: Double?
-    /// Pictures by which the host's content goes on across the change; 1 = none lost, none repeated.
+    /// Pictures by which the host's content advances across the change; 1 means none lost, none repeated.
     public var contentStep: Int?
     /// The host's own picture interval, in ms.
     public var hostIntervalMs: Double?
 
-    /// The audio interval near the change that differs most from an AAC frame, in whole ms as the stream has it, and by
-    /// how much it does when rounding to whole ms is averaged out.
+    /// The audio interval near the change that differs most from an AAC frame, in whole ms as in the stream, and the
+    /// difference in ms when rounding to whole ms is averaged out.
     public var audioGapMs: Double?
     public var audioDeviationMs: Double?
-    /// True if the length of the AAC frames changes here.
+    /// Whether the length of the AAC frames changes here.
     public var changesAudioRate: Bool
 
-    /// Sound later than picture, in ms, before and after.
+    /// Delay of sound behind picture in ms, before and after.
     public var avBeforeMs: Double?
     public var avAfterMs: Double?
     /// Jump of the host's steady tone, in degrees and in samples.
@@ -38,16 +39,16 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Highest broadband peak, in dB of full scale, at the change and in its surroundings.
     public var clickLevel: Double?
     public var clickSurroundings: Double?
-    /// False if a source that can be heard comes or goes with the change: its sound begins or ends anywhere in its wave,
-    /// which is a click that says nothing about the splice.
+    /// Whether a click says something about the splice. False if a source that can be heard comes or goes with the
+    /// change: its sound begins or ends anywhere in its wave, which is a click of its own.
     public var judgesClick = true
 
     /// Largest difference per channel of the host's colour, of 255, for viewers of all kinds.
     public var colourError: Double?
-    /// How much later the host's pictures arrive after the change than before, in ms.
+    /// Added delay of the host's pictures after the change, in ms.
     public var addedDelayMs: Double?
 
-    /// Which limits are not kept, in words.
+    /// Limits that are not kept, in words.
     public var failures: [String] = []
 
     /// Change of the A/V offset in ms.
@@ -56,7 +57,7 @@ public struct SwitchReport: Hashable, Codable, Sendable {
         return avAfterMs - avBeforeMs
     }
 
-    /// `failures` of these measurements against `limits`.
+    /// Returns the report with the `failures` of these measurements against `limits`.
     func judged(by limits: ProbeLimits) -> SwitchReport {
         var report = self
         report.failures = []
@@ -108,7 +109,7 @@ public struct SwitchReport: Hashable, Codable, Sendable {
 }
 
 extension Double {
-    /// With one digit after the point.
+    /// The value as text, with one digit after the point.
     var tenths: String {
         let value = (self * 10).rounded() / 10
         return value == 0 ? "0.0" : String(value)

@@ -1,41 +1,42 @@
 import LayoutEngine
 
-/// A live source whose picture and sound say by themselves when they were made: an `ffmpeg` process, so that the
+/// A live source whose picture and sound carry the time at which they were made. It is an `ffmpeg` process, so that the
 /// program is judged with an encoder and a muxer that are not ours.
 ///
 /// Picture: a plain colour, a `SourceMark` that counts pictures, and a patch that is white for one picture a second.
 /// Sound: a steady tone, and a beep that begins at exactly the instant of each flash.
 public struct SyntheticPublisher: Hashable, Codable, Sendable {
-    /// How the H.264 stream says which colour space it is in.
+    /// The colour space that the H.264 stream signals.
     public enum ColourTag: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Not at all: players guess.
+        /// No signal: players guess.
         case none
         case bt709
         case bt601
     }
 
-    /// 0…15, shown in the mark.
+    /// Number of the source, 0…15, shown in the mark.
     public var id: Int
-    /// In pixels, even.
+    /// Picture size in pixels; both numbers are even.
     public var width: Int
     public var height: Int
-    /// Whole pictures a second.
+    /// Whole pictures per second.
     public var fps: Int
-    /// Consecutive B-frames; 0 = an encoder without delay.
+    /// Consecutive B-frames; 0 means an encoder without delay.
     public var bFrames: Int
-    /// From keyframe to keyframe.
+    /// Time from keyframe to keyframe, in seconds.
     public var gopSeconds: Double
-    /// In Hz.
+    /// Sample rate in Hz.
     public var sampleRate: Int
-    /// 1 or 2.
+    /// Number of channels, 1 or 2.
     public var channels: Int
-    /// False = digital silence: whatever is heard when this source comes or goes is the others'.
+    /// Whether the source has sound. False means digital silence: any sound heard when this source comes or goes is
+    /// from the others.
     public var hasSound: Bool
     public var colour: RGB
     public var colourTag: ColourTag
-    /// In bit/s.
+    /// Video bit rate in bit/s.
     public var videoBitrate: Int
-    /// Ends by itself after this; `nil` = never.
+    /// Seconds after which the source ends by itself; `nil` means never.
     public var seconds: Double?
 
     public init(
@@ -67,15 +68,15 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     static let toneAmplitude = 0.1
     /// Highest amplitude of a beep, of full scale.
     static let beepAmplitude = 0.3
-    /// Length of a beep; its amplitude is half a sine, squared, so that its middle is its centre of energy.
+    /// Length of a beep in seconds. Its amplitude is half a sine, squared, so that its middle is its centre of energy.
     static let beepSeconds = 0.04
 
-    /// Frequency of the steady tone in Hz. A whole number: one second of it joins the next without a seam.
+    /// Frequency of the steady tone in Hz; a whole number, so that one second of it joins the next without a seam.
     public var toneFrequency: Int { 440 + 110 * id }
     /// Frequency of the beep in Hz, far from every source's tone and beep.
     public var beepFrequency: Int { 2000 + 400 * id }
 
-    /// Arguments for `ffmpeg`, that pushes to `url` (RTMP) in real time.
+    /// Returns the arguments for an `ffmpeg` that pushes to `url` (RTMP) in real time.
     public func arguments(url: String) -> [String] {
         var arguments = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
         arguments += ["-re", "-f", "lavfi", "-i", pictureGraph, "-re", "-f", "lavfi", "-i", soundGraph]

@@ -1,11 +1,11 @@
 import MixModel
 import ProgramSplicer
 
-/// When the frames of a program come, by their timestamps alone.
+/// The timing of a program's frames, by their timestamps alone.
 struct TimingAnalysis: Sendable {
     /// Presentation times of the video in ms, ascending.
     let videoTimes: [Int64]
-    /// Timestamps that are not later than the one before in the same track, in decoding order.
+    /// Number of timestamps that are not later than the one before in the same track, in decoding order.
     let backwardVideo: Int
     let backwardAudio: Int
     private let audio: [(time: Int64, nominal: Double, configuration: Int)]
@@ -33,15 +33,16 @@ struct TimingAnalysis: Sendable {
 
     /// An interval between two audio frames.
     struct AudioGap: Hashable, Sendable {
-        /// From one frame to the next, in whole ms as the stream has it.
+        /// Time from one frame to the next, in whole ms as in the stream.
         var length: Double
-        /// What it really differs from the length of the first frame, in ms; negative = overlap.
+        /// True difference from the length of the first frame, in ms; negative means an overlap.
         var deviation: Double
-        /// True if the second frame has another length.
+        /// Whether the second frame has another length.
         var changesRate: Bool
     }
 
-    /// The interval that differs most from its nominal length, of those that touch `window` (ms); `nil` if there is none.
+    /// Returns the interval that differs most from its nominal length, of those that touch `window` (ms); `nil` if
+    /// there is none.
     func worstAudioGap(in window: ClosedRange<Int64>) -> AudioGap? {
         var worst: AudioGap?
         for index in audio.indices.dropLast() {
@@ -55,33 +56,35 @@ struct TimingAnalysis: Sendable {
         return worst
     }
 
-    /// What timestamps in whole ms can make of a perfect interval: up to 1 ms more or less.
+    /// Largest change, in ms, that timestamps in whole ms make to a perfect interval.
     private static let rounding = 1.001
-    /// Frames on either side of an interval from which its length is known better than to the millisecond: half a second.
+    /// Number of frames on either side of an interval from which its length is known better than to the millisecond:
+    /// half a second.
     private static let reach = 24
 
-    /// Difference of the interval after frame `index` from its nominal length.
+    /// Returns the difference of the interval after frame `index` from its nominal length, in ms.
     ///
-    /// Within the rounding a single interval says nothing: 20, 21 and 22 ms can all be 21.3 ms. So a line is laid through
-    /// the frames before and one through those after, and the step from one line to the other is the difference. Lines,
-    /// and not grids of the nominal length, because a clock that is slowly followed is no gap.
+    /// Within the rounding a single interval says nothing: 20, 21 and 22 ms can all be 21.3 ms. So a line is fitted to
+    /// the frames before and another to those after, and the step from one line to the other is the difference. Lines
+    /// are used instead of grids of the nominal length, because a clock that is slowly followed is not a gap.
     private func deviation(after index: Int) -> Double {
         let raw = rawDeviation(after: index)
         guard abs(raw) <= TimingAnalysis.rounding + 1, !changesNominal(after: index) else { return raw }
         var (first, last) = (index, index + 1)
         while first > 0, index - first < TimingAnalysis.reach - 1, isRegular(after: first - 1) { first -= 1 }
         while last + 1 < audio.count, last - index < TimingAnalysis.reach, isRegular(after: last) { last += 1 }
-        // A line through few frames is known no better than one interval.
+        // A line through few frames is no more accurate than one interval.
         guard index - first >= 14, last - index >= 15 else { return abs(raw) <= TimingAnalysis.rounding ? 0 : raw }
         // Both lines are compared in the middle of the interval.
         let step =
             line(through: index + 1...last, at: Double(index) + 0.5)
             - line(through: first...index, at: Double(index) + 0.5)
-        // A step spread over several frames is no gap in any of them: then the interval itself is the better witness.
+        // A step spread over several frames is not a gap in any of them: then the interval itself is more accurate.
         return abs(raw) < abs(step) ? raw : step
     }
 
-    /// Least squares: what the timestamps of `frames` are later than nominal, at frame position `position`.
+    /// Returns the lateness of the timestamps of `frames` against nominal, in ms, at frame position `position` of a
+    /// least-squares line.
     private func line(through frames: ClosedRange<Int>, at position: Double) -> Double {
         let (count, origin, nominal) = (Double(frames.count), frames.lowerBound, audio[frames.lowerBound].nominal)
         let middle = (count - 1) / 2
@@ -111,10 +114,11 @@ struct TimingAnalysis: Sendable {
 
     var audioFrames: Int { audio.count }
 
-    /// The usual distance of the pictures before index `index` (or from it on), in ms; `nil` with fewer than two.
+    /// Returns the usual distance of these pictures in ms; `nil` with fewer than two.
     static func interval(of times: ArraySlice<Int64>) -> Double? {
         guard let first = times.first, let last = times.last, times.count > 1 else { return nil }
-        // The median is robust, the mean has the fraction of a millisecond: the mean of what is near the median.
+        // The median is robust, and the mean has the fraction of a millisecond: take the mean of the gaps near the
+        // median.
         let gaps = zip(times, times.dropFirst()).map { Double($1 - $0) }
         guard let median = gaps.median, median > 0 else { return Double(last - first) / Double(times.count - 1) }
         return gaps.filter { abs($0 - median) <= 1.5 }.mean

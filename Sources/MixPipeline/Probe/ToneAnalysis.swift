@@ -2,11 +2,12 @@ import Foundation
 
 /// Measures test tones and beeps in decoded sound. Pure.
 enum ToneAnalysis {
-    /// Amplitude (of full scale) and phase (radians, relative to sample 0) of a steady tone around sample `centre`.
+    /// Returns the amplitude (of full scale) and phase (radians, relative to sample 0) of a steady tone around sample
+    /// `centre`.
     ///
-    /// - Parameter length: Samples looked at, under a Hann window: tones at least `2 · rate / length` Hz apart do not
+    /// - Parameter length: Number of samples under a Hann window: tones at least `2 · rate / length` Hz apart do not
     ///   disturb each other.
-    /// - Returns: `nil` where the window is not wholly inside the samples.
+    /// - Returns: `nil` if the window is not wholly inside the samples.
     static func tone(
         _ samples: [Float], sampleRate: Int, frequency: Double, centre: Int, length: Int
     ) -> (amplitude: Double, phase: Double)? {
@@ -25,16 +26,16 @@ enum ToneAnalysis {
         return (2 * (real * real + imaginary * imaginary).squareRoot() / weight, atan2(imaginary, real))
     }
 
-    /// The difference of two phases in degrees, −180…180.
+    /// Returns the difference of two phases in degrees, −180…180.
     static func phaseJump(from before: Double, to after: Double) -> Double {
         let difference = (after - before) * 180 / Double.pi
         return difference - 360 * (difference / 360).rounded()
     }
 
-    /// The sample positions of the middles of all beeps at `frequency`.
+    /// Returns the sample positions of the middles of all beeps at `frequency`.
     ///
-    /// A beep is where the band around the frequency rises above `threshold` (amplitude); its middle is the centre of
-    /// its energy, which neither the encoder's window nor the threshold moves.
+    /// A beep is a run in which the band around the frequency rises above `threshold` (amplitude). Its middle is the
+    /// centre of its energy, which neither the encoder's window nor the threshold moves.
     static func beeps(_ samples: [Float], sampleRate: Int, frequency: Double, threshold: Double) -> [Double] {
         // Blocks of 2.5 ms: their spectrum has its zeros at multiples of 400 Hz, where the other sources' beeps are.
         let block = sampleRate / 400
@@ -60,7 +61,7 @@ enum ToneAnalysis {
                 blocks.append((real, imaginary))
             }
         }
-        // Neighbouring blocks are summed: what is left of the tones falls by half again.
+        // Neighbouring blocks are summed, which halves the rest of the tones again.
         let energies = (0..<count - 1).map { index -> Double in
             let real = blocks[index].real + blocks[index + 1].real
             let imaginary = blocks[index].imaginary + blocks[index + 1].imaginary
@@ -87,8 +88,8 @@ enum ToneAnalysis {
         return found
     }
 
-    /// The highest broadband peak in a range of samples, in dB of full scale: the height of a step in the waveform
-    /// that would look the same. Steady tones and soft beeps below a few kHz do not count.
+    /// Returns the highest broadband peak in a range of samples, in dB of full scale: the height of a step in the
+    /// waveform that would look the same. Steady tones and soft beeps below a few kHz do not count.
     static func clickLevel(_ samples: [Float], range: Range<Int>) -> Double? {
         let range = range.clamped(to: 0..<samples.count)
         guard range.count > 5 else { return nil }

@@ -1,12 +1,12 @@
 import MixModel
 import ProgramSplicer
 
-/// How players turn a program's samples into colours.
+/// The way in which players turn a program's samples into colours.
 struct ViewerColour: Hashable, Sendable {
-    /// `matrix_coefficients` as signalled (ITU-T H.264 table E-5); `nil` = not signalled.
+    /// `matrix_coefficients` as signalled (ITU-T H.264 table E-5); `nil` if not signalled.
     var matrix: Int?
     var isFullRange: Bool
-    /// Height in pixels, from which some players guess.
+    /// Height of the picture in pixels, from which some players guess.
     var height: Int
 
     init(matrix: Int?, isFullRange: Bool, height: Int) {
@@ -22,7 +22,7 @@ struct ViewerColour: Hashable, Sendable {
             height: parameters?.height ?? 0)
     }
 
-    /// The matrices that players use: the signalled one, or the guesses in use (BT.601 always; BT.709 always; by the
+    /// The matrices that players use: the signalled one, or the usual guesses (BT.601 always; BT.709 always; by the
     /// height of the picture).
     private var guesses: [ColourSample.Matrix] {
         switch matrix {
@@ -32,7 +32,7 @@ struct ViewerColour: Hashable, Sendable {
         }
     }
 
-    /// The largest difference in a channel, of 255, that the viewer of any such player sees.
+    /// Returns the largest difference in a channel, of 255, that the viewer of any such player sees.
     static func greatestDifference(
         _ one: ColourSample, _ first: ViewerColour, _ two: ColourSample, _ second: ViewerColour
     ) -> Double {

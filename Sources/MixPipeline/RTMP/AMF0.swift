@@ -1,14 +1,14 @@
-/// The values of AMF0 (Action Message Format, 2007) that RTMP commands need.
+/// A value of AMF0 (Action Message Format, 2007), as far as RTMP commands need them.
 ///
-/// Shared by the service's RTMP client and by the probe's, which share nothing else. What a program's metadata needs is
-/// in `FLVMetadata`.
+/// Shared by the service's RTMP client and the probe's, which share nothing else. The values of a program's metadata
+/// are in `FLVMetadata`.
 enum AMF0: Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
     case string(String)
     case object([Property])
     case array([AMF0])
-    /// Also `undefined`.
+    /// Null or `undefined`.
     case null
 
     struct Property: Hashable, Sendable {
@@ -61,14 +61,14 @@ enum AMF0: Hashable, Sendable {
         bytes += characters
     }
 
-    /// Values of a command, those inside of objects and arrays counted: the largest in use have some dozen. Each takes more
-    /// memory than the byte that it may have been written in.
+    /// Largest number of values in a command, including those inside objects and arrays: the largest commands in use
+    /// have some dozen. Each value takes more memory than the single byte in which it may have been written.
     static let mostValues = 1024
-    /// Of objects and arrays in each other.
+    /// Largest depth of objects and arrays in each other.
     static let mostDepth = 8
 
-    /// Every value of a command; stops quietly at the first one that it does not know or that is cut short, and at one
-    /// beyond `mostValues` or `mostDepth`.
+    /// Decodes every value of a command. Stops without an error at the first value that is unknown or cut short, and at
+    /// one beyond `mostValues` or `mostDepth`.
     static func decodeAll(_ bytes: [UInt8]) -> [AMF0] {
         var position = 0
         var left = mostValues

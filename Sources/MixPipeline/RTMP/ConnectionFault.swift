@@ -1,23 +1,23 @@
 import Foundation
 
-/// Why a connection is over, or was never there.
+/// The reason why a connection is over, or was never made.
 struct ConnectionFault: Error, Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-        /// Its address is none of those that may be connected to.
+        /// None of the host's addresses may be connected to.
         case notAllowed
         case unresolvable
-        /// Nobody listens there.
+        /// No process listens at the address.
         case refused
-        /// There is no way there.
+        /// There is no route to the address.
         case unreachable
         case timedOut
-        /// It was there and ended.
+        /// The connection was made and then ended.
         case lost
-        /// Somebody answers who cannot, or may not, be spoken to over TLS.
+        /// The server cannot, or may not, be spoken to over TLS.
         case tlsFailed
-        /// What answers does not keep to the protocol.
+        /// The server does not keep to the protocol.
         case protocolBroken
-        /// The server lets nobody into the application.
+        /// The server refuses the application.
         case applicationRefused
         /// The server does not take, or does not have, the stream.
         case streamRefused
@@ -25,7 +25,7 @@ struct ConnectionFault: Error, Hashable, Sendable {
     }
 
     var kind: Kind
-    /// For operators; may hold parts of the URL.
+    /// Description for operators; may hold parts of the URL.
     var words: String
 
     init(_ kind: Kind, _ words: String) {
@@ -34,8 +34,8 @@ struct ConnectionFault: Error, Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - error: `errno`.
-    ///   - words: What precedes the system's words.
+    ///   - error: Value of `errno`.
+    ///   - words: Text before the system's description of the error.
     init(errno error: Int32, _ words: String = "") {
         kind =
             switch error {

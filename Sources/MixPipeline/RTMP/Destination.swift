@@ -2,18 +2,20 @@ import Dispatch
 import MixModel
 import Synchronization
 
-/// Where a connection is to go, and where it may go: a host is looked up here, and only addresses that pass are
-/// connected to. Made for one attempt, so that each looks up anew.
+/// The host of a connection and the addresses that it may go to. The host is resolved here, and only allowed addresses
+/// are connected to.
+///
+/// Create one for each attempt, so that each resolves anew.
 struct Destination: Sendable {
-    /// Which addresses are allowed, and the setting that says so, as in `sources.allow`.
+    /// The allowed addresses, and the name of the setting that allows them, such as `sources.allow`.
     struct Limits: Hashable, Sendable {
         var reach: Reach
         var setting: String
     }
 
-    /// Why there is nothing to connect to; holds nothing of the URL but its host.
+    /// The reason why there is no address to connect to; holds nothing of the URL but its host.
     struct Unreachable: Error, Hashable, CustomStringConvertible {
-        /// `.notAllowed` or `.unresolvable`.
+        /// The fault, `.notAllowed` or `.unresolvable`.
         let fault: ConnectionFault
 
         var description: String { fault.words }
@@ -21,13 +23,13 @@ struct Destination: Sendable {
         init(_ kind: ConnectionFault.Kind, _ words: String) { fault = ConnectionFault(kind, words) }
     }
 
-    /// Asks for all addresses of a host, blocking.
+    /// Returns all addresses of a host; blocks.
     typealias Resolve =
         @Sendable (_ host: String, _ port: UInt16, _ isNumeric: Bool) throws(SocketAddress.Unresolved)
         -> [SocketAddress]
 
     let target: Reach.Target
-    /// `nil`: anywhere.
+    /// Limits of the addresses; `nil` allows all.
     let limits: Limits?
     private let resolve: Resolve
 
@@ -42,13 +44,13 @@ struct Destination: Sendable {
         self.resolve = resolve
     }
 
-    /// The addresses of a host that is one itself; `nil` when it is a name. Does not block.
+    /// Returns the addresses of a host that is itself an address; `nil` if it is a name. Does not block.
     func numericAddresses() throws(Unreachable) -> [SocketAddress]? {
         guard let addresses = try? resolve(target.host, UInt16(target.port), true) else { return nil }
         return try allowed(addresses)
     }
 
-    /// Blocks while it asks the network.
+    /// Returns the host's allowed addresses. Blocks while it asks the network.
     func addresses() throws(Unreachable) -> [SocketAddress] {
         let found: [SocketAddress]
         do {
@@ -74,10 +76,10 @@ struct Destination: Sendable {
         return good
     }
 
-    /// For elements that look up by themselves: throws unless the host may be connected to now.
+    /// Throws unless the host may be connected to now; for elements that resolve it themselves.
     ///
-    /// - Parameter limit: A name server that does not answer holds a thread, and nobody else.
-    /// - Returns: The first address that passes.
+    /// - Parameter limit: Longest wait. A name server that does not answer holds a thread, but not the caller.
+    /// - Returns: The first allowed address.
     func check(within limit: Duration) async throws(Unreachable) -> InternetAddress? {
         let once = Once<Result<[SocketAddress], Unreachable>>()
         let result = await withCheckedContinuation { continuation in
@@ -92,7 +94,7 @@ struct Destination: Sendable {
         return try result.get().first?.internet
     }
 
-    /// Hands over the first answer.
+    /// Resumes a continuation with the first answer.
     private final class Once<Answer: Sendable>: Sendable {
         private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)
 
@@ -105,7 +107,7 @@ struct Destination: Sendable {
 }
 
 extension Destination {
-    /// Of a URL of any scheme, for elements that take it whole; `nil` when it has no host.
+    /// Creates a destination from a URL of any scheme, for elements that take it whole; `nil` if it has no host.
     init?(url: String, limits: Limits?) {
         guard let separator = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<separator.lowerBound].lowercased()

@@ -1,46 +1,46 @@
 import Foundation
 
-/// The bytes that a socket has still to be given, encrypted on the way if there is a `TLSSession`.
+/// The bytes that a socket has yet to be given, encrypted on the way if there is a `TLSSession`.
 ///
-/// All numbers are of bytes as they were to be sent, before encryption.
+/// All numbers count bytes as they were passed to `send`, before encryption.
 struct Outgoing {
     enum Outcome: Hashable, Sendable {
-        /// Nothing has changed for whoever waits for the socket.
+        /// Nothing has changed for code that waits for the socket.
         case sent
-        /// From now on the socket takes no more, until it can be written again.
+        /// The socket takes no more from now on, until it is writable again.
         case blocked
-        /// `errno`.
+        /// The socket has failed, with this `errno`.
         case failed(Int32)
     }
 
-    /// What bytes from the server meant.
+    /// The result of receiving bytes from the server.
     struct Reception: Hashable, Sendable {
         var plaintext: [UInt8] = []
         var state: TLSSession.State
-        /// Of what had to be said to them.
+        /// Outcome of sending the answers of TLS.
         var outcome: Outcome
     }
 
-    /// −1: not connected yet, or no more.
+    /// The socket; −1 before it is connected and after it is closed.
     var descriptor: Int32 = -1
-    /// The socket was full at the last attempt.
+    /// Whether the socket was full at the last attempt.
     private(set) var isBlocked = false
 
-    /// `nil`: bytes go out as they are.
+    /// The TLS session; `nil` sends bytes as they are.
     private let tls: TLSSession?
     private var ledger = TLSLedger()
-    /// What TLS does not take yet.
+    /// Plaintext that TLS does not take yet.
     private var early: [UInt8] = []
 
     private var bytes: [UInt8] = []
     private var head = 0
-    /// What the socket was given.
+    /// Number of bytes that the socket was given.
     private var given: Int64 = 0
     private var isFinishing = false
-    /// Nothing is added to `bytes` any more.
+    /// Whether nothing is added to `bytes` any more.
     private var isComplete = false
 
-    /// - Parameter tls: Nobody else may use it.
+    /// - Parameter tls: A session that no other code uses.
     init(tls: TLSSession? = nil) { self.tls = tls }
 
     mutating func send(_ new: [UInt8]) -> Outcome {
@@ -53,7 +53,7 @@ struct Outgoing {
         return giveEncrypted(new.count, by: tls)
     }
 
-    /// Gives the socket what it takes.
+    /// Gives the socket as many bytes as it takes.
     mutating func flush() -> Outcome {
         guard descriptor >= 0 else { return .sent }
         while head < bytes.count {
@@ -77,7 +77,7 @@ struct Outgoing {
         return .sent
     }
 
-    /// The end of what is sent follows what waits; what comes after this is lost.
+    /// Ends the outgoing bytes after those that wait. Bytes sent after this are lost.
     @discardableResult
     mutating func finish() -> Outcome {
         guard !isFinishing else { return .sent }
@@ -90,19 +90,19 @@ struct Outgoing {
 
     // MARK: - TLS
 
-    /// Begins TLS's handshake on a socket that is connected.
+    /// Begins the TLS handshake on a socket that is connected.
     mutating func beginHandshake() -> Outcome {
         guard let tls else { return .sent }
         tls.begin()
         return give(tls.takeOutput())
     }
 
-    /// Decrypts what came and answers what TLS has to answer. `nil`: there is no TLS here.
+    /// Decrypts the bytes that came and sends the answers that TLS has to give. `nil` without TLS.
     mutating func receive(_ new: ArraySlice<UInt8>) -> Reception? {
         guard let tls else { return nil }
         let plaintext = tls.receive(new)
         var outcome = give(tls.takeOutput())
-        // Also in the middle of a stream: TLS takes nothing while it has only a part of a server's message.
+        // In the middle of a stream, too: TLS takes nothing while it has only a part of a message from the server.
         if !early.isEmpty, tls.write(early) {
             let count = early.count
             early = []
@@ -121,13 +121,13 @@ struct Outgoing {
     private mutating func sayGoodbye(by tls: TLSSession) -> Outcome {
         tls.finish()
         let ciphertext = tls.takeOutput()
-        // Whoever waits for the last bytes waits for this too.
+        // Code that waits for the last bytes waits for this, too.
         ledger.extend(to: total + Int64(ciphertext.count))
         isComplete = true
         return give(ciphertext)
     }
 
-    /// Of two in succession, the one that has to be acted on.
+    /// Returns the one of two successive outcomes that has to be acted on.
     private func worse(_ one: Outcome, _ other: Outcome) -> Outcome {
         if case .failed = one { one } else { other == .sent ? one : other }
     }
@@ -135,7 +135,7 @@ struct Outgoing {
     // MARK: - The socket
 
     private mutating func give(_ new: [UInt8]) -> Outcome {
-        // Mostly nothing waits, and nothing has to be copied.
+        // Usually no bytes wait, and none have to be copied.
         guard head == bytes.count, descriptor >= 0, !isBlocked else {
             bytes.append(contentsOf: new)
             return .sent
@@ -145,10 +145,10 @@ struct Outgoing {
         return flush()
     }
 
-    /// All bytes for the socket so far.
+    /// Number of all bytes for the socket so far.
     private var total: Int64 { given + Int64(bytes.count - head) }
 
-    /// Bytes that have not left this machine.
+    /// Number of bytes that have not left this machine.
     var waiting: Int {
         let left = given - Int64(descriptor >= 0 ? query(Self.unsentBytes) : 0)
         guard tls != nil else { return Int(total - left) }

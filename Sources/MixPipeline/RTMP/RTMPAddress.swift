@@ -1,33 +1,33 @@
-/// Where a stream is: the parts of an `rtmp://` or `rtmps://` URL that a connection needs.
+/// The location of a stream: the parts of an `rtmp://` or `rtmps://` URL that a connection needs.
 ///
-/// Application and stream stay as they are written, percent-encoding and queries included, as other RTMP clients do.
+/// Application and stream stay as they are written, percent-encoding and queries included, as in other RTMP clients.
 struct RTMPAddress: Hashable, Sendable {
     static let defaultPort: UInt16 = 1935
-    /// With TLS.
+    /// Default port with TLS.
     static let defaultSecurePort: UInt16 = 443
-    /// Of the whole URL, in bytes.
+    /// Largest length of the whole URL in bytes.
     static let longest = 8192
 
-    /// With TLS.
+    /// Whether the connection uses TLS.
     let isSecure: Bool
-    /// A name or an address; IPv6 without brackets.
+    /// Host name or address; IPv6 without brackets.
     let host: String
     let port: UInt16
     /// All path parts but the last: `live`, `live/instance`, `live?vhost=a`.
     let application: String
     /// The last path part, with the query that follows it.
     let stream: String
-    /// What the connect command calls `tcUrl`: without stream, user information and default port.
+    /// Value of `tcUrl` in the connect command: without stream, user information and default port.
     let connectURL: String
 
-    /// Whether a URL has a user name or password in it, which this client does not use.
+    /// Whether a URL contains a user name or password, which this client does not use.
     static func hasCredentials(_ url: String) -> Bool { authority(of: url).contains("@") }
 
-    /// - Parameter url: The last `/` before the query divides application from stream. If there is only one path part
+    /// - Parameter url: The last `/` before the query separates application and stream. If there is only one path part
     ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
     init(_ url: String) throws(RTMPError) {
         guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
-        // Then bytes are characters: no mark behind a separator makes another one of it.
+        // Then bytes are characters: no combining mark after a separator makes another character of it.
         guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .badURL("the URL has more in it than printable ASCII without spaces")
         }
@@ -53,7 +53,7 @@ struct RTMPAddress: Hashable, Sendable {
         connectURL = "\(scheme)://\(name)\(port == defaultPort ? "" : ":\(port)")/\(application)"
     }
 
-    /// Host and port as they are written, and what may precede them.
+    /// Returns host and port as they are written, with any user information before them.
     private static func authority(of url: String) -> Substring {
         guard let separator = url.firstRange(of: "://") else { return "" }
         return url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }

@@ -1,12 +1,12 @@
-/// Puts an RTMP peer's messages together from its chunks (Adobe RTMP 1.0, §5.3). Pure.
+/// Assembles an RTMP peer's messages from its chunks (Adobe RTMP 1.0, §5.3). Pure.
 ///
-/// Bytes may be cut anywhere. What only concerns the chunks, a new chunk size or an abort, is done here and not handed
-/// on. After an error the reader must not be used again.
+/// Bytes may be cut anywhere. Messages that concern only the chunks, a new chunk size or an abort, are handled here and
+/// not passed on. After an error the reader must not be used again.
 struct RTMPChunkReader: Sendable {
     struct Limits: Hashable, Sendable {
-        /// Different chunk streams in the life of a connection.
+        /// Largest number of different chunk streams in the life of a connection.
         var chunkStreams = 64
-        /// Bytes of messages that are not complete, over all chunk streams.
+        /// Largest size of incomplete messages over all chunk streams, in bytes.
         var unfinishedBytes = 32 << 20
     }
 
@@ -27,7 +27,7 @@ struct RTMPChunkReader: Sendable {
     private var unfinished = 0
     /// The beginning of a chunk header.
     private var header: [UInt8] = []
-    /// Where the payload of the chunk at hand goes, and how much of it is still to come.
+    /// The stream that receives the payload of the current chunk, and the number of bytes still to come.
     private var payload: (index: Int, remaining: Int)?
 
     init(limits: Limits = Limits()) { self.limits = limits }
@@ -45,7 +45,7 @@ struct RTMPChunkReader: Sendable {
                 payload = (index, remaining - piece.count)
             } else {
                 guard let surplus = try readHeader(&rest) else { break }
-                // At most 4 bytes, too few to come here once more.
+                // The surplus is at most 4 bytes, too few to come here once more.
                 if !surplus.isEmpty { messages += try read(surplus[...]) }
             }
             if let message = try finishChunk() { messages.append(message) }
@@ -53,9 +53,9 @@ struct RTMPChunkReader: Sendable {
         return messages
     }
 
-    /// Reads a chunk header up to its end, or what there is of it.
+    /// Reads a chunk header up to its end, or as much of it as there is.
     ///
-    /// - Returns: Bytes that were taken for an extended timestamp and are none; `nil` if the header is not complete.
+    /// - Returns: Bytes that were taken for an extended timestamp but are not one; `nil` if the header is not complete.
     private mutating func readHeader(_ rest: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8]? {
         while true {
             let missing = try headerLength() - header.count
@@ -69,7 +69,7 @@ struct RTMPChunkReader: Sendable {
         return try beginChunk()
     }
 
-    /// As far as the bytes that are there tell it.
+    /// Returns the length of the header, as far as the bytes read so far determine it.
     private func headerLength() throws(RTMPError) -> Int {
         guard let first = header.first else { return 1 }
         let basic = Self.basicLength(first)
@@ -87,7 +87,7 @@ struct RTMPChunkReader: Sendable {
     }
 
     private static let messageHeaderLengths = [11, 7, 3, 0]
-    /// In the field of a timestamp: the time follows in 4 bytes of its own.
+    /// Value of a timestamp field that means that the time follows in 4 bytes of its own.
     private static let extended: UInt32 = 0xFF_FFFF
 
     private static func basicLength(_ first: UInt8) -> Int {
@@ -106,8 +106,9 @@ struct RTMPChunkReader: Sendable {
         }
     }
 
-    /// Takes the complete `header`.
-    /// - Returns: As `readHeader`.
+    /// Begins the chunk whose complete header is in `header`.
+    ///
+    /// - Returns: Bytes that were taken for an extended timestamp but are not one.
     private mutating func beginChunk() throws(RTMPError) -> [UInt8] {
         let format = header[0] >> 6
         let basic = Self.basicLength(header[0])
@@ -128,7 +129,7 @@ struct RTMPChunkReader: Sendable {
             stream.message.stream = header[basic + 7..<basic + 11].reversed()[...].bigEndian
         }
         var surplus: [UInt8] = []
-        // Not everybody repeats the extended timestamp in a header of type 3: then it differs from what was said before.
+        // Not every peer repeats the extended timestamp in a header of type 3: then it differs from the one before.
         if format == 3, stream.isExtended, header.suffix(4).bigEndian != stream.field {
             surplus = Array(header.suffix(4))
         }
@@ -136,7 +137,7 @@ struct RTMPChunkReader: Sendable {
             stream.isOpen = true
             stream.message.timestamp = format == 0 ? stream.field : stream.message.timestamp &+ stream.field
             stream.message.body = []
-            // A length is only a promise: memory follows the bytes.
+            // A length is only a promise: memory grows with the bytes.
             stream.message.body.reserveCapacity(min(stream.length, 1 << 16))
         }
         streams[index] = stream
@@ -158,8 +159,9 @@ struct RTMPChunkReader: Sendable {
         return streams.count - 1
     }
 
-    /// Lets go of the chunk at hand if it is complete.
-    /// - Returns: The message that it completes, if the message is not for this reader alone.
+    /// Ends the current chunk if it is complete.
+    ///
+    /// - Returns: The message that the chunk completes, unless the message is for this reader alone.
     private mutating func finishChunk() throws(RTMPError) -> RTMPMessage? {
         guard let (index, remaining) = payload, remaining == 0 else { return nil }
         payload = nil

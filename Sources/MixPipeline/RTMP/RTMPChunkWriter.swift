@@ -1,15 +1,15 @@
 /// Cuts messages into chunks (Adobe RTMP 1.0, §5.3). Pure.
 ///
-/// Every message has a full header, with its own time: nothing in it depends on the message before.
+/// Every message has a full header with its own time, so that no message depends on the one before.
 struct RTMPChunkWriter: Hashable, Sendable {
-    /// Bytes of payload in a chunk. A connection begins with 128; the peer has to be told another.
+    /// Bytes of payload in a chunk. A connection begins with 128; the peer has to be told of any other size.
     var chunkSize = 128
 
     /// - Parameters:
-    ///   - id: The chunk stream, 2…63.
-    ///   - timestamp: In ms.
-    ///   - stream: The message stream.
-    ///   - body: At most `RTMPMessage.longest` bytes.
+    ///   - id: Chunk stream, 2…63.
+    ///   - timestamp: Timestamp in ms.
+    ///   - stream: Message stream.
+    ///   - body: Body of the message, at most `RTMPMessage.longest` bytes.
     func append(
         _ kind: RTMPMessage.Kind, on id: UInt8, timestamp: UInt32 = 0, stream: UInt32 = 0, body: ArraySlice<UInt8>,
         to bytes: inout [UInt8]

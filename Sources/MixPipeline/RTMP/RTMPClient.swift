@@ -1,14 +1,16 @@
-/// The client of one RTMP connection (Adobe RTMP 1.0) that plays or publishes one stream. Pure: bytes in, events and
-/// bytes to send out; whoever owns it has the socket and the clock.
+/// The client of one RTMP connection (Adobe RTMP 1.0) that plays or publishes one stream.
 ///
-/// Input may be cut anywhere and be anything: what breaks the protocol or its limits ends the connection with an error.
+/// Pure: bytes go in, events and bytes to send come out; the owner has the socket and the clock.
+///
+/// Input may be cut anywhere and be anything: bytes that break the protocol or its limits end the connection with an
+/// error.
 struct RTMPClient: Sendable {
     enum Purpose: Hashable, Sendable {
         case play
         case publish
     }
 
-    /// What the connection waits for. Only moves forward.
+    /// The step that the connection waits for. Only moves forward.
     enum Step: Int, Hashable, Comparable, Sendable {
         case handshake, connect, createStream, start, running, ended
 
@@ -16,23 +18,23 @@ struct RTMPClient: Sendable {
     }
 
     enum Event: Hashable, Sendable {
-        /// The server plays the stream, or takes what is published.
+        /// The server plays the stream, or takes the published one.
         case began
         /// An audio, video or script message of the stream that is played.
         case media(RTMPMessage)
-        /// The server says that it has read so much of what it was sent.
+        /// The server has acknowledged more of the bytes sent to it.
         case acknowledged
         /// The last event.
         case ended(RTMPError)
     }
 
-    /// Of a command or a control message, in bytes: the largest in use have less than one KiB.
+    /// Largest size of a command or a control message, in bytes: the largest in use have less than one KiB.
     static let longestCommand = 1 << 16
-    /// Of what a client publishes: a frame of 4 KiB is one piece.
+    /// Chunk size of a publishing client, in bytes: a frame of 4 KiB is one piece.
     static let publishedChunkSize = 4096
-    /// How often a server is asked to say what it has read of a published stream, in bytes.
+    /// Interval in bytes at which a server is asked to acknowledge a published stream.
     static let publishedWindow: UInt32 = 1 << 15
-    /// The length of the player's buffer, in ms, that some servers fill first.
+    /// Length of the player's buffer, in ms, which some servers fill first.
     static let bufferLength: UInt32 = 100
 
     let address: RTMPAddress
@@ -44,18 +46,18 @@ struct RTMPClient: Sendable {
     private var output: [UInt8]
     private var handshake: RTMPHandshake
     private var reader: RTMPChunkReader
-    /// As it is agreed with the server.
+    /// The writer with the chunk size agreed with the server.
     private(set) var writer = RTMPChunkWriter()
-    /// The message stream that the server gave; 0 before that.
+    /// The message stream that the server assigned; 0 before that.
     private(set) var stream: UInt32 = 0
     private var acknowledgeEvery: Int64 = 2_500_000
     private var acknowledged: Int64 = 0
-    /// The last window that the server was told.
+    /// The last window size that the server was told, in bytes.
     private var toldWindow: UInt32?
-    /// Whether the server has sent one message that makes sense.
+    /// Whether the server has sent a valid message.
     private var isProven = false
 
-    /// - Parameter random: For the numbers of the handshake, which protect nothing.
+    /// - Parameter random: Source of the handshake's random numbers, which protect nothing.
     init(
         _ purpose: Purpose, _ address: RTMPAddress, limits: RTMPChunkReader.Limits = RTMPChunkReader.Limits(),
         using random: inout some RandomNumberGenerator
@@ -67,13 +69,13 @@ struct RTMPClient: Sendable {
         reader = RTMPChunkReader(limits: limits)
     }
 
-    /// What has to be sent, in order; it is handed out once.
+    /// Returns the bytes that have to be sent, in order, and forgets them.
     mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
     }
 
-    /// Everything that happens with these bytes. After `ended` nothing does.
+    /// Reads these bytes and returns the events that they cause; none after `ended`.
     mutating func read(_ bytes: ArraySlice<UInt8>) -> [Event] {
         guard step != .ended else { return [] }
         received += Int64(bytes.count)
@@ -129,7 +131,7 @@ struct RTMPClient: Sendable {
         case .acknowledgement: if purpose == .publish { events.append(.acknowledged) }
         case .windowSize:
             guard message.body.count >= 4 else { throw .malformed("a window of \(message.body.count) bytes") }
-            // Half of it: the server stops when a whole window is not acknowledged.
+            // Half of it, because the server stops when a whole window is not acknowledged.
             acknowledgeEvery = max(1024, Int64(message.body[0..<4].bigEndian) / 2)
         case .peerBandwidth:
             guard message.body.count >= 4 else { throw .malformed("a bandwidth of \(message.body.count) bytes") }
@@ -143,7 +145,8 @@ struct RTMPClient: Sendable {
         isProven = true
     }
 
-    /// Messages of other streams and those that are too short to hold anything are left out, as `rtmp2src` does.
+    /// Adds a media message. Messages of other streams and those too short for any content are left out, as in
+    /// `rtmp2src`.
     private func takeMedia(_ message: RTMPMessage, into events: inout [Event]) {
         guard purpose == .play, stream != 0, message.stream == stream else { return }
         let shortest =
@@ -162,7 +165,7 @@ struct RTMPClient: Sendable {
         switch body[0..<2].bigEndian {
         // The end of the stream.
         case 1 where step == .running && purpose == .play && body[2..<6].bigEndian == stream: throw .unpublished
-        // Ping: the same 4 bytes go back.
+        // Ping: send the same 4 bytes back.
         case 6: writer.append(.userControl, on: 2, body: ([0, 7] + body[2..<6])[...], to: &output)
         default: break
         }
@@ -225,13 +228,13 @@ struct RTMPClient: Sendable {
     private func refused(_ gate: RTMPError.Gate, _ wish: String, _ information: AMF0?) -> RTMPError {
         let words = [information?["code"]?.text, information?["description"]?.text].compactMap { $0 }
         let answer = words.filter { !$0.isEmpty }.joined(separator: ": ")
-        // Foreign text in an operator's line: short, and without control characters.
+        // Text from a server in an operator's line: short, and without control characters.
         let clean = String(answer.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
         return .refused(
             gate, "\(wish) application \(address.application)", answer: clean.isEmpty ? "without a reason" : clean)
     }
 
-    // MARK: - What the client sends
+    // MARK: - Sending
 
     private mutating func sendConnect() {
         var properties: [AMF0.Property] = [.init(name: "app", value: .string(address.application))]
@@ -240,7 +243,7 @@ struct RTMPClient: Sendable {
             .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : "FMLE/3.0 (compatible)")),
             .init(name: "tcUrl", value: .string(address.connectURL)),
         ]
-        // Beside H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".
+        // Codecs beside H.264: Enhanced RTMP v1, "Extending NetConnection connect Command".
         if purpose == .publish { properties.append(.init(name: "fourCcList", value: .array([.string("hvc1")]))) }
         if purpose == .play {
             // Every codec that Flash knew; 15 and 1 are what other players send.
@@ -279,7 +282,7 @@ struct RTMPClient: Sendable {
         }
     }
 
-    /// Tells the server that the stream is over. The connection stays.
+    /// Tells the server that the stream is over. The connection stays open.
     mutating func leave() {
         guard step == .running else { return }
         if purpose == .publish { command("FCUnpublish", 5, [.null, .string(address.stream)]) }

@@ -1,8 +1,8 @@
-/// Why an RTMP connection is over or cannot be made; the description is for operators.
+/// The reason why an RTMP connection is over or cannot be made; the description is for operators.
 ///
-/// What servers say may hold parts of the URL: whoever shows a description cleans it with `URLRedaction`.
+/// The server's words may hold parts of the URL: code that shows a description must clean it with `URLRedaction`.
 enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What a server has to say yes to.
+    /// A request that a server has to accept.
     enum Gate: Hashable, Sendable {
         /// The connection to an application.
         case application
@@ -10,17 +10,17 @@ enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
         case stream
     }
 
-    /// What is wrong with the URL.
+    /// A fault of the URL.
     case badURL(String)
-    /// The first bytes make no sense as RTMP.
+    /// The first bytes are not RTMP.
     case notRTMP
-    /// Bytes that break the protocol or its limits.
+    /// The bytes break the protocol or its limits.
     case malformed(String)
-    /// What was asked for, and the server's words.
+    /// A refused request, with its description and the server's words.
     case refused(Gate, String, answer: String)
     /// The publisher has left the stream that is played.
     case unpublished
-    /// The server said that it closes.
+    /// The server has announced that it closes the connection.
     case closed
 
     var description: String {

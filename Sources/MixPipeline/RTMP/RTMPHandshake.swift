@@ -1,9 +1,9 @@
 /// The client's side of the simple handshake (Adobe RTMP 1.0, §5.2). Pure.
 struct RTMPHandshake: Sendable {
-    /// Bytes of each of the packets that carry random numbers.
+    /// Length in bytes of each packet with random numbers.
     static let packetLength = 1536
 
-    /// What the client begins with: version and random numbers (C0, C1).
+    /// The first bytes that the client sends: version and random numbers (C0, C1).
     let greeting: [UInt8]
 
     private var received: [UInt8] = []
@@ -17,12 +17,14 @@ struct RTMPHandshake: Sendable {
             + (8..<Self.packetLength).map { _ in .random(in: 0...255, using: &random) }
     }
 
-    /// Takes what it needs from the front of `bytes`.
+    /// Takes the bytes that the handshake needs from the front of `bytes`.
     ///
-    /// The echo (C2) goes out as soon as the server's numbers are here, and not only after the server's own echo: a
-    /// server that writes the two in pieces waits for an acknowledgement between them.
-    /// - Returns: What has to be sent.
-    /// - Throws: `notRTMP` at the first byte. What the server echoes is not compared: not every server does it.
+    /// The echo (C2) goes out as soon as the server's numbers have come, not only after the server's own echo: a server
+    /// that writes the two in pieces waits for an acknowledgement between them. The server's echo is not compared,
+    /// because not every server echoes them.
+    ///
+    /// - Returns: The bytes that have to be sent.
+    /// - Throws: `notRTMP` for a wrong first byte.
     mutating func read(_ bytes: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8] {
         let piece = bytes.prefix(1 + 2 * Self.packetLength - received.count)
         received.append(contentsOf: piece)

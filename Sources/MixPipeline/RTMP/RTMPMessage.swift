@@ -1,6 +1,6 @@
-/// One message of an RTMP connection, put together from its chunks (Adobe RTMP 1.0, §6).
+/// One message of an RTMP connection, assembled from its chunks (Adobe RTMP 1.0, §6).
 struct RTMPMessage: Hashable, Sendable {
-    /// The message type as it is written (§5.4, §6.2, §7.1). A server may send others.
+    /// The message type as written (§5.4, §6.2, §7.1). A server may send others.
     struct Kind: RawRepresentable, Hashable, Sendable {
         let rawValue: UInt8
 
@@ -12,9 +12,9 @@ struct RTMPMessage: Hashable, Sendable {
         static let peerBandwidth = Kind(rawValue: 6)
         static let audio = Kind(rawValue: 8)
         static let video = Kind(rawValue: 9)
-        /// Script data with a leading byte that says AMF0.
+        /// Script data after a byte that says AMF0.
         static let extendedScript = Kind(rawValue: 15)
-        /// A command with a leading byte that says AMF0.
+        /// A command after a byte that says AMF0.
         static let extendedCommand = Kind(rawValue: 17)
         static let script = Kind(rawValue: 18)
         static let command = Kind(rawValue: 20)
@@ -22,13 +22,13 @@ struct RTMPMessage: Hashable, Sendable {
         static let aggregate = Kind(rawValue: 22)
     }
 
-    /// The longest body that the 24 bits of a length can tell.
+    /// Longest body in bytes that a 24-bit length can express.
     static let longest = 0xFF_FFFF
 
     var kind: Kind
-    /// In ms; wraps at 2³².
+    /// Timestamp in ms; wraps at 2³².
     var timestamp: UInt32 = 0
-    /// The message stream: 0 for the connection itself.
+    /// The message stream; 0 for the connection itself.
     var stream: UInt32 = 0
     var body: [UInt8]
 
@@ -43,10 +43,11 @@ struct RTMPMessage: Hashable, Sendable {
         bytes.append(UInt32(truncatingIfNeeded: body.count + 11), bytes: 4)
     }
 
-    /// The most messages of an aggregate: each takes more memory than the 11 bytes that it may have been written in.
+    /// Largest number of messages in an aggregate: each takes more memory than the 11 bytes in which it may have been
+    /// written.
     static let mostParts = 4096
 
-    /// The messages inside an aggregate (§7.1.6): FLV tags whose times count from the aggregate's own.
+    /// Returns the messages inside an aggregate (§7.1.6): FLV tags whose times count from the aggregate's own.
     func parts() throws(RTMPError) -> [RTMPMessage] {
         var parts: [RTMPMessage] = []
         var position = 0
@@ -66,7 +67,7 @@ struct RTMPMessage: Hashable, Sendable {
                 RTMPMessage(
                     kind: Kind(rawValue: body[position]), timestamp: timestamp &+ (time &- origin), stream: stream,
                     body: Array(body[start..<start + length])))
-            // The last back pointer is left out by some servers.
+            // Some servers leave out the last back pointer.
             position = start + length + 4
         }
         return parts
@@ -74,13 +75,13 @@ struct RTMPMessage: Hashable, Sendable {
 }
 
 extension Array where Element == UInt8 {
-    /// The `bytes` low bytes of `value`, highest first.
+    /// Appends the `bytes` low bytes of `value`, most significant first.
     mutating func append(_ value: UInt32, bytes: Int) {
         for index in (0..<bytes).reversed() { append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))) }
     }
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// The number in these bytes, of which there are at most 4, highest first.
+    /// The big-endian number in these bytes, at most 4.
     var bigEndian: UInt32 { reduce(0) { $0 << 8 | UInt32($1) } }
 }

@@ -1,35 +1,36 @@
-/// One RTMP connection at work: its socket, the client that speaks over it, and its deadlines.
+/// One RTMP connection: its socket, the client that speaks over it, and its deadlines.
 ///
-/// `@unchecked Sendable`: all state belongs to the loop; `start()`, `stop()` and `close()` may be called from any thread.
-/// Whoever starts it stops it.
+/// `@unchecked Sendable`: all state belongs to the loop; `start()`, `stop()` and `close()` may be called from any
+/// thread. The code that starts a session stops it.
 final class RTMPSession: @unchecked Sendable {
     enum Event: Sendable {
-        /// The server plays the stream, or takes what is published, which goes up there.
+        /// The server plays the stream, or takes a published one, whose tags go to the uplink.
         case began(RTMPUplink)
-        /// The audio, video and script messages that one read completed, and its time, in ns of CLOCK_MONOTONIC.
+        /// The audio, video and script messages that one read completed, and the time of the read in ns of
+        /// CLOCK_MONOTONIC.
         case media([RTMPMessage], arrivedAt: Int64)
-        /// The server says that it has read on.
+        /// The server has acknowledged more bytes.
         case acknowledged
         /// The last event.
         case ended(ConnectionFault)
     }
 
-    /// Whole seconds.
+    /// Timeouts in whole seconds.
     struct Timeouts: Hashable, Sendable {
-        /// For every step of making the connection.
+        /// Timeout of every step of making the connection.
         var step = 5
-        /// For media that does not come; 0 = no limit.
+        /// Timeout for media that does not come; 0 means no limit.
         var idle = 15
     }
 
-    /// Answers may wait for a server that does not read them, but not without end.
+    /// Limit in bytes of answers that wait for a server that does not read them.
     private static let longestOutbox = 1 << 20
 
     private let loop = SocketLoop.shared
     private let onEvent: @Sendable (Event) -> Void
     private let timeouts: Timeouts
     private let limits: Destination.Limits?
-    /// `nil`: without TLS.
+    /// The trusted certificates; `nil` without TLS.
     private let tls: TLSContext?
     private var client: RTMPClient
     private var connection: TCPConnection?
@@ -39,8 +40,8 @@ final class RTMPSession: @unchecked Sendable {
     private var isOver = false
 
     /// - Parameters:
-    ///   - limits: Where the connection may go; `nil` = anywhere.
-    ///   - trust: Whose certificates are believed, where the address is `rtmps`; `nil` = whom the system believes.
+    ///   - limits: Addresses to which the connection may go; `nil` allows all.
+    ///   - trust: Trusted certificates if the address is `rtmps`; `nil` uses those of the system.
     ///   - onEvent: Called on the loop, one event after another; must return at once.
     init(
         _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?,
@@ -77,7 +78,7 @@ final class RTMPSession: @unchecked Sendable {
         loop.perform { [self] in finish() }
     }
 
-    /// As `stop()`, but waits for it.
+    /// Ends the connection as `stop()` does, and waits until it is done.
     func close() async {
         await withCheckedContinuation { continuation in
             loop.perform { [self] in
@@ -87,8 +88,8 @@ final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// Sends what waits, tells the server that the stream is over, and closes: all within `limit` seconds. A stream that
-    /// has not begun gets that time to begin.
+    /// Sends the waiting bytes, tells the server that the stream is over, and closes, all within `limit` seconds. A
+    /// stream that has not begun gets that time to begin.
     func finish(within limit: Double) async {
         await withCheckedContinuation { continuation in
             loop.perform { [self] in
@@ -107,7 +108,7 @@ final class RTMPSession: @unchecked Sendable {
     private struct Farewell {
         let end: Int64
         let continuation: CheckedContinuation<Void, Never>
-        /// Everything was given to the connection.
+        /// Whether everything was given to the connection.
         var isSaid = false
     }
 
@@ -119,7 +120,7 @@ final class RTMPSession: @unchecked Sendable {
         awaitFarewell()
     }
 
-    /// The server has the end of the stream when it has acknowledged everything, of which nobody tells.
+    /// Finishes once the server has acknowledged everything. No event reports that, so it is polled every 10 ms.
     private func awaitFarewell() {
         guard let farewell, farewell.isSaid, MonotonicClock.now < farewell.end, let progress = connection?.progress,
             progress.waiting + progress.unacknowledged > 0
@@ -165,7 +166,7 @@ final class RTMPSession: @unchecked Sendable {
 
     private func begin() {
         guard let connection else { return }
-        // Nothing else is sent between the last command and the stream.
+        // No other bytes are sent between the last command and the stream.
         connection.send(client.takeOutput())
         let progress = connection.progress
         onEvent(
@@ -200,7 +201,7 @@ final class RTMPSession: @unchecked Sendable {
         }
     }
 
-    /// nginx-rtmp and others refuse by closing: what was asked last tells what they refuse.
+    /// nginx-rtmp and others refuse by closing, so the last request tells what they refuse.
     private var faultOfClosing: ConnectionFault {
         let words = "the server closed the connection"
         return switch (client.step, client.purpose) {
@@ -219,7 +220,7 @@ final class RTMPSession: @unchecked Sendable {
         guard !isOver else { return }
         let isFarewell = farewell != nil
         finish()
-        // Whoever says farewell has no use for the end.
+        // A caller of `finish(within:)` does not need the event.
         if !isFarewell { onEvent(.ended(fault)) }
     }
 

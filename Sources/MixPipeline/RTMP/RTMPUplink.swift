@@ -1,6 +1,6 @@
-/// The way up of a stream that a server has accepted. From any thread.
+/// The way to send tags to a server that has accepted the stream. Usable from any thread.
 struct RTMPUplink: Sendable {
-    /// `@setDataFrame`: what makes a server keep metadata for players that come later (AMF0).
+    /// `@setDataFrame` in AMF0, which makes a server keep metadata for players that join later.
     private static let keepMetadata: [UInt8] = [2, 0, 13] + "@setDataFrame".utf8
     private static let metadataName: [UInt8] = [2, 0, 10] + "onMetaData".utf8
 
@@ -8,13 +8,15 @@ struct RTMPUplink: Sendable {
     /// The message stream.
     let stream: UInt32
     let writer: RTMPChunkWriter
-    /// Bytes that the connection was given before the first of the stream.
+    /// Number of bytes that the connection was given before the first byte of the stream.
     let bytesBefore: Int64
 
-    /// - Parameter tag: An FLV tag with its header and back pointer. What is none is left out.
+    /// Sends a tag.
+    ///
+    /// - Parameter tag: An FLV tag with its header and back pointer. Bytes that are not one are left out.
     func send(_ tag: [UInt8]) { connection.send(encode(tag)) }
 
-    /// The same; what other destinations have encoded alike is used again.
+    /// Sends a tag, reusing the bytes that other destinations have encoded alike.
     func send(_ tag: OutputTag) {
         guard stream == Self.usualStream, writer.chunkSize == RTMPClient.publishedChunkSize else {
             return send(tag.bytes)
@@ -25,7 +27,7 @@ struct RTMPUplink: Sendable {
     /// The number that nearly every server gives to the first stream of a connection.
     private static let usualStream: UInt32 = 1
 
-    /// The tag as the chunks of one message.
+    /// Returns the tag as the chunks of one message.
     func encode(_ tag: [UInt8]) -> [UInt8] {
         guard tag.count >= 15 else { return [] }
         let kind = RTMPMessage.Kind(rawValue: tag[0])
@@ -33,7 +35,7 @@ struct RTMPUplink: Sendable {
         var body = tag[11..<tag.count - 4]
         if kind == .script, body.starts(with: Self.metadataName) { body = (Self.keepMetadata + body)[...] }
         var bytes: [UInt8] = []
-        // Pictures on a chunk stream of their own, as everybody has them.
+        // Video goes on a chunk stream of its own, as with other clients.
         writer.append(
             kind, on: kind == .video ? 6 : 4, timestamp: timestamp, stream: stream, body: body, to: &bytes)
         return bytes

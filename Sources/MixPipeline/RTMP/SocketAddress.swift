@@ -3,7 +3,7 @@ import MixModel
 
 /// An address that a TCP socket can be connected to.
 struct SocketAddress: Sendable {
-    /// Why a name has no address, in the system's words.
+    /// The reason why a name has no address, in the system's words.
     struct Unresolved: Error {
         let reason: String
     }
@@ -11,7 +11,7 @@ struct SocketAddress: Sendable {
     private let storage: sockaddr_storage
     private let length: socklen_t
 
-    /// Of IPv4 and IPv6.
+    /// The IPv4 or IPv6 address; `nil` for other families.
     var internet: InternetAddress? {
         withUnsafePointer(to: storage) { pointer in
             switch family {
@@ -36,9 +36,9 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// All addresses of a host, in the order in which the system wants them tried.
+    /// Returns all addresses of a host, in the order in which the system wants them tried.
     ///
-    /// Blocks while it asks the network, unless `isNumeric`, which takes nothing but an address in digits.
+    /// Blocks while it asks the network, unless `isNumeric`, which accepts nothing but an address in digits.
     static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

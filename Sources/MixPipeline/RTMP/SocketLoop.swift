@@ -1,48 +1,48 @@
 import Foundation
 import Synchronization
 
-/// One thread that waits for many sockets and deadlines, and calls whoever they belong to.
+/// One thread that waits for many sockets and deadlines, and calls their owners.
 ///
 /// A dispatch source costs eleven system calls and wakes two threads for every packet that comes; this costs three and
-/// wakes one (docs/adr/0010-rtmp-over-sockets.md). What runs on the loop holds up everybody else on it: constant work, nothing
-/// that blocks.
+/// wakes one (docs/adr/0010-rtmp-over-sockets.md). Work on the loop delays every other socket on it: it must take
+/// constant time and must not block.
 ///
-/// `@unchecked Sendable`: `watches` belongs to the thread, everything else does not change or locks itself.
+/// `@unchecked Sendable`: `watches` belongs to the thread; everything else does not change or locks itself.
 final class SocketLoop: @unchecked Sendable {
-    /// A socket or a deadline, or both, and what is to be done. To be used on the loop only.
+    /// A socket, a deadline, or both, with the calls that they cause. Use on the loop only.
     final class Watch {
-        /// Negative: none.
+        /// The socket; negative means none.
         var descriptor: Int32 = -1
-        /// Of `poll()`: `POLLIN`, `POLLOUT`.
+        /// Awaited events of `poll()`: `POLLIN`, `POLLOUT`.
         var events: Int32 = 0
-        /// In ns of CLOCK_MONOTONIC. Moving it costs nothing.
+        /// Deadline in ns of CLOCK_MONOTONIC. Moving it costs nothing.
         var deadline = Int64.max
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
         fileprivate var isOver = false
 
         /// - Parameters:
-        ///   - onReady: The socket is ready for one of `events`, or broken.
-        ///   - onDeadline: Once for every deadline.
+        ///   - onReady: Called when the socket is ready for one of `events`, or broken.
+        ///   - onDeadline: Called once for every deadline.
         init(onReady: @escaping () -> Void, onDeadline: @escaping () -> Void) {
             self.onReady = onReady
             self.onDeadline = onDeadline
         }
     }
 
-    /// For all RTMP connections of the process. Its thread begins with the first of them and stays.
+    /// The loop of all RTMP connections of the process. Its thread begins with the first of them and stays.
     static let shared = SocketLoop()
 
     private var watches: [Watch] = []
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
-        /// The loop looks into the inbox before it waits.
+        /// Whether the loop looks into the inbox before it waits.
         var isAwake = true
     }
     private let inbox = Mutex(Inbox())
-    /// Two sockets, one of which ends the wait; −1 if the system has none left.
+    /// A pair of sockets that ends the wait; −1 if the system has none left.
     private let wake: (read: Int32, write: Int32)
-    /// Without `wake` the loop looks for work this often, in ms.
+    /// Interval in ms at which the loop looks for work without `wake`.
     private static let patience: Int32 = 10
 
     private init() {
@@ -54,7 +54,7 @@ final class SocketLoop: @unchecked Sendable {
         thread.start()
     }
 
-    /// Does `work` on the loop, in the order of the calls; returns at once. From any thread.
+    /// Runs `work` on the loop, in the order of the calls; returns at once. Call from any thread.
     func perform(_ work: @escaping @Sendable () -> Void) {
         let isAsleep = inbox.withLock { inbox in
             inbox.work.append(work)
@@ -64,10 +64,10 @@ final class SocketLoop: @unchecked Sendable {
         if isAsleep { _ = send(wake.write, [1], 1, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// On the loop only.
+    /// Adds a watch. Call on the loop only.
     func add(_ watch: Watch) { watches.append(watch) }
 
-    /// Nothing of it is called any more; its socket may be closed at once. On the loop only.
+    /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
     func remove(_ watch: Watch) {
         watch.isOver = true
         watch.descriptor = -1
@@ -104,7 +104,7 @@ final class SocketLoop: @unchecked Sendable {
         }
     }
 
-    /// In ms; −1 for ever. Rounded up: at the deadline, and not a moment before it.
+    /// Returns the time to wait in ms; −1 means for ever. Rounded up, so that the wait never ends before the deadline.
     private func wait(until deadline: Int64) -> Int32 {
         let longest = wake.read < 0 ? Self.patience : -1
         guard deadline != .max else { return longest }
@@ -117,7 +117,8 @@ final class SocketLoop: @unchecked Sendable {
         while recv(wake.read, &bytes, bytes.count, 0) > 0 {}
     }
 
-    /// Also does what the work itself adds, but not for ever: the sockets have their turn too.
+    /// Runs the waiting work, including work that it adds itself, but in a bounded number of rounds so that sockets get
+    /// their turn.
     private func emptyInbox() {
         for _ in 0..<8 {
             let work = inbox.withLock { inbox in

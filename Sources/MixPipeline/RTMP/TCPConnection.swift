@@ -4,15 +4,15 @@ import Synchronization
 
 /// A TCP connection to a server, with or without TLS, read and written without ever blocking.
 ///
-/// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. There every event comes,
-/// and there every method has to be called that does not say otherwise. Whoever opens it closes it.
+/// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. Every event comes on the
+/// loop, and every method must be called there unless it says otherwise. The code that opens a connection closes it.
 final class TCPConnection: @unchecked Sendable {
     enum Event {
-        /// With TLS: the server is the one that was meant.
+        /// The connection is made; with TLS, the server has proved its identity.
         case connected
-        /// The bytes are good for the time of the call; the time is in ns of CLOCK_MONOTONIC.
+        /// Bytes, valid for the time of the call, and their arrival time in ns of CLOCK_MONOTONIC.
         case received(ArraySlice<UInt8>, arrivedAt: Int64)
-        /// The last event, not after `close()`. `nil`: the server closed.
+        /// The last event; it does not come after `close()`. `nil` means that the server closed.
         case ended(ConnectionFault?)
     }
 
@@ -20,7 +20,7 @@ final class TCPConnection: @unchecked Sendable {
 
     private let destination: Destination
     private let loop: SocketLoop
-    /// In ns.
+    /// Timeout in ns.
     private let timeout: Int64
     private let onEvent: (Event) -> Void
     private var watch: SocketLoop.Watch?
@@ -28,17 +28,17 @@ final class TCPConnection: @unchecked Sendable {
     private var isResolving = false
     private var isConnected = false
     private var isOver = false
-    /// −1: none.
+    /// The socket; −1 means none.
     private var descriptor: Int32 = -1
     private var buffer: [UInt8] = []
     private let outgoing: Mutex<Outgoing>
-    /// Bytes go through TLS, which has not begun to work yet.
+    /// Whether bytes go through TLS and its handshake is not complete.
     private var isShakingHands: Bool
 
     /// - Parameters:
-    ///   - destination: Its host is looked up when the connection is opened.
-    ///   - tls: Whose certificates are believed; `nil` = no TLS.
-    ///   - timeout: For resolving the name, for each of its addresses and for TLS's handshake, in seconds.
+    ///   - destination: Destination, whose host is resolved when the connection is opened.
+    ///   - tls: Trusted certificates; `nil` means no TLS.
+    ///   - timeout: Seconds for resolving the name, for each of its addresses, and for the TLS handshake.
     ///   - onEvent: Called on the loop.
     init(
         _ destination: Destination, tls: TLSContext? = nil, loop: SocketLoop, timeout: Int,
@@ -76,7 +76,7 @@ final class TCPConnection: @unchecked Sendable {
         if watch == nil { _ = makeWatch() }
         watch?.deadline = .max
         let dialler = TCPDialler(loop: loop, timeout: timeout) { [weak self, loop] result in
-            // Not from within `open()`: whoever calls it does not know the connection yet.
+            // Not from within `open()`, because its caller does not know the connection yet.
             loop.perform { [weak self] in
                 if let self { return self.dialled(result) }
                 if case .success(let descriptor) = result { Foundation.close(descriptor) }
@@ -94,7 +94,7 @@ final class TCPConnection: @unchecked Sendable {
         return watch
     }
 
-    /// Lets go of the socket. What was not sent is lost. Idempotent.
+    /// Releases the socket. Bytes that have not been sent are lost. Idempotent.
     func close() {
         isOver = true
         dialler?.stop()
@@ -105,13 +105,13 @@ final class TCPConnection: @unchecked Sendable {
         buffer = []
     }
 
-    /// Sends as much as the system takes at once, and the rest, or what is sent before the connection is there, later.
-    /// From any thread.
+    /// Sends as much as the system takes at once, and the rest later; before the connection is made, everything is sent
+    /// later. Call from any thread.
     func send(_ bytes: [UInt8]) {
         act(on: outgoing.withLock { $0.send(bytes) })
     }
 
-    /// From any thread.
+    /// Call from any thread.
     private func act(on outcome: Outgoing.Outcome) {
         switch outcome {
         case .sent: break
@@ -120,29 +120,29 @@ final class TCPConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends what waits and tells the server that nothing more comes. What it says is still received.
+    /// Sends the waiting bytes and tells the server that nothing more comes. The server's bytes are still received.
     func finish() {
         act(on: outgoing.withLock { $0.finish() })
     }
 
-    /// What has become of the bytes that were to be sent. From any thread.
+    /// The progress of the bytes that were to be sent. Read from any thread.
     var progress: Progress { outgoing.withLock { $0.progress } }
 
-    /// `progress.waiting` alone. From any thread.
+    /// The same as `progress.waiting`. Read from any thread.
     var waiting: Int { outgoing.withLock { $0.waiting } }
 
     struct Progress: Hashable, Sendable {
-        /// Bytes that have not left this machine.
+        /// Number of bytes that have not left this machine.
         var waiting = 0
-        /// Bytes on their way, which the server's machine has not acknowledged.
+        /// Number of bytes on their way, which the server's machine has not acknowledged.
         var unacknowledged = 0
-        /// Bytes that the server's machine has.
+        /// Number of bytes that the server's machine has acknowledged.
         var acknowledged: Int64 = 0
     }
 
     // MARK: - Connecting
 
-    /// Not from within `open()`: whoever calls it does not know the connection yet.
+    /// Ends the connection later, not from within `open()`, because its caller does not know the connection yet.
     private func refuse(_ error: Destination.Unreachable) {
         _ = makeWatch()
         loop.perform { [weak self] in self?.end(error.fault) }
@@ -163,7 +163,7 @@ final class TCPConnection: @unchecked Sendable {
             fault.words = "cannot connect to \(destination.target.host):\(destination.target.port): \(fault.words)"
             end(fault)
         case .success(let descriptor):
-            // Closed meanwhile: nobody else knows the socket.
+            // The connection was closed meanwhile, and no other code knows the socket.
             guard !isOver else {
                 Foundation.close(descriptor)
                 return
@@ -195,12 +195,12 @@ final class TCPConnection: @unchecked Sendable {
         outgoing.withLock { $0.descriptor = descriptor }
         if isShakingHands {
             act(on: outgoing.withLock { $0.beginHandshake() })
-            // Without a word from the server: TLS cannot even begin.
+            // Read without bytes from the server: a session that cannot even begin has failed already.
             decrypt([], at: MonotonicClock.now)
         } else {
             onEvent(.connected)
         }
-        // Also what was sent before.
+        // Bytes that were sent before go out now.
         flush()
     }
 
@@ -213,7 +213,7 @@ final class TCPConnection: @unchecked Sendable {
     }
 
     private func receive() {
-        // Bounded, so that a fast sender does not keep everybody else on the loop waiting.
+        // Bounded, so that a fast sender does not delay the other sockets on the loop.
         for _ in 0..<4 {
             guard !isOver else { return }
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -224,8 +224,8 @@ final class TCPConnection: @unchecked Sendable {
                 if errno != EAGAIN { end(ConnectionFault(errno: errno)) }
                 return
             }
-            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel holds
-            // back for 40 ms. Not a lasting property: the kernel goes back to that by itself.
+            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel
+            // delays by 40 ms. The option is not lasting: the kernel returns to delaying by itself.
             set(Self.tcp, TCP_QUICKACK)
             decrypt(buffer[..<count], at: arrival)
             if count < buffer.count { return }
@@ -267,7 +267,7 @@ final class TCPConnection: @unchecked Sendable {
 
     // MARK: - The end
 
-    /// `nil`: what it means is for others to say.
+    /// Fault of a connection that the server has closed; `nil` leaves its meaning to the owner.
     private var faultOfClosing: ConnectionFault? {
         isShakingHands ? ConnectionFault(.lost, "the server closed the connection at the TLS handshake") : nil
     }
@@ -279,7 +279,7 @@ final class TCPConnection: @unchecked Sendable {
         descriptor = -1
     }
 
-    /// What the server said before it closed tells more than that it closed.
+    /// Ends after a failed write, but first reads the server's last words, which tell more than the failure does.
     private func end(afterFailure error: Int32) {
         if isConnected { receive() }
         end(ConnectionFault(errno: error))

@@ -2,11 +2,11 @@ import Foundation
 
 /// Connects to the first of several addresses that answers.
 ///
-/// A lost packet makes the kernel wait 1 s, 3 s and 7 s before it asks again, so a server that is back would be found late.
-/// Here another attempt is begun every half second while the earlier ones are still waiting; the first that succeeds wins
-/// (as RFC 8305, §5, for one address too).
+/// A lost packet makes the kernel wait 1 s, 3 s and 7 s before it asks again, so a server that is back would be found
+/// late. Another attempt is therefore begun every half second while the earlier ones are still waiting; the first one
+/// that succeeds wins (as in RFC 8305, §5, but for a single address, too).
 ///
-/// To be used on the loop only. Whoever makes it stops it.
+/// Use on the loop only. The code that makes a dialler stops it.
 final class TCPDialler {
     private final class Attempt {
         let address: SocketAddress
@@ -19,12 +19,12 @@ final class TCPDialler {
         }
     }
 
-    /// Between two attempts, in ns.
+    /// Time between two attempts in ns.
     static let interval: Int64 = 500_000_000
     private static let mostAttempts = 16
 
     private let loop: SocketLoop
-    /// In ns.
+    /// Timeout of each address in ns.
     private let timeout: Int64
     private let onEnd: (Result<Int32, ConnectionFault>) -> Void
     private var untried: ArraySlice<SocketAddress> = []
@@ -34,9 +34,9 @@ final class TCPDialler {
     private var isOver = false
 
     /// - Parameters:
-    ///   - timeout: For each of the addresses, in ns.
-    ///   - onEnd: Called once, on the loop, perhaps within `dial`: the connected socket, which is the receiver's now, or
-    ///     why there is none.
+    ///   - timeout: Timeout of each address in ns.
+    ///   - onEnd: Called once, on the loop, perhaps within `dial`, with the connected socket, which the receiver then
+    ///     owns, or the reason why there is none.
     init(loop: SocketLoop, timeout: Int64, onEnd: @escaping (Result<Int32, ConnectionFault>) -> Void) {
         self.loop = loop
         self.timeout = timeout
@@ -51,7 +51,7 @@ final class TCPDialler {
         tryNext(after: ConnectionFault(.unresolvable, "no address"))
     }
 
-    /// Lets go of everything without a call. Idempotent.
+    /// Releases everything without calling `onEnd`. Idempotent.
     func stop() {
         isOver = true
         if let timer { loop.remove(timer) }
@@ -60,7 +60,7 @@ final class TCPDialler {
         attempts = []
     }
 
-    /// Begins with the next address that was not tried yet; ends when there is none and nothing is pending.
+    /// Begins with the next untried address; ends if there is none and no attempt is pending.
     private func tryNext(after fault: ConnectionFault) {
         guard !isOver else { return }
         guard let address = untried.popFirst() else {
@@ -112,7 +112,7 @@ final class TCPDialler {
         attempts.removeAll { $0 === attempt }
         guard error == 0 else {
             drop(attempt)
-            // The other attempts at this address are of an earlier time: they would only wait.
+            // The other attempts at this address are older and would only wait.
             for other in attempts where other.address == attempt.address { drop(other) }
             attempts.removeAll { $0.address == attempt.address }
             return tryNext(after: ConnectionFault(errno: error))

@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// Whose certificates are believed, for any number of `TLSSession`s.
+/// The trusted certificates for any number of `TLSSession`s.
 ///
-/// `@unchecked Sendable`: it is not changed after it was made, and OpenSSL counts the references and locks its caches.
+/// `@unchecked Sendable`: it does not change after it is made, and OpenSSL counts references and locks its caches.
 final class TLSContext: @unchecked Sendable {
-    /// Believes whom the system believes (on Debian the package ca-certificates; `SSL_CERT_FILE` and `SSL_CERT_DIR` name
-    /// others). Reading them takes some 20 ms, once.
+    /// The certificates that the system trusts (on Debian the package ca-certificates; `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR` name others). Reading them takes some 20 ms, once.
     static let system = TLSContext { SSL_CTX_set_default_verify_paths($0) == 1 }
 
-    /// `nil` if OpenSSL cannot be used, of which `fault` tells.
+    /// OpenSSL's context; `nil` if OpenSSL cannot be used, for the reason in `fault`.
     let context: OpaquePointer?
-    /// OpenSSL's words.
+    /// OpenSSL's description of the fault, if any.
     let fault: String?
 
-    /// Believes the certificates of a PEM file and nobody else.
+    /// Creates a context that trusts only the certificates of a PEM file.
     convenience init(trusting file: String) {
         self.init { SSL_CTX_load_verify_locations($0, file, nil) == 1 }
     }

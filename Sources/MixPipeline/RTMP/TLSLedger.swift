@@ -1,34 +1,38 @@
-/// How many bytes of what was written have arrived when so many bytes of ciphertext have. Pure.
+/// Counts how many plaintext bytes have arrived, given the number of ciphertext bytes that have. Pure.
 ///
-/// A write counts when the last byte of its ciphertext does: nobody can decrypt a part of a record. What TLS says for itself
-/// is ciphertext of no plaintext.
+/// A write counts when the last byte of its ciphertext does, because no part of a record can be decrypted alone. TLS's
+/// own messages are ciphertext without plaintext.
 struct TLSLedger: Sendable {
-    /// Where a write ends, counted from the beginning of the connection.
+    /// The end of a write, counted from the beginning of the connection.
     private struct Mark {
         var ciphertext: Int64
         var plaintext: Int64
     }
 
-    /// Of the writes that have not arrived yet.
+    /// Marks of the writes that have not arrived yet.
     private var marks: [Mark] = []
     private var head = 0
-    /// Bytes of plaintext that have arrived.
+    /// Number of plaintext bytes that have arrived.
     private(set) var arrived: Int64 = 0
-    /// Bytes of plaintext so far.
+    /// Number of plaintext bytes written so far.
     private(set) var written: Int64 = 0
 
-    /// - Parameter end: Bytes of ciphertext so far, with those of this write.
+    /// Notes a write of `count` plaintext bytes.
+    ///
+    /// - Parameter end: Number of ciphertext bytes so far, including those of this write.
     mutating func wrote(_ count: Int, endingAt end: Int64) {
         written += Int64(count)
         marks.append(Mark(ciphertext: end, plaintext: written))
     }
 
-    /// The last write, if it has not arrived yet, does so no sooner than the ciphertext so far.
+    /// Delays the arrival of the last write, if it has not arrived yet, until the ciphertext so far has.
     mutating func extend(to end: Int64) {
         if head < marks.count { marks[marks.count - 1].ciphertext = end }
     }
 
-    /// - Parameter ciphertext: Bytes of it that have arrived.
+    /// Notes the arrival of ciphertext.
+    ///
+    /// - Parameter ciphertext: Number of ciphertext bytes that have arrived.
     mutating func confirm(_ ciphertext: Int64) {
         while head < marks.count, marks[head].ciphertext <= ciphertext {
             arrived = marks[head].plaintext
@@ -43,7 +47,7 @@ struct TLSLedger: Sendable {
         }
     }
 
-    /// Bytes of plaintext of the writes that `ciphertext` bytes hold whole.
+    /// Returns the number of plaintext bytes of those writes that lie entirely within `ciphertext` bytes.
     func plaintext(within ciphertext: Int64) -> Int64 {
         var (low, high) = (head, marks.count)
         while low < high {

@@ -2,27 +2,27 @@ import COpenSSL
 
 /// The client's side of one TLS connection: bytes in, bytes out, no socket.
 ///
-/// The server has to show a certificate for the host that somebody whom `TLSContext` believes has signed. Not for several
-/// threads at once: it belongs under its owner's lock.
+/// The server has to show a certificate for the host, signed by an authority that `TLSContext` trusts. Not for use by
+/// several threads at once: its owner's lock protects it.
 final class TLSSession {
     enum State: Hashable {
         case handshake
         case open
-        /// The server has said that nothing more comes from it; it may still be written to.
+        /// The server has said that it sends nothing more; it may still be written to.
         case ended
-        /// For good, with OpenSSL's words.
+        /// The session has failed for good, with OpenSSL's words.
         case failed(String)
     }
 
     private(set) var state = State.handshake
-    /// `nil` only in a session that has failed.
+    /// The OpenSSL session; `nil` only in a session that has failed.
     private let ssl: OpaquePointer?
-    /// What came from the server, and what is to go there. They belong to `ssl`.
+    /// Bytes that came from the server, and bytes for the server. Both are owned by `ssl`.
     private let incoming: OpaquePointer?
     private let outgoing: OpaquePointer?
     private var hasSaidGoodbye = false
 
-    /// - Parameter host: A name or an address in digits, IPv6 without brackets, as the certificate has it.
+    /// - Parameter host: Host name, or address in digits with IPv6 without brackets, as the certificate has it.
     init(_ context: TLSContext, host: String) {
         ERR_clear_error()
         guard let shared = context.context, let ssl = SSL_new(shared) else {
@@ -40,30 +40,30 @@ final class TLSSession {
 
     deinit { SSL_free(ssl) }
 
-    /// Whom the certificate has to name. Addresses are not told to servers as names (RFC 6066, §3).
+    /// Sets the host that the certificate has to name. Addresses are not sent to servers as names (RFC 6066, §3).
     private static func expect(_ host: String, of ssl: OpaquePointer) -> Bool {
         let expected = SSL_get0_param(ssl)
         if X509_VERIFY_PARAM_set1_ip_asc(expected, host) == 1 { return true }
-        // The dot that ends an absolute name is no part of it in certificates.
+        // In certificates, a name does not include the dot that ends an absolute name.
         let name = host.hasSuffix(".") ? String(host.dropLast()) : host
         X509_VERIFY_PARAM_set_hostflags(expected, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
         return !name.isEmpty && X509_VERIFY_PARAM_set1_host(expected, name, 0) == 1
             && cossl_set_server_name(ssl, name) == 1
     }
 
-    /// Begins the handshake. What is to be sent is there afterwards.
+    /// Begins the handshake. Afterwards there are bytes to send.
     func begin() { shakeHands() }
 
-    /// Takes bytes that came from the server, cut anywhere. Afterwards there may be something to send.
+    /// Takes bytes from the server, cut anywhere. Afterwards there may be bytes to send.
     ///
-    /// - Returns: The plaintext that they complete.
+    /// - Returns: The plaintext that these bytes complete.
     func receive(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard let incoming else { return [] }
         var written = 0
         ERR_clear_error()
         bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return }
-            // Grows as it has to.
+            // The memory grows as needed.
             BIO_write_ex(incoming, start, buffer.count, &written)
         }
         guard written == bytes.count else {
@@ -74,8 +74,9 @@ final class TLSSession {
         return read()
     }
 
-    /// - Returns: Whether it was taken; whole or not at all. What was not may be given again after the next bytes have come
-    ///   from the server.
+    /// Encrypts `plaintext`.
+    ///
+    /// - Returns: Whether it was taken, as a whole. If not, it may be given again after the next bytes from the server.
     func write(_ plaintext: [UInt8]) -> Bool {
         guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return false }
         guard !plaintext.isEmpty else { return true }
@@ -86,7 +87,7 @@ final class TLSSession {
         return status == 1
     }
 
-    /// What is to go to the server now.
+    /// Returns the bytes to send to the server now.
     func takeOutput() -> [UInt8] {
         guard let outgoing else { return [] }
         let count = BIO_ctrl_pending(outgoing)
@@ -96,7 +97,7 @@ final class TLSSession {
         }
     }
 
-    /// Says goodbye (close_notify): what is written after it is refused. What the server says is still read.
+    /// Sends close_notify, after which writes are refused. The server's bytes are still read.
     func finish() {
         guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return }
         hasSaidGoodbye = true
@@ -120,7 +121,7 @@ final class TLSSession {
             var count = 0
             var status: Int32 = 0
             ERR_clear_error()
-            // One record holds no more.
+            // One record holds no more than this.
             plaintext += [UInt8](unsafeUninitializedCapacity: Int(SSL3_RT_MAX_PLAIN_LENGTH)) { buffer, length in
                 status = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
                 length = count
@@ -133,7 +134,7 @@ final class TLSSession {
         return plaintext
     }
 
-    /// What a call that did not succeed means.
+    /// Acts on the result of a call that did not succeed.
     private func check(_ status: Int32) {
         switch SSL_get_error(ssl, status) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: break
@@ -143,7 +144,7 @@ final class TLSSession {
     }
 
     private func fail(_ words: String) {
-        // Which of many things is wrong with a certificate is known elsewhere than in the list of errors.
+        // The verification result says what is wrong with a certificate; the list of errors does not.
         let verdict = SSL_get_verify_result(ssl)
         if verdict != Int(X509_V_OK), let text = X509_verify_cert_error_string(verdict) {
             state = .failed("the server's certificate is refused: \(String(cString: text))")
@@ -157,7 +158,7 @@ final class TLSSession {
         let error = ERR_get_error()
         guard error != 0 else { return nil }
         if let words = ERR_reason_error_string(error) { return String(cString: words) }
-        // One of the system's.
+        // An error of the system.
         var text = [CChar](repeating: 0, count: 256)
         ERR_error_string_n(error, &text, text.count)
         return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
