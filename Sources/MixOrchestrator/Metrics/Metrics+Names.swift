@@ -23,24 +23,24 @@ extension Metrics {
 
         var help: String {
             switch self {
-            case .events: "Events of rooms by what they did."
-            case .httpRequests: "Requests by route and class of the answer's status."
-            case .imageFetches: "Images of layouts that were fetched or read, by what came of it."
-            case .layoutReloads: "Layouts that were saved, by what came of it."
-            case .outputBytes: "Bytes of FLV handed to connections of outputs."
-            case .outputReconnects: "Connections of outputs made after their first one."
-            case .recordingFailures: "Recordings that ended, or lost their recorder, against their will, by why."
-            case .relayLosses: "Relays that ended although they were wanted."
-            case .relayStarts: "Relays that were started; adopted ones are not counted."
-            case .storeFailures: "Changes that the store did not take."
-            case .storeUnreadable: "Rows of the store that cannot be read, by table."
-            case .switches: "Changes of what is on air, by what was and what is."
-            case .viewerBytes: "Bytes of programs handed to connections of viewers."
-            case .viewerSkips: "How often viewers who were too far behind went on with the newest keyframe."
-            case .viewersRefused: "Viewers for whom there was no place."
-            case .webhookAttempts: "Attempts to deliver messages to subscribers, by what came of it."
-            case .webhookMessages: "Messages to subscribers that are done with: delivered, or given up."
-            case .wireCalls: "Calls of the ApsaraVideo Live interface, by action and code."
+            case .events: "Room events, by outcome."
+            case .httpRequests: "HTTP requests, by method, route and status class."
+            case .imageFetches: "Fetches and reads of layout images, by result."
+            case .layoutReloads: "Layout saves, by layout and result."
+            case .outputBytes: "FLV bytes sent to outputs."
+            case .outputReconnects: "Output reconnections."
+            case .recordingFailures: "Recordings that failed or lost their recorder, by error code."
+            case .relayLosses: "Relays that exited unexpectedly."
+            case .relayStarts: "Relays started, not counting adopted ones."
+            case .storeFailures: "Changes that the store failed to write."
+            case .storeUnreadable: "Unreadable store rows, by table."
+            case .switches: "Program switches, by mode before and after."
+            case .viewerBytes: "Program bytes sent to viewers."
+            case .viewerSkips: "Times a slow viewer skipped to the newest keyframe."
+            case .viewersRefused: "Viewers refused because a viewer limit was reached."
+            case .webhookAttempts: "Webhook delivery attempts, by result."
+            case .webhookMessages: "Webhook messages settled, by outcome: delivered or given up."
+            case .wireCalls: "Calls to the ApsaraVideo Live interface, by action and code."
             }
         }
 
@@ -75,12 +75,12 @@ extension Metrics {
 
         var help: String {
             switch self {
-            case .eventDurable: "From an event's arrival until it is stored."
-            case .httpRequest: "From a request's head until its answer begins, by route."
-            case .relayTold: "From the arrival of what caused a plan until the plan is handed to the relay."
-            case .storeCommit: "Time that one change waits for the store."
-            case .switchLatency: "From the event until viewers see what it asked for, by what is on air then."
-            case .webhookDelay: "From the storing of a message until its subscriber has it."
+            case .eventDurable: "Latency from an event's arrival to its durable write."
+            case .httpRequest: "Latency from request headers to the start of the response, by route."
+            case .relayTold: "Latency from an event's arrival to its plan being handed to the relay."
+            case .storeCommit: "Time one change waits for the store."
+            case .switchLatency: "Latency from event to air, by resulting mode."
+            case .webhookDelay: "Latency from storing a webhook message to its delivery."
             }
         }
 
@@ -99,7 +99,7 @@ extension Metrics {
 
         var help: String {
             switch self {
-            case .storeGroup: "Changes that were made durable together."
+            case .storeGroup: "Changes per store transaction."
             }
         }
     }
@@ -140,37 +140,37 @@ extension Metrics {
 
         var help: String {
             switch self {
-            case .admissionRefusals: "Tasks that were not started for want of cores."
-            case .buildInfo: "1, with the version that runs."
-            case .coresAvailable: "Cores that new tasks may still take; not there while there is no limit."
-            case .coresCommitted: "Cores that the tasks on air would take at full quality."
-            case .degradedTasks: "Tasks whose programs are made cheaper, by level."
-            case .imagesFailed: "Images that layouts name and cannot be had."
-            case .layouts: "Layouts that rooms can take."
-            case .layoutsBroken: "Layouts whose file cannot be used now."
-            case .mixersFailing: "Programs that want to be mixed and cannot."
-            case .outputs: "Outputs of programs by state."
-            case .processCPU: "Processor time of this process, user and system."
+            case .admissionRefusals: "Tasks not started because too few cores were free."
+            case .buildInfo: "Always 1; the label holds the running version."
+            case .coresAvailable: "Cores still available to new tasks; absent if there is no limit."
+            case .coresCommitted: "Cores that the tasks on air need at full quality."
+            case .degradedTasks: "Tasks running at reduced frame rate, by load level."
+            case .imagesFailed: "Layout images that cannot be fetched or read."
+            case .layouts: "Layouts that rooms can use."
+            case .layoutsBroken: "Layouts whose file is currently invalid."
+            case .mixersFailing: "Programs that should be mixed but have no working mixer."
+            case .outputs: "Program outputs, by state."
+            case .processCPU: "User and system CPU time of this process, in seconds."
             case .processDescriptors: "Open file descriptors."
-            case .processDescriptorLimit: "Most file descriptors that may be open."
-            case .processResident: "Resident memory."
-            case .processStart: "Start of this process, in seconds since 1970."
+            case .processDescriptorLimit: "Maximum number of open file descriptors."
+            case .processResident: "Resident memory, in bytes."
+            case .processStart: "Start time of this process, in seconds since 1970."
             case .processThreads: "Threads of this process."
-            case .programs: "Programs by what viewers get."
-            case .ready: "1 while the service can take events and changes, as /readyz tells."
-            case .recordings: "Streams that are recorded, by state."
-            case .relays: "Relays that are connected."
-            case .rooms: "Rooms that are known."
-            case .sources: "Streams that are pulled, by state."
-            case .storeQueue: "Changes that wait for the store."
-            case .taskCost: "Cores that the relays and mixers of all tasks use now."
-            case .tasks: "Tasks by state."
-            case .subscriptions: "Subscriptions by kind."
-            case .feedListeners: "Who follows rooms (GET /v1/rooms/{room}/feed)."
-            case .tasksWaiting: "Tasks that wait for cores."
-            case .viewers: "Viewers who play programs over HTTP-FLV."
-            case .webhookCircuits: "Subscribers that fail, to whom nothing is sent for a while."
-            case .webhooksWaiting: "Messages to subscribers that wait to be delivered."
+            case .programs: "Programs on air, by mode: bypass, mix or slate."
+            case .ready: "1 while the service accepts events and changes, as reported by /readyz."
+            case .recordings: "Recordings, by state."
+            case .relays: "Connected relays."
+            case .rooms: "Known rooms."
+            case .sources: "Pulled streams, by state."
+            case .storeQueue: "Changes waiting for the store."
+            case .taskCost: "Cores in use by the relays and mixers of all tasks."
+            case .tasks: "Tasks, by state."
+            case .subscriptions: "Subscriptions, by kind."
+            case .feedListeners: "Open room feeds (GET /v1/rooms/{room}/feed)."
+            case .tasksWaiting: "Tasks waiting for cores."
+            case .viewers: "Viewers playing programs over HTTP-FLV."
+            case .webhookCircuits: "Failing subscribers to which delivery is paused."
+            case .webhooksWaiting: "Webhook messages waiting for delivery."
             }
         }
 
