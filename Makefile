@@ -15,13 +15,13 @@ SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-long run check format bench fuzz clean
 
-help: ## this list
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
 
-setup: ## install what is missing (Debian 12; root or sudo)
+setup: ## install missing packages (Debian 12; root or sudo)
 	@deploy/setup.sh
 
-build: setup ## build everything but the tests
+build: setup ## build everything except the tests
 	$(SWIFT) build $(SWIFTFLAGS)
 
 demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running
@@ -32,27 +32,27 @@ test: ## build and run all tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) $(TESTFLAGS)
 
-test-long: ## what `make test` does in a short form: a million rooms, 50000 spoilt requests, 200 kills, 100 relays
+test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 $(SWIFT) test $(SWIFTFLAGS) --skip-build --no-parallel \
 		--filter 'FuzzTests|RoomFloodTests'
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
-run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another)
+run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
 
 check: setup ## format, warnings, module edges, link line, scripts
 	@scripts/check.sh
 
-format: ## rewrite the sources as `make check` wants them
+format: ## format the sources as `make check` requires
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bench: setup ## benchmarks of the pure modules and of the whole service, optimised
+bench: setup ## benchmark the pure modules and the whole service, optimised
 	@scripts/bench.sh
 
-fuzz: setup ## break layout files a million times and give them to the decoder
+fuzz: setup ## feed the layout decoder a million corrupted files
 	@scripts/bench.sh fuzz
 
-clean: ## remove everything that was built
+clean: ## remove all build products
 	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out

@@ -103,7 +103,7 @@ publish() {
         curl -fsS "$stat" 2>/dev/null | grep -q "<name>$name</name>" && return
         sleep 0.05
     done
-    die "publisher $name does not get through to the media server"
+    die "publisher $name cannot reach the media server"
 }
 
 say "starting two publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
@@ -178,7 +178,7 @@ done
 
 # --- judgement -------------------------------------------------------------------------------------------------------
 
-say "judging what the viewer got"
+say "judging what the viewer received"
 kill -TERM "$probe"
 verdict=0
 wait "$probe" || verdict=$?
@@ -189,8 +189,8 @@ echo
 cat "$out/report.txt" "$work/probe.log"
 if [[ -n $lowest ]]; then
     cat <<TEXT
-note: this machine was too busy for whole programs: the service made the mix at ${lowest%%.*} frames per second, as it does
-      under load (task.json: degradation). Run the demo with nothing else beside it to see every frame.
+note: this machine was too busy for the full frame rate: the service reduced the mix to ${lowest%%.*} frames per second, as it does
+      under load (task.json: degradation). Run the demo on an otherwise idle machine to see every frame.
 TEXT
 fi
 echo

@@ -110,7 +110,7 @@ install_packages() {
     as_root=()
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null ||
-            fail "packages are missing and this is neither root nor is sudo there. As root, run:" \
+            fail "packages are missing, and this is not root and sudo is not installed. As root, run:" \
                 "apt-get install --no-install-recommends $*"
         as_root=(sudo)
         if ! [ -t 0 ]; then
@@ -125,10 +125,10 @@ install_packages() {
     say "installing $# Debian packages: $*"
     local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=120
         -o Acquire::Retries=3)
-    "${apt[@]}" update </dev/null || fail "'apt-get update' failed: see its messages above."
+    "${apt[@]}" update </dev/null || fail "'apt-get update' failed: see the messages above."
     forbid_service_starts
     "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null ||
-        fail "'apt-get install' failed: see its messages above."
+        fail "'apt-get install' failed: see the messages above."
 
     if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
         # Nor shall it start with the machine.

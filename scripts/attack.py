@@ -269,7 +269,7 @@ def one_request(options):
             times[name] = statistics.median(runs) * 1000
         worst = max(times, key=times.get)
         limit = 50 * options.slowness
-        return (f"each ≤ {limit:.0f} ms of processor", f"longest {times[worst]:.0f} ms ({worst})", times[worst] <= limit)
+        return (f"each ≤ {limit:.0f} ms of CPU time", f"longest {times[worst]:.0f} ms ({worst})", times[worst] <= limit)
 
 
 def archives(options):
@@ -384,7 +384,7 @@ def paging(options):
                     break
             if not len(seen) == len(set(seen)) == 21:
                 wrong.append(f"{len(seen)} by {limit}")
-        return "21 rooms of default, each once, by any limit", ", ".join(wrong) or "21", not wrong
+        return "21 rooms of default, each once, with any limit", ", ".join(wrong) or "21", not wrong
 
 
 def waiting_tasks(options):
@@ -426,7 +426,7 @@ def feeds(options):
         greedy = [listen(SHOP, number % 20) for number in range(1100)]
         other = listen(DEFAULT, 0)
         opened = greedy.count(200)
-        return "shop is stopped at 1024, default is served", f"shop {opened} of 1100, default {other}", opened <= 1024 and other == 200
+        return "shop is limited to 1024, default is served", f"shop {opened} of 1100, default {other}", opened <= 1024 and other == 200
 
 
 def removed_data(options):
@@ -567,7 +567,7 @@ def broken_store(options):
                 if service.process.returncode != 1 or "mixorchestrator: " not in service.log()[before:]:
                     return "no trap", f"round {round_number} of seed {options.seed}: {error}", False
                 seen["refused with a reason"] += 1
-        return f"{options.stores} stores: starts, or says why not", ", ".join(f"{v} {k}" for k, v in seen.items()), True
+        return f"{options.stores} stores: starts, or states why not", ", ".join(f"{v} {k}" for k, v in seen.items()), True
 
 
 def many_rooms_and_relays(options):
@@ -635,17 +635,17 @@ def flood_of_viewers(options):
 
 ATTACKS = {
     "1 two spellings of one name": two_spellings,
-    "2 names that begin with a mark": combining_marks,
-    "3 crafted times of audio": crafted_times,
-    "4 one dear request": one_request,
+    "2 names that begin with a combining mark": combining_marks,
+    "3 crafted audio times": crafted_times,
+    "4 one costly request": one_request,
     "5 HLS archives": archives,
-    "6 rooms without bound": rooms_without_bound,
+    "6 unbounded rooms": rooms_without_bound,
     "7 200 unsigned callers": unsigned_callers,
     "8 paging of the app default": paging,
     "9 tasks that wait": waiting_tasks,
     "10 all feeds for one tenant": feeds,
     "11 data directory removed": removed_data,
-    "12 loopback, tricks of addresses": loopback_of_tenants,
+    "12 loopback, address tricks": loopback_of_tenants,
     "odd HTTP": odd_http,
     "odd values": low,
     "killed under load": killed_under_load,
@@ -657,21 +657,21 @@ ATTACKS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("service", help="mixorchestrator, mixworker beside it")
-    parser.add_argument("--only", default="", help="attacks whose name contains this word")
-    parser.add_argument("--rooms", type=int, default=20_000, help="rooms that one tenant announces (20000)")
-    parser.add_argument("--tasks", type=int, default=500, help="tasks that wait for capacity (500)")
-    parser.add_argument("--kills", type=int, default=10, help="times that the service is killed (10)")
-    parser.add_argument("--stores", type=int, default=30, help="broken stores (30)")
-    parser.add_argument("--relays", type=int, default=3, help="rooms with a relay (3)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of what is drawn")
+    parser.add_argument("service", help="path of mixorchestrator, with mixworker beside it")
+    parser.add_argument("--only", default="", help="run only attacks whose name contains this text")
+    parser.add_argument("--rooms", type=int, default=20_000, help="number of rooms that one tenant creates (20000)")
+    parser.add_argument("--tasks", type=int, default=500, help="number of tasks that wait for capacity (500)")
+    parser.add_argument("--kills", type=int, default=10, help="number of times the service is killed (10)")
+    parser.add_argument("--stores", type=int, default=30, help="number of corrupted stores (30)")
+    parser.add_argument("--relays", type=int, default=3, help="number of rooms with a relay (3)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random choices")
     options = parser.parse_args()
     # A debug build is not what limits are for.
     options.slowness = 10.0 if "/debug/" in os.path.realpath(options.service) else 1.0
     random.seed(options.seed)
     # What was started is ended, whatever ends this.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    print(f"seed {options.seed}" + (", debug build: limits of time ×10" if options.slowness > 1 else ""))
+    print(f"seed {options.seed}" + (", debug build: time limits ×10" if options.slowness > 1 else ""))
     rows, failed = [("attack", "expected", "seen", "")], 0
     for name, attack in ATTACKS.items():
         if options.only not in name:

@@ -18,7 +18,7 @@ else
     done
 fi
 if [ -z "$service" ]; then
-    echo "attack: mixorchestrator is not built: make build" >&2
+    echo "attack: mixorchestrator is not built: run make build" >&2
     exit 2
 fi
 exec python3 "$root/scripts/attack.py" "$service" "$@"

@@ -149,7 +149,7 @@ def main():
                   flush=True)
         first, last = COUNTS[0], COUNTS[-1]
         slopes = [(figures[last][n] - figures[first][n]) / (last - first) for n in (0, 1)]
-        print(f"each further destination: relay {slopes[0]:.3f} %, nginx-rtmp {slopes[1]:.3f} % of a core; "
+        print(f"per further destination: relay {slopes[0]:.3f} %, nginx-rtmp {slopes[1]:.3f} % of a core; "
               f"load {os.getloadavg()[0]:.1f}")
     finally:
         for process in processes:

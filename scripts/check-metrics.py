@@ -14,7 +14,7 @@ seen = set()
 samples = set()
 for family in text_string_to_metric_families(text):
     if family.name in seen:
-        complaints.append(f"{family.name} is there twice")
+        complaints.append(f"{family.name} appears twice")
     seen.add(family.name)
     if not family.documentation:
         complaints.append(f"{family.name} has no help text")
@@ -23,7 +23,7 @@ for family in text_string_to_metric_families(text):
     for sample in family.samples:
         key = (sample.name, tuple(sorted(sample.labels.items())))
         if key in samples:
-            complaints.append(f"{key} is there twice")
+            complaints.append(f"{key} appears twice")
         samples.add(key)
         if family.type == "counter" and sample.value < 0:
             complaints.append(f"{sample.name} is below zero")
@@ -45,10 +45,10 @@ for family in text_string_to_metric_families(text):
             if bounds != sorted(bounds) or not bounds or bounds[-1] != float("inf"):
                 complaints.append(f"{family.name} {labels}: buckets {bounds}")
             if counts != sorted(counts) or counts[-1] != entry["count"]:
-                complaints.append(f"{family.name} {labels}: counts {counts}, in all {entry['count']}")
+                complaints.append(f"{family.name} {labels}: counts {counts}, total {entry['count']}")
 for name in seen:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        complaints.append(f"{name} is no usual name")
+        complaints.append(f"{name} is not a conventional name")
 if len(seen) < 5:
     complaints.append(f"only {len(seen)} metrics")
 for complaint in complaints:

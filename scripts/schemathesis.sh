@@ -125,9 +125,9 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 case $mode in open | tokens) ;; *) fail "no mode '$mode': open or tokens" ;; esac
-[ -x "$service" ] || fail "$service is not there: run make build"
+[ -x "$service" ] || fail "$service does not exist: run make build"
 make_venv venv requirements-test.txt 'import schemathesis'
-"$venv/bin/python" -m openapi_spec_validator "$root/openapi.yaml" || fail "openapi.yaml is no OpenAPI 3.1"
+"$venv/bin/python" -m openapi_spec_validator "$root/openapi.yaml" || fail "openapi.yaml is not valid OpenAPI 3.1"
 checks=(--checks all)
 # Rooms of other apps are played by the same handlers.
 checks+=(--exclude-path-regex '^/live/\{app\}')
@@ -159,5 +159,5 @@ jq --exit-status --slurp 'all(type == "object" and has("time") and has("level") 
 kill -TERM "$process"
 wait "$process" || { printf 'schemathesis: the service ended with status %s\n' "$?" >&2; status=1; }
 process=''
-[ "$status" = 0 ] || fail "$mode: found something, see above; repeat it with SEED=$seed scripts/schemathesis.sh $mode"
+[ "$status" = 0 ] || fail "$mode: found problems, see above; repeat with SEED=$seed scripts/schemathesis.sh $mode"
 printf 'schemathesis: %s: nothing found\n' "$mode"

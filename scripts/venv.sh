@@ -15,7 +15,7 @@ make_venv() {
         rm -rf "$venv"
         python3 -m venv "$venv" || fail "python3 -m venv does not work: run deploy/setup.sh (package python3-venv)"
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$wanted" >&2 ||
-            fail "pip could not install deploy/$2: see its messages above"
+            fail "pip could not install deploy/$2: see the messages above"
         cp "$wanted" "$venv/requirements.txt"
     fi
     exec {lock}>&-
