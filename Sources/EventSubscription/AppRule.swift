@@ -17,14 +17,14 @@ public enum AppRule: Hashable, Sendable {
             guard let named, AppID(named) != own else { return own }
             throw InputError(
                 .foreignApp, field: field, found: JSONValue.string(named).summary,
-                expected: "\"\(own)\", the app of the token, or nothing")
+                expected: "\"\(own)\", the token's app, or no app at all")
         case .any(let apps):
             let app = named.map { AppID($0) } ?? .standard
             guard app != .standard, !apps.contains(app) else { return app }
             let known = apps.union([.standard]).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(app.rawValue).summary,
-                expected: "\(known); others are made in the configuration under apps")
+                expected: "one of \(known); further apps are configured under apps")
         }
     }
 }

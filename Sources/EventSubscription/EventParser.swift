@@ -53,7 +53,7 @@ public struct EventParser: Sendable {
         var reader = try FieldReader(document, path: path)
         let version = try reader.requiredString("specversion", expected: "\"1.0\"")
         guard version == "1.0" else { throw reader.invalid("specversion", .string(version), "\"1.0\"") }
-        let id = try Self.name("id", &reader, expected: "a string that is not empty")
+        let id = try Self.name("id", &reader, expected: "a non-empty string")
         let source = try Self.name("source", &reader, expected: "a URI reference that names the sender")
         let type = try reader.requiredString("type", expected: "the type of the event")
         let name = try Self.identifier(
@@ -178,7 +178,7 @@ public struct EventParser: Sendable {
     private func url(
         _ data: inout FieldReader, room: RoomID, user: UserID, stream: StreamKind
     ) throws(InputError) -> String {
-        let expected = "where the stream can be pulled, as rtmp://host/app/key"
+        let expected = "the URL to pull the stream from, such as rtmp://host/app/key"
         let text: String
         if let given = try data.string("url", expected: expected) {
             text = given
@@ -244,7 +244,7 @@ public struct EventParser: Sendable {
 
     static func sequence(_ reader: inout FieldReader) throws(InputError) -> UInt64? {
         // Above 2^53, not every whole number can be represented in JSON, and order would get lost (RFC 7493 §2.2).
-        let expected = "a whole number, as a number up to 9007199254740991 or as decimal digits in a string"
+        let expected = "a whole number: a JSON number up to 9007199254740991, or decimal digits in a string"
         guard let value = reader.value("sequence") else { return nil }
         let number: UInt64? =
             switch value {
@@ -257,7 +257,7 @@ public struct EventParser: Sendable {
     }
 
     static func time(_ reader: inout FieldReader) throws(InputError) -> Double? {
-        let expected = "a time as in RFC 3339: 2026-01-31T12:00:00.5Z"
+        let expected = "an RFC 3339 time, such as 2026-01-31T12:00:00.5Z"
         guard let text = try reader.string("time", expected: expected) else { return nil }
         guard let time = Timestamp.seconds(text) else { throw reader.invalid("time", .string(text), expected) }
         return time

@@ -39,7 +39,7 @@ public struct FieldReader {
     }
 
     public mutating func requiredString(
-        _ key: String, expected: String = "a string that is not empty"
+        _ key: String, expected: String = "a non-empty string"
     ) throws(InputError) -> String {
         guard let text = try string(key, expected: expected) else {
             throw InputError(.missingField, field: path(of: key), expected: expected)

@@ -10,7 +10,7 @@ enum Identifiers {
         guard 1...longest ~= text.utf8.count, hasOnlyNameCharacters(text), text != ".", text != ".." else {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,
-                expected: "1 to \(longest) bytes without spaces, control characters and / ? # % \\")
+                expected: "1 to \(longest) bytes without spaces, control characters or any of / ? # % \\")
         }
     }
 
@@ -24,15 +24,15 @@ enum Identifiers {
         if let first = text.unicodeScalars.first, "/\(first)".count < 2 {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,
-                expected: "a name whose first character stands by itself: it begins with "
-                    + "U+\(String(first.value, radix: 16, uppercase: true)), which joins what is before it")
+                expected: "a name that does not begin with a combining character: it begins with "
+                    + "U+\(String(first.value, radix: 16, uppercase: true)), which attaches to the character before it")
         }
         guard isNFC(text) else {
             throw InputError(
                 .invalidField, field: field, found: JSONValue.string(text).summary,
                 expected:
-                    "the name in Unicode's normal form NFC, so that it has one spelling only: normalize it before "
-                    + "it is sent, as name.normalize(\"NFC\") does in JavaScript")
+                    "the name in Unicode normalization form NFC: normalize it before "
+                    + "sending, for example with name.normalize(\"NFC\") in JavaScript")
         }
     }
 

@@ -40,10 +40,10 @@ public struct InputError: Error, Hashable, Sendable, CustomStringConvertible {
         let what =
             switch code {
             case .missingField: "\(place) is missing"
-            case .unknownField: "\(place) is not known here"
+            case .unknownField: "\(place) is unknown"
             case .malformedJSON: "\(place) is not JSON"
             case .refusedURL, .foreignApp, .missingRight: "\(place) is refused"
-            case .unknownEventType, .invalidField: "\(place) cannot be used"
+            case .unknownEventType, .invalidField: "\(place) is invalid"
             }
         return what + (found.map { ": found \($0)" } ?? "") + "; expected \(expected)"
     }

@@ -28,7 +28,7 @@ struct JSONParser {
         var parser = JSONParser(bytes)
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { parser.position = 3 }
         let value = try parser.value(depth: 0)
-        guard parser.peek() == nil else { throw parser.failure("nothing behind the document") }
+        guard parser.peek() == nil else { throw parser.failure("nothing after the document") }
         return value
     }
 
@@ -118,7 +118,7 @@ struct JSONParser {
         if isWhole, position - first <= 15 { return start == first ? Double(integer) : -Double(integer) }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard let value = Double(text), value.isFinite else {
-            throw Failure(offset: start, expected: "a number of at most 1.8e308")
+            throw Failure(offset: start, expected: "a number no larger than 1.8e308")
         }
         return value
     }
@@ -264,7 +264,7 @@ extension JSONParser.Failure {
         }
         let found =
             if offset >= bytes.count {
-                "its end"
+                "the end of input"
             } else if 0x21...0x7E ~= bytes[offset] {
                 "'\(Character(Unicode.Scalar(bytes[offset])))'"
             } else {
@@ -272,6 +272,6 @@ extension JSONParser.Failure {
             }
         return InputError(
             .malformedJSON, field: "", found: "\(found) at line \(line), column \(offset - lineStart + 1)",
-            expected: "one JSON document, here \(expected)")
+            expected: "valid JSON, here \(expected)")
     }
 }

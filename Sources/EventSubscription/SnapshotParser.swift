@@ -23,7 +23,7 @@ extension EventParser {
         guard let elements else {
             throw InputError(
                 .missingField, field: data.path(of: "streams"),
-                expected: "every stream that is published now; [] when there is none")
+                expected: "every stream that is published now, or [] if there are none")
         }
         var snapshot = RoomSnapshot(streams: [])
         var known: Set<SourceID> = []
@@ -31,8 +31,8 @@ extension EventParser {
             let stream = try stream(element, path, room)
             guard known.insert(stream.id).inserted else {
                 throw InputError(
-                    .invalidField, field: path, found: "\"\(stream.id)\" once more",
-                    expected: "each user's streams once of each kind")
+                    .invalidField, field: path, found: "\"\(stream.id)\" twice",
+                    expected: "at most one stream of each kind per user")
             }
             snapshot.streams.append(stream)
         }
@@ -77,7 +77,7 @@ extension EventParser {
             try reader.finish()
             guard known.insert(person.user).inserted else {
                 throw InputError(
-                    .invalidField, field: path, found: "\"\(person.user)\" once more", expected: "each user once")
+                    .invalidField, field: path, found: "\"\(person.user)\" twice", expected: "each user once")
             }
             people.append(person)
         }

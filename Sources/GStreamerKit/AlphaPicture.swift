@@ -27,7 +27,7 @@ public final class AlphaPicture: Sendable {
         _ frame: VideoFrame, width: Int? = nil, height: Int? = nil, colorimetry: Colorimetry
     ) throws(GStreamerError) {
         guard frame.format.layout == "BGRA" else {
-            throw GStreamerError(.syntax, "a picture with transparency is BGRA, not \(frame.format.layout)")
+            throw GStreamerError(.syntax, "a picture with transparency must be BGRA, not \(frame.format.layout)")
         }
         let (width, height) = (width ?? frame.width, height ?? frame.height)
         let premultiplied = try Self.scaled(Self.premultiplied(frame), width: width, height: height)

@@ -28,7 +28,7 @@ public final class AppSource: Sendable {
     /// Sets the format of the buffers pushed next, in the notation of `gst-launch-1.0`. Serialized with the buffers.
     public func setCaps(_ text: String) throws(GStreamerError) {
         guard let caps = gst_caps_from_string(text) else {
-            throw GStreamerError(.syntax, "\(name): '\(text)' are not caps")
+            throw GStreamerError(.syntax, "\(name): '\(text)' is not a valid caps string")
         }
         gst_app_src_set_caps(reference.pointer, caps)
         cgst_caps_unref(caps)

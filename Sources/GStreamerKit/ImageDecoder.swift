@@ -43,7 +43,7 @@ public enum ImageDecoder {
         } catch {
             guard error.code == .syntax else { throw error }
             throw GStreamerError(
-                .syntax, "no SVG that ends in </svg> and has 1 to \(mostSide) pixels a side (\(error.message))")
+                .syntax, "not an SVG that ends in </svg> with 1 to \(mostSide) pixels a side (\(error.message))")
         }
     }
 
@@ -77,7 +77,7 @@ public enum ImageDecoder {
         } catch {
             guard error.code == .syntax else { throw error }
             throw GStreamerError(
-                .syntax, "damaged, or not the \(width)×\(height) pixels that its header says (\(error.message))")
+                .syntax, "damaged, or not the \(width)×\(height) pixels that its header states (\(error.message))")
         }
     }
 }

@@ -42,7 +42,7 @@ enum LibraryMessages {
             return state.written
         }
         if number == most + 1 {
-            let text = "GStreamer: more messages than \(most) in \(window) s, the rest is left out\n"
+            let text = "GStreamer: more than \(most) messages in \(window) s; the rest are dropped\n"
             _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
         }
         return number <= most

@@ -33,9 +33,9 @@ enum OneShot {
         if let value = result.value { return value }
         if let failure { throw GStreamerError(.syntax, "\(name): \(failure.message)") }
         guard ended else {
-            throw GStreamerError(.resource, "\(name): " + (Task.isCancelled ? "cancelled" : "not done in \(limit)"))
+            throw GStreamerError(.resource, "\(name): " + (Task.isCancelled ? "cancelled" : "timed out (\(limit))"))
         }
-        throw GStreamerError(.syntax, "\(name): there is no picture in it")
+        throw GStreamerError(.syntax, "\(name): it contains no picture")
     }
 
     private final class Slot<Value: Sendable>: Sendable {

@@ -41,7 +41,7 @@ public final class Pipeline: Sendable {
             root = ObjectRef(sinking: parsed)
         } else {
             guard let pipeline = gst_pipeline_new(nil) else {
-                throw GStreamerError(.resource, "\(name): no pipeline could be made")
+                throw GStreamerError(.resource, "\(name): the pipeline cannot be created")
             }
             root = ObjectRef(sinking: pipeline)
             gst_bin_add(cgst_bin(pipeline), parsed)

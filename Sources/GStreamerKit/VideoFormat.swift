@@ -52,7 +52,7 @@ extension VideoFormat {
         let format = gst_video_format_from_string(layout)
         guard (1...32_768).contains(width), (1...32_768).contains(height), format != GST_VIDEO_FORMAT_UNKNOWN,
             gst_video_info_set_format(&info, format, guint(width), guint(height)) != 0
-        else { throw GStreamerError(.syntax, "no raw video format \(width)×\(height) \(layout)") }
+        else { throw GStreamerError(.syntax, "unsupported raw video format \(width)×\(height) \(layout)") }
         info.fps_n = gint(clamping: fps.numerator)
         info.fps_d = gint(clamping: fps.denominator)
         info.par_n = gint(clamping: pixelAspectRatio.numerator)

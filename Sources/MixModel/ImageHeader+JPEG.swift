@@ -11,10 +11,10 @@ extension ImageHeader {
             let marker = try nextMarker(&reader)
             // TEM and the restart markers have no length field.
             if marker == 0x01 || 0xD0...0xD7 ~= marker { continue }
-            guard marker != 0xD9, marker != 0xDA else { throw .damaged(.jpeg, "it has no size") }
+            guard marker != 0xD9, marker != 0xDA else { throw .damaged(.jpeg, "its size is missing") }
             let start = reader.position
             guard let length = reader.big(2) else { throw .truncated(.jpeg) }
-            guard length >= 2 else { throw .damaged(.jpeg, "a segment has a length of \(length)") }
+            guard length >= 2 else { throw .damaged(.jpeg, "a segment's length is \(length)") }
             switch marker {
             case 0xE1:
                 orientation = self.orientation(ofExif: reader.slice(start + 2..<start + length)) ?? orientation
@@ -45,8 +45,8 @@ extension ImageHeader {
         guard let depth = reader.big(1), let height = reader.big(2), let width = reader.big(2),
             let components = reader.big(1)
         else { throw .truncated(.jpeg) }
-        guard width > 0, height > 0 else { throw .damaged(.jpeg, "it says \(width)×\(height) pixels") }
-        guard depth == 8 else { throw .unsupported(.jpeg, "\(depth) bits a sample") }
+        guard width > 0, height > 0 else { throw .damaged(.jpeg, "its header states \(width)×\(height) pixels") }
+        guard depth == 8 else { throw .unsupported(.jpeg, "\(depth) bits per sample") }
         guard components == 1 || components == 3 else { throw .unsupported(.jpeg, "a CMYK colour space") }
         if marker == 0xC2, reader.count(ofMarker: 0xDA, most: mostScans) > mostScans {
             throw .damaged(.jpeg, "it has more than \(mostScans) scans")

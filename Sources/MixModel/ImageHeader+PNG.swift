@@ -9,18 +9,18 @@ extension ImageHeader {
             let colour = reader.big(1), let methods = reader.big(3), let sum = reader.big(4)
         else { throw .truncated(.png) }
         guard UInt32(sum) == checkSum(reader.slice(12..<29)) else {
-            throw .damaged(.png, "the check sum of the header is wrong")
+            throw .damaged(.png, "the header's checksum is wrong")
         }
         guard 1...Int(Int32.max) ~= width, 1...Int(Int32.max) ~= height else {
-            throw .damaged(.png, "it says \(width)×\(height) pixels")
+            throw .damaged(.png, "its header states \(width)×\(height) pixels")
         }
         let depths: [Int: Set<Int>] = [0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16]]
         // Compression and filter have one method, interlacing two.
         guard depths[colour]?.contains(depth) == true, methods <= 1 else {
-            throw .damaged(.png, "no colour type \(colour) of \(depth) bits exists")
+            throw .damaged(.png, "colour type \(colour) does not exist with \(depth) bits")
         }
         // GStreamer 1.22 decodes 16-bit RGB to different colours.
-        guard depth < 16 || colour != 2 else { throw .unsupported(.png, "16 bits a channel") }
+        guard depth < 16 || colour != 2 else { throw .unsupported(.png, "16 bits per channel") }
         var isAnimated = false
         while let length = reader.big(4), let type = reader.text(at: reader.position, count: 4) {
             if type == "IDAT" { break }

@@ -33,7 +33,7 @@ extension ImageHeader {
             throw .damaged(.webp, "it does not begin with a picture")
         }
         guard sides.width > 0, sides.height > 0 else {
-            throw .damaged(.webp, "it says \(sides.width)×\(sides.height) pixels")
+            throw .damaged(.webp, "its header states \(sides.width)×\(sides.height) pixels")
         }
         return ImageHeader(.webp, width: sides.width, height: sides.height)
     }

@@ -90,12 +90,12 @@ public enum ImageProblem: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .empty: "the image is empty"
         case .unknown(let name):
-            "not a PNG, JPEG or WebP image" + (name.map { " but \($0)" } ?? "") + ": convert it to one of these"
+            "not a PNG, JPEG or WebP image" + (name.map { " but \($0)" } ?? "") + ": convert it to one of these formats"
         case .truncated(let kind): "the \(kind.name) image is cut off: its header is not complete"
         case .damaged(let kind, let what): "the \(kind.name) image is damaged: \(what)"
-        case .unsupported(let kind, let what): "\(what) cannot be shown: save the \(kind.name) image without"
+        case .unsupported(let kind, let what): "\(what) is not supported: save the \(kind.name) image without it"
         case .tooLarge(let width, let height, let most):
-            "the image has \(width)×\(height) pixels, the limit is \(most / 1_048_576) megapixels and "
+            "the image has \(width)×\(height) pixels; the limit is \(most / 1_048_576) megapixels and "
                 + "\(ImageHeader.mostSide) pixels a side: scale it down"
         }
     }

@@ -26,7 +26,7 @@ extension MixerCommand: WireMessage {
     private struct TimeBody: Codable { var time: MediaTime }
     private struct DivisorBody: Codable { var divisor: Int }
     private struct VolumesBody: Codable { var isOn: Bool }
-    private static let badNumbers = "nothing can be made of its numbers"
+    private static let badNumbers = "its numbers are invalid"
 
     /// - Throws: `WireError` when a part is too long for the format.
     public func wireBytes() throws(WireError) -> [UInt8] {
@@ -76,8 +76,8 @@ extension MixerCommand: WireMessage {
                 throw .malformed(
                     kind: kind,
                     reason:
-                        "it is of version \(version) and this mixer reads version \(MixerCommand.version): relay and "
-                        + "mixer are of different releases; end the relay, and the one started instead fits")
+                        "it has version \(version), this mixer reads version \(MixerCommand.version): relay and "
+                        + "mixer are from different releases; end the relay, its replacement will match")
             }
             let setup = try parser.json(StartBody.self).setup
             guard setup.isSound else { throw .malformed(kind: kind, reason: MixerCommand.badNumbers) }
@@ -103,7 +103,7 @@ extension MixerCommand: WireMessage {
         case .frameDivisor:
             let divisor = try parser.json(DivisorBody.self).divisor
             guard 1...MixerCommand.mostFrameDivisor ~= divisor else {
-                throw .malformed(kind: kind, reason: "no frame divisor is \(divisor)")
+                throw .malformed(kind: kind, reason: "\(divisor) is not a frame divisor")
             }
             self = .frameDivisor(divisor)
         case .reportVolumes:
@@ -286,7 +286,7 @@ private struct WireParser {
     private mutating func track() throws(WireError) -> Track {
         let value = UInt8(try integer(bytes: 1))
         guard let track = Track(rawValue: value) else {
-            throw .malformed(kind: kind, reason: "no track has the number \(value)")
+            throw .malformed(kind: kind, reason: "\(value) is not the number of a track")
         }
         return track
     }

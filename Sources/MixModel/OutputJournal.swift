@@ -27,7 +27,7 @@ public struct OutputJournal: Hashable, Sendable {
                 known.told.removeAll { now - $0 >= Self.window }
                 if known.told.count < Self.mostLines {
                     known.told.append(now)
-                    let gap = known.untold > 0 ? " (\(known.untold) changes before it are left out)" : ""
+                    let gap = known.untold > 0 ? " (\(known.untold) earlier changes omitted)" : ""
                     known.untold = 0
                     entries.append(
                         TimelineEntry(
@@ -51,7 +51,7 @@ public struct OutputJournal: Hashable, Sendable {
     private static func change(from known: Known, to output: OutputStatus) -> String? {
         if known.state == output.state {
             return output.state == .live && output.reconnects > known.reconnects
-                ? "connected again, \(output.reconnects) times so far" : nil
+                ? "reconnected, \(output.reconnects) times so far" : nil
         }
         if known.state == nil, output.state == .connecting { return nil }
         let states = (known.state.map { "\($0.rawValue) → " } ?? "") + output.state.rawValue

@@ -125,7 +125,7 @@ extension ProgramPlan {
     /// Summary for timelines and logs. Contains no URL.
     public var summary: String {
         let people = sources.count
-        let pictures = tracks == .audio ? "sound alone" : "\(scene.panes.count) panes"
+        let pictures = tracks == .audio ? "audio only" : "\(scene.panes.count) panes"
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
         case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(pictures)\(rate)"
@@ -135,6 +135,8 @@ extension ProgramPlan {
 
     private var rate: String {
         guard let degradation else { return "" }
-        return ", each \(degradation.frameDivisor) frames one is made (level \(degradation.level))"
+        let divisor = degradation.frameDivisor
+        let suffix = divisor == 2 ? "nd" : divisor == 3 ? "rd" : "th"
+        return ", every \(divisor)\(suffix) frame is rendered (load level \(degradation.level))"
     }
 }

@@ -61,6 +61,6 @@ public struct Reach: Hashable, Codable, Sendable {
         let spelt = "\(address)".contains(":") ? "[\(address)]" : "\(address)"
         let what = target.host == "\(address)" ? target.host : "\(target.host) is at \(address), which"
         return "may not connect: \(what) is in a local network and not in \(setting); "
-            + "add \(target.scheme)://\(spelt):\(target.port) there if it is meant"
+            + "add \(target.scheme)://\(spelt):\(target.port) there to allow it"
     }
 }

@@ -29,8 +29,8 @@ public struct SourceFacts: Hashable, Codable, Sendable {
         let come = before.absent.subtracting(absent).intersection(status.sources.map(\.id))
         let turned = pictureSizes.filter { $0.value != before.pictureSizes[$0.key] }
         let changes =
-            gone.sorted().map { "\($0) does not come" } + come.sorted().map { "\($0) has come" }
-            + turned.sorted { $0.key < $1.key }.map { "pictures of \($0) are \($1.width)×\($1.height)" }
+            gone.sorted().map { "\($0) is absent" } + come.sorted().map { "\($0) has arrived" }
+            + turned.sorted { $0.key < $1.key }.map { "video of \($0) is \($1.width)×\($1.height)" }
         return changes.isEmpty ? nil : changes.joined(separator: ", ")
     }
 }

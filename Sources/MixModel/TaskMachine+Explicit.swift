@@ -97,7 +97,7 @@ extension TaskMachine {
     /// Ends an explicit task for good.
     public mutating func finish(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
         let entry = TimelineEntry(
-            kind: .decision, message: "task ends for good: \(reason.rawValue)", cause: cause.summary,
+            kind: .decision, message: "task ends permanently: \(reason.rawValue)", cause: cause.summary,
             causes: cause.id.map { [$0] })
         switch phase {
         case .finished:

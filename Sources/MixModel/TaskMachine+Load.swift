@@ -7,7 +7,7 @@ extension TaskMachine {
     /// once; `lastError` has the newest figures.
     mutating func refuse(_ refusal: AdmissionRefusal, _ cause: Cause) -> [TaskAction] {
         self.refusal = refusal
-        lastError = "\(refusal); the task starts by itself when there is room"
+        lastError = "\(refusal); the task starts automatically when enough cores are free"
         guard !awaitsCapacity else { return [] }
         phase = .waiting(after: .noCapacity)
         return [

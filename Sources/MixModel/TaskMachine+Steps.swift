@@ -73,7 +73,7 @@ extension TaskMachine {
                 tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei,
                 recordings: program.recordings, hls: program.hls, isOfOne: program.isOfOne ? true : nil)
             self.plan = plan
-            let held = isHeld ? context.load.holdsBypass.map { "; nobody is mixed in: \($0)" } : nil
+            let held = isHeld ? context.load.holdsBypass.map { "; no participant is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
                 kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
             actions += [.apply(plan), .record(entry)]

@@ -158,7 +158,7 @@ extension TaskMachine {
         case .idle:
             guard token.number == idleDeadline else { return [] }
             idleDeadline = nil
-            let summary = "nobody was on air for \(idleSeconds(room)) s"
+            let summary = "no participant on air for \(idleSeconds(room)) s"
             let cause = Cause(receivedAt: now, summary: summary, id: origin)
             if isOnAir { return end(.idle, cause) }
             guard case .waiting = phase, finishesWhenIdle else { return [] }
@@ -168,7 +168,7 @@ extension TaskMachine {
             relaunchDeadline = nil
             if var plan {
                 plan.causedAt = now
-                plan.cause = "relay started again"
+                plan.cause = "relay restarted"
                 plan.causes = relayCauses
                 self.plan = plan
             }
@@ -185,7 +185,7 @@ extension TaskMachine {
         connectedAt = now
         var actions: [TaskAction] = []
         if !wasRunning {
-            let message = "relay \(status.processID) is connected, its plan is \(status.revision)"
+            let message = "relay \(status.processID) is connected, at plan \(status.revision)"
             actions.append(.record(TimelineEntry(kind: .relay, message: message, causes: relayCauses)))
         }
         // A relay with a newer plan than the store (restored from a backup, for example) would ignore ours.
@@ -219,7 +219,7 @@ extension TaskMachine {
             if phase != .starting { phase = .recovering }
             let (number, action) = deadline(.relaunch, at: now + delay)
             relaunchDeadline = number
-            let message = "relay lost: \(reason); started again in \(delay / 1_000_000) ms"
+            let message = "relay lost: \(reason); restarting in \(delay / 1_000_000) ms"
             let entry = TimelineEntry(kind: .relay, message: message, causes: relayCauses)
             return (isNews ? [.record(entry)] : []) + [action]
         }

@@ -128,7 +128,7 @@ func buildOrchestrator(
     methods.fill(from: router)
 
     let unknown = RouteAccess.unknownRoutes(of: router)
-    assert(unknown.isEmpty, "RouteAccess.table says nothing of \(unknown)")
+    assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
 
     return Application(
         router: router,

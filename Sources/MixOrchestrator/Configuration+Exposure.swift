@@ -12,7 +12,7 @@ extension OrchestratorConfiguration {
         ]
         return lists.filter(\.list.allowsNothing).map { key, _, effect in
             "\(key) is empty: \(effect). With tokens an empty list allows nothing; add scheme://host[:port] there, "
-                + "127.0.0.1 too if it is meant"
+                + "including 127.0.0.1 if it is needed"
         }
     }
 
@@ -23,7 +23,7 @@ extension OrchestratorConfiguration {
         if playback.access.isOpen, !playback.isOpenOnPurpose {
             exposures.append(
                 "programs under /live are open to everyone who knows a room's name: set playback.key or "
-                    + "playback.keyFile, or playback.access: open if that is meant")
+                    + "playback.keyFile, or playback.access: open to confirm it")
         }
         return exposures
     }

@@ -143,7 +143,7 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
                 || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
         else {
             throw StartupError(
-                "\(key): refusing to listen on \(text): without tokens everybody who reaches that address could control "
+                "\(key): refusing to listen on \(text): without tokens anyone who reaches that address could control "
                     + "every program. Configure tokens under apps, or listen on 127.0.0.1 or [::1]")
         }
     }

@@ -71,9 +71,9 @@ enum ConfigurationKeys {
         var seen: Set<String> = []
         for (keyNode, value) in mapping {
             let place = "\(name):\(keyNode.mark?.line ?? 0)"
-            guard let key = keyNode.string else { throw StartupError("\(place): a key has to be a word") }
+            guard let key = keyNode.string else { throw StartupError("\(place): a key must be a string") }
             let full = (path + [key]).joined(separator: ".")
-            guard seen.insert(key).inserted else { throw StartupError("\(place): \(full) is there twice") }
+            guard seen.insert(key).inserted else { throw StartupError("\(place): \(full) appears twice") }
             if full == "apps" {
                 try AppKeys.read(value, name: name, into: &values)
                 continue
@@ -82,7 +82,7 @@ enum ConfigurationKeys {
             case .scalar:
                 if isEmpty(value) { continue }
                 guard let text = value.scalar?.string else {
-                    throw StartupError("\(place): \(full): expected one value")
+                    throw StartupError("\(place): \(full): expected a single value")
                 }
                 values[AbsoluteConfigKey(path + [key])] = ConfigValue(.string(text), isSecret: false)
             case .list:
@@ -109,7 +109,7 @@ enum ConfigurationKeys {
             if key == "rooms.outputs", let url = item["url"]?.scalar?.string {
                 return (item["id"]?.scalar?.string).map { "\($0)=\(url)" } ?? url
             }
-            throw StartupError("\(place): \(key): expected a list of words")
+            throw StartupError("\(place): \(key): expected a list of strings")
         }
     }
 

@@ -57,12 +57,12 @@ struct OrchestratorError: Error, Hashable, Sendable {
             switch error.code {
             case .malformedJSON: "The body is not JSON"
             case .missingField: "A field is missing"
-            case .invalidField: "A field cannot be used"
-            case .unknownField: "A field is not known"
-            case .unknownEventType: "The event's type is not known"
+            case .invalidField: "A field is invalid"
+            case .unknownField: "A field is unknown"
+            case .unknownEventType: "The event type is unknown"
             case .refusedURL: "The URL is not allowed"
-            case .foreignApp: "The token is of another app"
-            case .missingRight: "The token may not do that"
+            case .foreignApp: "The token belongs to another app"
+            case .missingRight: "The token lacks a scope"
             }
         self.init(
             status, error.code.rawValue, title, detail: error.description,
@@ -71,7 +71,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
 
     init(_ error: StoreError) {
         self.init(
-            .serviceUnavailable, "store-unavailable", "The store does not take changes now",
+            .serviceUnavailable, "store-unavailable", "The store does not accept changes",
             detail: error.description)
     }
 
@@ -91,7 +91,7 @@ struct OrchestratorError: Error, Hashable, Sendable {
 
     static func methodNotAllowed(_ method: String, _ path: String, allowed: String) -> OrchestratorError {
         OrchestratorError(
-            .methodNotAllowed, "method-not-allowed", "The path does not have this method",
+            .methodNotAllowed, "method-not-allowed", "The path does not support this method",
             detail: "\(method) \(path.shortened(toBytes: InputError.longestQuote))", expected: allowed,
             headers: [.allow: allowed])
     }
@@ -105,36 +105,36 @@ struct OrchestratorError: Error, Hashable, Sendable {
     /// Answer to a body with broken HTTP framing. The start of the next request is unknown, so the connection is
     /// closed.
     static let malformedBody = OrchestratorError(
-        .badRequest, "malformed-body", "The body is not sent as HTTP has it",
-        detail: "a chunk's size is no hexadecimal number, or the body ended too early",
+        .badRequest, "malformed-body", "The body is not valid HTTP",
+        detail: "a chunk size is not a hexadecimal number, or the body ended too early",
         expected: "RFC 9112, chapter 7", headers: [.connection: "close"])
 
     /// - Parameter app: App of the caller. About tasks of other apps the answer says only that they exist.
     static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {
         let isOwn = conflict.holder.app == app
         let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"
-        let cure = isOwn ? "end that task, remove its output, or name another URL" : "name another URL"
+        let cure = isOwn ? "end that task, remove its output, or choose another URL" : "choose another URL"
         return OrchestratorError(
             .conflict, "output-in-use", "Another task pushes there",
-            detail: "output \(conflict.output) has the destination of \(holder): \(cure). While a task ends, its "
-                + "destinations are still its own", field: "outputs")
+            detail: "output \(conflict.output) has the same destination as \(holder): \(cure). A task keeps "
+                + "its destinations until it has ended", field: "outputs")
     }
 
     static func noCapacity(_ refusal: AdmissionRefusal) -> OrchestratorError {
         var error = OrchestratorError(
-            .serviceUnavailable, "no-capacity", "The machine cannot carry another program now",
-            detail: "\(refusal): end a task, send it again later, or raise admission.cores",
+            .serviceUnavailable, "no-capacity", "The machine has no capacity for another program",
+            detail: "\(refusal): end a task, retry later, or raise admission.cores",
             headers: [.retryAfter: "\(refusal.retryAfter)"])
         error.refusal = refusal
         return error
     }
 
     static let overloaded = OrchestratorError(
-        .serviceUnavailable, "room-overloaded", "Too many changes of this room are waiting",
-        detail: "send it again in a second")
+        .serviceUnavailable, "room-overloaded", "Too many changes of this room are pending",
+        detail: "retry in a second")
     static let layoutsOverloaded = OrchestratorError(
-        .serviceUnavailable, "layouts-overloaded", "Too many changes of layouts are waiting",
-        detail: "send it again in a second")
+        .serviceUnavailable, "layouts-overloaded", "Too many changes of layouts are pending",
+        detail: "retry in a second")
     static let stopping = OrchestratorError(
-        .serviceUnavailable, "stopping", "The service is shutting down", detail: "send it again in a few seconds")
+        .serviceUnavailable, "stopping", "The service is shutting down", detail: "retry in a few seconds")
 }

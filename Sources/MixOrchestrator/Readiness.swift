@@ -54,13 +54,13 @@ final class Readiness: Service {
         let state = state.withLock { $0 }
         let worker: String? =
             switch state.workerProblems {
-            case nil: "mixworker is being looked at"
+            case nil: "mixworker is being checked"
             case let problems? where problems.isEmpty: nil
             case let problems?: problems.joined(separator: "; ")
             }
         return [
             Check("rooms", state.areRoomsRestored ? nil : "rooms are being restored"),
-            Check("relays", state.areRelaysTaken ? nil : "relays are not being taken over yet"),
+            Check("relays", state.areRelaysTaken ? nil : "relays have not been taken over yet"),
             Check("store", storeProblem), Check("worker", worker),
             Check("shutdown", shutdown.hasBegun ? "the service is shutting down" : nil),
         ]
@@ -106,7 +106,7 @@ private actor StoreProbe {
         let now = MonotonicClock.now()
         if let answer, now - answer.at < Self.lifetime { return answer.problem }
         if let askedAt, now - askedAt > Self.patience {
-            return "it has not answered for \((now - askedAt) / 1_000_000_000) s"
+            return "no answer for \((now - askedAt) / 1_000_000_000) s"
         }
         // Only one question is asked at a time; meanwhile callers get the previous answer.
         if askedAt != nil, let answer { return answer.problem }

@@ -7,9 +7,9 @@ import MixPipeline
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks that the GStreamer elements are installed and names the missing Debian packages.")
+        abstract: "Checks that the required GStreamer elements are installed and names missing Debian packages.")
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object to standard output.")
     var json = false
 
     private struct Finding: Encodable {
@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
         } else if report.healthy {
-            print("all \(report.checked) GStreamer elements are there")
+            print("all \(report.checked) GStreamer elements are installed")
         } else {
             for finding in missing {
                 let cure = finding.package.map { "apt-get install \($0)" } ?? "no Debian package is known for it"

@@ -5,7 +5,7 @@ import ArgumentParser
 struct MixWorker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mixworker",
-        abstract: "Carries, mixes and checks live streams. Started by mixorchestrator.",
+        abstract: "Relays, mixes and checks live streams. Started by mixorchestrator.",
         subcommands: [
             RelayCommandLine.self,
             MixerCommandLine.self,

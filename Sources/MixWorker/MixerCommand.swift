@@ -17,7 +17,7 @@ struct MixerCommandLine: AsyncParsableCommand {
             standard error.
             """)
 
-    @Option(help: "x264 preset of programs that name none: ultrafast, superfast, veryfast, faster, fast, medium.")
+    @Option(help: "x264 preset for programs that do not set one: ultrafast, superfast, veryfast, faster, fast, medium.")
     var preset = EncoderTuning().preset
 
     @Option(help: "Encoder threads per picture, 1 to 16.")

@@ -8,11 +8,11 @@ import MixPipeline
 struct PackagerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "packager",
-        abstract: "Makes HLS of a program: segments and playlists in a directory.",
+        abstract: "Packages a program as HLS: segments and playlists in a directory.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
-            then the program as FLV; writes its status, one JSON object a line, to the same socket, or to standard output \
-            when its input is a file or a pipe. Ends when its input ends.
+            then the program as FLV; writes its status, one JSON object per line, to the same socket, or to standard \
+            output if its input is a file or a pipe. Exits when its input ends.
 
             Example: (echo '{"directory":"/tmp/hls","settings":{"segmentSeconds":4,"windowSeconds":30,\
             "enableVOD":true,"renditions":[]}}'; cat program.flv) | mixworker packager

@@ -6,9 +6,9 @@ import GStreamerKit
 struct PictureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "picture",
-        abstract: "Rasterises an SVG drawing, as the mixer does it with cards, labels and texts.",
+        abstract: "Rasterises an SVG drawing, as the mixer does with cards, labels and texts.",
         discussion: """
-            The picture has the drawing's own size, 1 to \(ImageDecoder.mostSide) pixels a side. Files and addresses that \
+            The picture has the drawing's size, 1 to \(ImageDecoder.mostSide) pixels a side. Files and addresses that \
             the drawing names are not read.
 
             Example: mixorchestrator layout preview layouts/grid.json --participants 4 | \
@@ -56,7 +56,7 @@ struct PictureCommand: AsyncParsableCommand {
             try Data(bytes).write(to: URL(fileURLWithPath: png), options: .atomic)
         } catch {
             let isThere = (error as? CocoaError)?.code != .fileNoSuchFile
-            throw Failure("\(png): cannot be written: \(isThere ? Self.reason(error) : "there is no such folder")")
+            throw Failure("\(png): cannot be written: \(isThere ? Self.reason(error) : "the directory does not exist")")
         }
     }
 

@@ -8,27 +8,27 @@ import MixPipeline
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Record a program as a viewer gets it and judge every switch between bypass and mix.",
+        abstract: "Records a program as a viewer receives it and judges every switch between bypass and mix.",
         discussion: """
-            Exit status 0 only if every limit is kept. SIGINT and SIGTERM end the recording, which is then judged.
+            The exit status is 0 only if every limit is met. SIGINT and SIGTERM end the recording, which is then judged.
             """)
 
     @Argument(help: "rtmp://…, http://….flv, or an FLV file recorded earlier.")
     var url: String
 
-    @Option(help: "Scene that may be on air: a JSON file with one scene, a list of scenes, or a task. May be repeated.")
+    @Option(help: "Scene that may be on air: a JSON file with a scene, a list of scenes, or a task. Repeatable.")
     var scene: [String] = []
 
-    @Option(help: "Canvas of scenes that do not say it: WIDTHxHEIGHT@FPS.")
+    @Option(help: "Canvas of scenes that do not state one: WIDTHxHEIGHT@FPS.")
     var canvas = "720x1280@20"
 
-    @Option(help: "A synthetic source that may be on air: ID[:WIDTHxHEIGHT[@FPS]]. By default 1 to 4, 720x1280@20.")
+    @Option(help: "Synthetic source that may be on air: ID[:WIDTHxHEIGHT[@FPS]]. Default: 1 to 4, 720x1280@20.")
     var publisher: [String] = []
 
-    @Option(help: "Seconds to record; by default until the stream ends or a signal comes.")
+    @Option(help: "Seconds to record. Default: until the stream ends or a signal arrives.")
     var duration: Double?
 
-    @Option(help: "Where to keep the recording; by default it is thrown away.")
+    @Option(help: "File to keep the recording in. Default: discard it.")
     var record: String?
 
     @Option(help: "Write the report to this file.")
@@ -40,7 +40,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: "Write contact-sheet.png to this directory.")
     var contactSheet: String?
 
-    @Flag(help: "Connect again when the stream ends.")
+    @Flag(help: "Reconnect when the stream ends.")
     var reconnect = false
 
     func run() async throws {

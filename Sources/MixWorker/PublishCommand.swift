@@ -6,7 +6,8 @@ import MixPipeline
 /// `mixworker publish`: a synthetic source. Becomes the `ffmpeg` process, so that its process identifier stays.
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "publish", abstract: "Push a marked test picture and test tones to an RTMP address (runs ffmpeg).")
+        commandName: "publish",
+        abstract: "Pushes a marked test picture and test tones to an RTMP address (runs ffmpeg).")
 
     @Argument(help: "rtmp://host[:port]/application/name")
     var url: String
@@ -17,16 +18,16 @@ struct PublishCommand: ParsableCommand {
     @Option(help: "WIDTHxHEIGHT in pixels, even.")
     var size = "720x1280"
 
-    @Option(help: "Whole pictures a second.")
+    @Option(help: "Frames per second, a whole number.")
     var fps = 20
 
-    @Option(help: "B-frames in a row; 0 = encoder without delay.")
+    @Option(help: "Consecutive B-frames; 0 for an encoder without delay.")
     var bframes = 0
 
     @Option(help: "Seconds from keyframe to keyframe.")
     var gop = 2.0
 
-    @Option(help: "Audio samples a second: 8000…48000.")
+    @Option(help: "Audio samples per second, 8000…48000.")
     var rate = 48000
 
     @Option(help: "Audio channels: 1 or 2.")
@@ -35,16 +36,16 @@ struct PublishCommand: ParsableCommand {
     @Flag(help: "Silence instead of tone and beep.")
     var silent = false
 
-    @Option(help: "Colour of the picture as #RRGGBB; by default chosen by the number.")
+    @Option(help: "Colour of the picture as #RRGGBB. Default: chosen by the number.")
     var colour: String?
 
     @Option(help: "How the stream signals its colour space: none, bt709 or bt601.")
     var colourSignal = "none"
 
-    @Option(help: "Video bit/s.")
+    @Option(help: "Video bit rate in bit/s.")
     var bitrate = 1_300_000
 
-    @Option(help: "Seconds after which it ends; by default never.")
+    @Option(help: "Seconds to publish. Default: without end.")
     var duration: Double?
 
     @Flag(help: "Print the ffmpeg command instead of running it.")

@@ -7,15 +7,15 @@ import MixPipeline
 struct RecorderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recorder",
-        abstract: "Records the program that a relay feeds it as MP4.",
+        abstract: "Records the program that a relay feeds to it as MP4.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input: a line of JSON with the \
-            settings, then the program as FLV. The files are fragmented while they are written, so that nothing but the last \
-            second can be lost, and indexed when the input ends or on SIGTERM. It reports in lines of JSON, on the socket or \
+            settings, then the program as FLV. Files are fragmented while they are being written, so that a crash loses \
+            at most the last second, and indexed when the input ends or on SIGTERM. Reports are lines of JSON, on the socket or \
             standard output.
             """)
 
-    @Option(help: "Write the index of a recording whose recorder was lost, and end. May be repeated.")
+    @Option(help: "Write the index of a recording whose recorder was lost, then exit. Repeatable.")
     var index: [String] = []
 
     func run() throws {

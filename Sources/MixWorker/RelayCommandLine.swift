@@ -10,10 +10,11 @@ import MixPipeline
 struct RelayCommandLine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",
-        abstract: "Owns one program: pulls its sources, splices them, pushes its outputs.",
+        abstract: "Runs one program: pulls its sources, splices them and pushes to its outputs.",
         discussion: """
             Started by mixorchestrator, which tells it over the socket what to put on air. It keeps the last plan on \
-            air while nobody is connected, and ends itself after --orphan-timeout. SIGTERM closes its outputs and ends it.
+            air while no orchestrator is connected, and exits after --orphan-timeout. SIGTERM closes its outputs and \
+            ends it.
             """)
 
     @Option(help: "Identifier of the task.")
@@ -27,10 +28,10 @@ struct RelayCommandLine: AsyncParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Keep a mixer's process waiting (15 MB) while one is on air whom others may join, memory permitting.")
+        help: "Keep a spare mixer process (15 MB) beside a bypass that others may join, memory permitting.")
     var readyMixer = true
 
-    @Option(help: "trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
 
     func run() async throws {

@@ -6,10 +6,10 @@ import MixPipeline
 struct RenditionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rendition",
-        abstract: "Transcodes a program's pictures to a smaller size, for one packager.",
+        abstract: "Transcodes a program's video to a smaller size, for one packager.",
         discussion: """
             Started by `mixworker packager` with one end of a socket pair as its standard input. Reads one line of JSON \
-            and then the program as FLV; answers with its pictures, one JSON object a line. Ends when its input ends.
+            and then the program as FLV; writes its frames, one JSON object per line. Exits when its input ends.
             """)
 
     func run() async throws {

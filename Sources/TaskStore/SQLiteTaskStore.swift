@@ -115,7 +115,7 @@ public final class SQLiteTaskStore: TaskStore {
         }
         let found = try await read { db in try Int64.fetchOne(db, sql: "SELECT number FROM probe WHERE id = 1") }
         // Another check may have written its own number in between.
-        guard found != nil else { throw .corrupt(path: path, reason: "what was written cannot be read back") }
+        guard found != nil else { throw .corrupt(path: path, reason: "written data cannot be read back") }
     }
 
     @discardableResult public func removeExpired() async throws(StoreError) -> Int {
@@ -247,7 +247,7 @@ extension StoreError {
         guard let error = error as? DatabaseError else {
             self =
                 error is DecodingError || error is RowDecodingError
-                ? .corrupt(path: path, reason: "what is stored cannot be read: \(error)") : .engine("\(error)")
+                ? .corrupt(path: path, reason: "stored data cannot be read: \(error)") : .engine("\(error)")
             return
         }
         let reason = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"

@@ -16,9 +16,9 @@ public struct UnreadableRow: Hashable, Sendable {
     /// Describes what happened and what the operator can do.
     public func advice(_ path: String) -> String {
         isSetAside
-            ? "what is stored of it cannot be read, and begins anew: \(reason). \(path) keeps what it was in the table "
-                + "set_aside; restore a backup if other things are damaged, too"
-            : "lines of a log cannot be read and are passed over: \(reason). Look at \(path) with PRAGMA integrity_check"
+            ? "its stored data cannot be read and starts empty: \(reason). \(path) keeps the original in the table "
+                + "set_aside; restore a backup if other data is damaged, too"
+            : "rows of a log cannot be read and are skipped: \(reason). Look at \(path) with PRAGMA integrity_check"
     }
 }
 

@@ -30,23 +30,23 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .fenced(let what):
             "\(what) was taken over by another node, which goes on with it: nothing was stored here"
         case .expelled(let node):
-            "the node \(node) was expelled, others may run its tasks: start this service again"
+            "the node \(node) was expelled, others may run its tasks: restart this service"
         case .overloaded:
-            "more changes wait to be stored than can be kept waiting: send it again in a second"
+            "too many changes wait to be stored: retry in a second"
         case .notWritable(let path, let reason):
             "cannot write to \(path): \(reason). "
                 + "Create the directory, give it to the user that runs this program, or name another with --data"
         case .corrupt(let path, let reason):
             "\(path) is damaged or not a database: \(reason). Restore it from a backup, or move it away to start empty"
         case .unreadable(let path, let reason):
-            "the disk of \(path) does not read or write: \(reason). Nothing new is accepted until it does"
+            "the disk of \(path) cannot be read or written: \(reason). Nothing new is accepted until it can"
         case .displaced(let path, let isGone):
             "\(path) was \(isGone ? "removed" : "replaced") while the service runs: nothing new is accepted, programs on air "
-                + "go on. Put it back as it was, or start the service again to go on with what is there now"
+                + "go on. Put it back as it was, or restart the service to continue with the current file"
         case .tooNew(let path):
             "\(path) was written by a newer version of this program: install that version, or name another --data"
         case .full(let path):
-            "no space is left for \(path): free some, nothing new is accepted until then"
+            "no space is left for \(path): free some; nothing new is accepted until then"
         case .engine(let message):
             "the store reports: \(message)"
         }

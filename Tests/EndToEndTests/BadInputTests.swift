@@ -27,7 +27,7 @@ import Testing
                 ("eve", "rtmp://127.0.0.1:1/live/eve", "refused"),
                 ("mallory", stage.media.live("nobody"), "is this stream being published?"),
                 ("trudy", "rtmp://127.0.0.1:\(silent.port)/live/x", "timed out"),
-                ("oscar", "rtmp://127.0.0.1:\(garbage.port)/live/x", "no media came"),
+                ("oscar", "rtmp://127.0.0.1:\(garbage.port)/live/x", "no media arrived"),
                 ("peggy", "http://127.0.0.1:\(stage.media.httpPort)/nothing.flv", "Not Found"),
                 ("sybil", stage.media.live("mp3"), "audio codec MP3 is not supported: publish AAC"),
                 ("walter", stage.media.live("flv1"), "video codec Sorenson H.263 is not supported: publish H.264"),

@@ -63,7 +63,7 @@ import Testing
             #expect(degraded.reason.contains("busy") || degraded.reason.contains("late"), "\(degraded.reason)")
             let index = try #require(loads.firstIndex { $0.degradation != nil })
             let timeline = try await stage.client.timeline(rooms[index])
-            #expect(timeline.contains { $0.contains("one is made (level") }, "\(timeline)")
+            #expect(timeline.contains { $0.contains("frame is rendered (load level") }, "\(timeline)")
             // All but one go: the machine is calm and the last one is whole again, where nothing else keeps it busy.
             for room in rooms where room != rooms[index] { try await stage.client.deleteRoom(room) }
             let isWhole: Void? = try? await waitUntil("the levels fall", within: 75) {

@@ -124,7 +124,7 @@ import Testing
             kill(relay, SIGSTOP)
             kill(stage.service.identifier, SIGTERM)
             try await waitUntil("the shutdown waits for the relay", within: 10, every: 5) {
-                stage.service.messages().contains("relays are drained")
+                stage.service.messages().contains("draining relays")
             }
             kill(stage.service.identifier, signal)
             try await waitUntil("the service ends", within: 30, every: 5) { !stage.service.isRunning }

@@ -33,24 +33,24 @@ import Testing
     }
 
     @Test(arguments: [
-        Bad(text: "", found: "its end at line 1, column 1", expected: "a value"),
+        Bad(text: "", found: "the end of input at line 1, column 1", expected: "a value"),
         Bad(text: "{\n \"a\": x}", found: "'x' at line 2, column 7", expected: "a value"),
         Bad(text: "[1 2]", found: "'2' at line 1, column 4", expected: "a comma or ]"),
         Bad(text: "[1,]", found: "']'", expected: "a value"),
         Bad(text: "{\"a\" 1}", found: "'1'", expected: "a colon"),
         Bad(text: "{\"a\":1,\"a\":2}", found: "column 8", expected: "each key once"),
         Bad(text: "{a:1}", found: "'a'", expected: "a key"),
-        Bad(text: "01", found: "its end", expected: "leading zeros"),
-        Bad(text: "1.", found: "its end", expected: "a digit"),
-        Bad(text: "-", found: "its end", expected: "a number"),
+        Bad(text: "01", found: "the end of input", expected: "leading zeros"),
+        Bad(text: "1.", found: "the end of input", expected: "a digit"),
+        Bad(text: "-", found: "the end of input", expected: "a number"),
         Bad(text: "1e999", found: "'1'", expected: "1.8e308"),
         Bad(text: "\"a\nb\"", found: "byte 10", expected: "an escape sequence"),
         Bad(text: #""\x""#, found: "'x'", expected: "an escape sequence"),
         Bad(text: #""\ud800""#, found: "'\"'", expected: "surrogate"),
         Bad(text: #""\ud800\u0041""#, found: "'\"'", expected: "surrogate"),
-        Bad(text: "\"abc", found: "its end", expected: "a quotation mark"),
+        Bad(text: "\"abc", found: "the end of input", expected: "a quotation mark"),
         Bad(text: "nul", found: "'n'", expected: "null"),
-        Bad(text: "1 2", found: "'2'", expected: "nothing behind"),
+        Bad(text: "1 2", found: "'2'", expected: "nothing after"),
     ])
     func whatIsWrongIsSaidWithItsPlace(_ bad: Bad) {
         let error = #expect(throws: InputError.self) { try parse(bad.text) }

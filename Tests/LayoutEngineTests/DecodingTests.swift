@@ -71,14 +71,14 @@ struct DecodingTests {
             #"1:55: $.arrangements[0].tileAspect: found "16/9", expected a shape like "16:9", both sides 1 to 100"#),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "when": {"people": {"min": 3, "max": 2}}}]}"#,
-            "1:60: $.arrangements[0].when.people: found min 3 above max 2, expected min ≤ max"),
+            "1:60: $.arrangements[0].when.people: found min 3 greater than max 2, expected min ≤ max"),
         Broken(
             #"{"arrangements": [{"algorithm": "grid"}, {"algorithm": "solo"}]}"#,
-            "1:42: $.arrangements[1]: found an arrangement that those before it always win over, "
-                + "expected a condition that they do not cover"),
+            "1:42: $.arrangements[1]: found an arrangement that is never used: earlier ones always match, "
+                + "expected a condition that the earlier ones do not cover"),
         Broken(
             #"{"fit": "cover", "fit": "contain", "arrangements": [{"algorithm": "grid"}]}"#,
-            "1:18: $.fit: found the key again, expected it once (first on line 1)"),
+            "1:18: $.fit: found a duplicate key, expected each key once (first on line 1)"),
         Broken(
             #"{"a b": null, "arrangements": [{"algorithm": "grid"}]}"#,
             #"1:2: $["a b"]: found an unknown key, expected \#(topKeys)"#),
@@ -113,13 +113,13 @@ struct DecodingTests {
             {"role": "gest", "x": 0, "y": 0, "width": 0.5, "hight": 0.5, "z": 5}
             ]}]}
             """,
-            #"2:1: $.arrangements[0].panes[0]: found a pane for nobody, expected exactly one of "slot", "user" and "#
+            #"2:1: $.arrangements[0].panes[0]: found a pane without a participant, expected exactly one of "slot", "user" and "#
                 + #""role", or "stream""#,
             #"3:1: $.arrangements[0].panes[1]: found slot and user, expected exactly one of "slot", "user" and "role", "#
                 + #"or "stream""#,
-            "4:1: $.arrangements[0].panes[2]: found x + width = 1.1, expected at most 1, the canvas' edge",
+            "4:1: $.arrangements[0].panes[2]: found x + width = 1.1, expected at most 1, the edge of the canvas",
             "5:1: $.arrangements[0].panes[3].height: found nothing, expected a number from 0.02 to 1",
-            "7:1: $.arrangements[0].panes[5]: found a pane over $.arrangements[0].panes[4] with the same z, "
+            "7:1: $.arrangements[0].panes[5]: found a pane that overlaps $.arrangements[0].panes[4] at the same z, "
                 + "expected another z, or rectangles that do not overlap",
             "7:1: $.arrangements[0].panes[5]: found the same person as in $.arrangements[0].panes[4], "
                 + "expected each user and each slot once",
@@ -134,7 +134,7 @@ struct DecodingTests {
                 + #""label", "omitAudioOnly", "opacity", "overlays", "panes", "rest", "transition" or "when""#),
         Broken(
             #"{"arrangements": [{"algorithm": "grid", "panes": []}]}"#,
-            "1:50: $.arrangements[0].panes: found panes beside an algorithm, expected one of the two"),
+            "1:50: $.arrangements[0].panes: found panes together with an algorithm, expected one of the two"),
         // What arrangements share.
         Broken(
             """
@@ -158,18 +158,18 @@ struct DecodingTests {
                 + #"layouts directory such as "images/logo.png""#,
             #"3:79: $.fallback.stalled: found 1, expected "last-frame", "card" or "nothing", or {"image": …}"#,
             "4:22: $.audio.loudest: found 17, expected a whole number from 1 to 16",
-            #"4:36: $.audio.gains[0]: found nobody in particular, expected one or more of "user", "role" and "stream""#,
+            #"4:36: $.audio.gains[0]: found an empty selector, expected one or more of "user", "role" and "stream""#,
             #"4:49: $.audio.gains[1]: found neither gain nor mute, expected exactly one of "gain" and "mute""#,
             #"4:64: $.audio.gains[2]: found gain and mute, expected exactly one of "gain" and "mute""#,
             "4:86: $.audio.gains[2].gain: found 5, expected a number from 0 to 4",
             #"5:54: $.arrangements[0].direction: found "up", expected "vertical" or "horizontal""#,
-            #"5:72: $.arrangements[0].featured: found nobody in particular, expected one or more of "user", "role" "#
+            #"5:72: $.arrangements[0].featured: found an empty selector, expected one or more of "user", "role" "#
                 + #"and "stream""#),
         Broken(
             #"{"transition": {"easing": "bounce"}, "canvas": {"imageFit": "cover"}, "arrangements": [{"algorithm": "solo"}]}"#,
             "1:16: $.transition.duration: found nothing, expected milliseconds, a whole number from 0 to 5000",
             #"1:27: $.transition.easing: found "bounce", expected "linear", "ease-in", "ease-out" or "ease-in-out""#,
-            #"1:61: $.canvas.imageFit: found "imageFit" without an image, expected "image" beside it"#),
+            #"1:61: $.canvas.imageFit: found "imageFit" without an image, expected "image" as well"#),
         // Overlays.
         Broken(
             """
@@ -181,7 +181,7 @@ struct DecodingTests {
             {"image": "b.png", "bold": true}
             ], "arrangements": [{"algorithm": "solo"}]}
             """,
-            #"2:1: $.overlays[0]: found an overlay of nothing, expected exactly one of "image", "text" and "clock""#,
+            #"2:1: $.overlays[0]: found an overlay without content, expected exactly one of "image", "text" and "clock""#,
             #"3:1: $.overlays[1]: found image and text, expected exactly one of "image", "text" and "clock""#,
             #"4:10: $.overlays[2].text: found "", expected a text of 1 to 256 bytes"#,
             #"4:30: $.overlays[2].align: found an unknown key, expected "background", "backgroundOpacity", "bold", "#
@@ -189,7 +189,7 @@ struct DecodingTests {
             "5:1: $.overlays[3].height: found nothing, expected a number from 0.02 to 1",
             #"5:11: $.overlays[3].clock: found "HH", expected "HH:mm:ss", "HH:mm", "yyyy-MM-dd" or "#
                 + #""yyyy-MM-dd HH:mm:ss""#,
-            "5:54: $.overlays[3].place: found a place beside a rectangle, expected one of the two",
+            "5:54: $.overlays[3].place: found both a place and a rectangle, expected one of the two",
             #"6:1: $.overlays[4].place: found nothing, expected "top-left", "top", "top-right", "left", "center", "#
                 + #""right", "bottom-left", "bottom" or "bottom-right", or x, y, width and height"#,
             #"6:20: $.overlays[4].bold: found an unknown key, expected "image", "margin", "opacity", "place" or "size""#
@@ -210,8 +210,8 @@ struct DecodingTests {
                 + #"up to "360px""#,
             #"2:66: $.arrangements[0].panes[0].height: found "0px", expected a number from 0.02 to 1, or even pixels "#
                 + #"up to "640px""#,
-            "3:1: $.arrangements[0].panes[1]: found x + width = 362px, expected at most 360px, the canvas' edge",
-            "4:1: $.arrangements[0].panes[2]: found x + width = 1.033333, expected at most 1, the canvas' edge"),
+            "3:1: $.arrangements[0].panes[1]: found x + width = 362px, expected at most 360px, the edge of the canvas",
+            "4:1: $.arrangements[0].panes[2]: found x + width = 1.033333, expected at most 1, the edge of the canvas"),
         Broken(
             #"{"arrangements": [{"panes": [{"slot": 1, "x": "2px", "y": 0, "width": 1, "height": 1}]}]}"#,
             #"1:47: $.arrangements[0].panes[0].x: found "2px", expected a number from 0 to 1; pixels need a canvas "#
@@ -225,14 +225,14 @@ struct DecodingTests {
             "rest": {"x": 0, "y": 0, "width": 1, "height": 1}},
             {"algorithm": "grid", "rest": {}}]}
             """,
-            "2:9: $.arrangements[0].rest: found a pane over $.arrangements[0].panes[0] with the same z, "
+            "2:9: $.arrangements[0].rest: found a pane that overlaps $.arrangements[0].panes[0] at the same z, "
                 + "expected another z, or rectangles that do not overlap",
-            "3:1: $.arrangements[1]: found an arrangement that those before it always win over, "
-                + "expected a condition that they do not cover",
+            "3:1: $.arrangements[1]: found an arrangement that is never used: earlier ones always match, "
+                + "expected a condition that the earlier ones do not cover",
             "4:9: $.arrangements[1].rest.algorithm: found nothing, expected \(algorithms)",
-            "5:1: $.arrangements[2]: found an arrangement that those before it always win over, "
-                + "expected a condition that they do not cover",
-            #"5:31: $.arrangements[2].rest: found rest beside an algorithm, expected "rest" only beside "panes""#),
+            "5:1: $.arrangements[2]: found an arrangement that is never used: earlier ones always match, "
+                + "expected a condition that the earlier ones do not cover",
+            #"5:31: $.arrangements[2].rest: found rest together with an algorithm, expected "rest" only with "panes""#),
         // Conditions that cannot hold.
         Broken(
             """
@@ -244,12 +244,12 @@ struct DecodingTests {
             {"when": {"people": "two"}, "algorithm": "solo"}]}
             """,
             "2:10: $.arrangements[0].when: found at least 3 hosts and guests among at most 2 people, "
-                + "expected a condition that can hold",
+                + "expected a condition that can be met",
             "3:10: $.arrangements[1].when: found at least 3 audio-only among at most 2 people, "
-                + "expected a condition that can hold",
-            "4:10: $.arrangements[2].when: found a screen among nobody, expected a condition that can hold",
+                + "expected a condition that can be met",
+            "4:10: $.arrangements[2].when: found a screen in an empty room, expected a condition that can be met",
             #"5:10: $.arrangements[3].when: found canvas "portrait" in a file with a landscape canvas, "#
-                + "expected a condition that can hold",
+                + "expected a condition that can be met",
             #"6:21: $.arrangements[4].when.people: found "two", expected a whole number from 0 to 1000, or "#
                 + #"{"min": …, "max": …}"#),
     ]

@@ -130,7 +130,7 @@ struct ImageHeaderTests {
         #expect(problem(Self.png(4098, 4096)) == tooLarge)
         #expect(
             tooLarge.description
-                == "the image has 4098×4096 pixels, the limit is 16 megapixels and 16384 pixels a side: scale it down")
+                == "the image has 4098×4096 pixels; the limit is 16 megapixels and 16384 pixels a side: scale it down")
         // Decode bombs.
         let most = Int(Int32.max)
         #expect(
@@ -158,17 +158,19 @@ struct ImageHeaderTests {
     @Test func headersThatContradictThemselvesAreRefused() {
         var sum = Self.png(64, 64)
         sum[18] ^= 1
-        #expect(problem(sum) == .damaged(.png, "the check sum of the header is wrong"))
-        #expect(problem(Self.png(64, 64, depth: 4, colour: 2)) == .damaged(.png, "no colour type 2 of 4 bits exists"))
-        #expect(problem(Self.png(64, 64, depth: 16, colour: 2)) == .unsupported(.png, "16 bits a channel"))
+        #expect(problem(sum) == .damaged(.png, "the header's checksum is wrong"))
+        #expect(
+            problem(Self.png(64, 64, depth: 4, colour: 2)) == .damaged(.png, "colour type 2 does not exist with 4 bits")
+        )
+        #expect(problem(Self.png(64, 64, depth: 16, colour: 2)) == .unsupported(.png, "16 bits per channel"))
         var first = Self.png(64, 64)
         first[12] = UInt8(ascii: "J")
         #expect(problem(first) == .damaged(.png, "it does not begin with its header"))
         #expect(problem(Self.jpeg(64, 64, components: 4)) == .unsupported(.jpeg, "a CMYK colour space"))
-        #expect(problem(Self.jpeg(64, 64, depth: 12)) == .unsupported(.jpeg, "12 bits a sample"))
+        #expect(problem(Self.jpeg(64, 64, depth: 12)) == .unsupported(.jpeg, "12 bits per sample"))
         #expect(problem(Self.jpeg(64, 64, marker: 0xC9)) != nil)
-        #expect(problem([0xFF, 0xD8, 0xFF, 0xDA, 0, 2]) == .damaged(.jpeg, "it has no size"))
-        #expect(problem([0xFF, 0xD8, 0xFF, 0xE0, 0, 1]) == .damaged(.jpeg, "a segment has a length of 1"))
+        #expect(problem([0xFF, 0xD8, 0xFF, 0xDA, 0, 2]) == .damaged(.jpeg, "its size is missing"))
+        #expect(problem([0xFF, 0xD8, 0xFF, 0xE0, 0, 1]) == .damaged(.jpeg, "a segment's length is 1"))
         #expect(problem([0xFF, 0xD8, 0xFF, 0xE0, 0, 2, 7, 7]) == .damaged(.jpeg, "a segment is missing"))
         #expect(problem(Self.webp("ALPH", [1, 2, 3, 4])) == .damaged(.webp, "it does not begin with a picture"))
         var longer = Self.lossyWebP(64, 64)

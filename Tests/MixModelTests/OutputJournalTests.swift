@@ -35,7 +35,7 @@ import Testing
         }
         #expect(told.count == OutputJournal.mostLines)
         let later = journal.take([status(.live)], causes: nil, now: 200_000_000_000)
-        #expect(later.map(\.message) == ["output main: recovering → live (190 changes before it are left out)"])
+        #expect(later.map(\.message) == ["output main: recovering → live (190 earlier changes omitted)"])
         // Others are told of meanwhile.
         #expect(!journal.take([status(.live), status(.live, id: "b")], causes: nil, now: 0).isEmpty)
     }

@@ -21,7 +21,7 @@ import Testing
 
         let away = SourceStatus(id: "a/camera", state: .recovering, isAbsent: true)
         let other = SourceStatus(id: "b/camera", state: .live, pictureSize: size)
-        #expect(facts.take(status([away, other])) == "a/camera does not come, pictures of b/camera are 640×360")
+        #expect(facts.take(status([away, other])) == "a/camera is absent, video of b/camera is 640×360")
         #expect(facts.absent == ["a/camera"])
         #expect(facts.pictureSizes["a/camera"] == size, "it may come back as it was")
         #expect(facts.take(status([live, other])) == "a/camera has come")

@@ -130,7 +130,7 @@ import Testing
             "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, secretFile: /x } ] } ]",
             "either the secret or its file"
         ),
-        ("apps: [ { id: a, accessKeys: [ { id: AKEY, secretFile: /none } ] } ]", "a file that can be read"),
+        ("apps: [ { id: a, accessKeys: [ { id: AKEY, secretFile: /none } ] } ]", "a readable file"),
         (
             "apps: [ { id: a, accessKeys: [ { id: AKEY, secret: SECRET-0123456789abcdef, sekret: x } ] } ]",
             "Did you mean secret?"
@@ -144,17 +144,17 @@ import Testing
         ("apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef } ] } ]", "scopes: found nothing"),
         (
             "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [reed] } ] } ]",
-            "found \"reed\"; expected some of events, tasks, layouts, read, priority"
+            "found \"reed\"; expected one or more of events, tasks, layouts, read, priority"
         ),
         ("apps: [ { id: a, tokens: [ { scopes: [read] } ] } ]", "either token or tokenFile"),
         (
             "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, tokenFile: /x, scopes: [read] } ] } ]",
             "found both"
         ),
-        ("apps: [ { id: a, tokens: [ { tokenFile: /nowhere, scopes: [read] } ] } ]", "a file that can be read"),
+        ("apps: [ { id: a, tokens: [ { tokenFile: /nowhere, scopes: [read] } ] } ]", "a readable file"),
         (
             "apps: [ { id: a, tokens: [ { token: SECRET-0123456789abcdef, scopes: [read] },"
-                + " { token: SECRET-0123456789abcdef, scopes: [tasks] } ] } ]", "another for each entry"
+                + " { token: SECRET-0123456789abcdef, scopes: [tasks] } ] } ]", "a different token for each entry"
         ),
         ("apps: [ { id: a, tokens: [ { tokn: SECRET-0123456789abcdef } ] } ]", "Did you mean token?"),
         ("http: { rate: { requests: -1 } }", "0…10000000"), ("http: { maxConnections: 0 }", "1…1000000"),

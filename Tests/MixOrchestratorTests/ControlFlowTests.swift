@@ -97,12 +97,12 @@ import Testing
                 try await bench.plan { $0.mode == .bypass("alice/camera") }
                 try #require(bench.relays.started.first).kill()
                 try await eventually { bench.relays.started.count == 2 ? true : nil }
-                try await bench.plan { $0.mode == .bypass("alice/camera") && $0.cause == "relay started again" }
+                try await bench.plan { $0.mode == .bypass("alice/camera") && $0.cause == "relay restarted" }
                 try await eventually {
                     try await bench.call(.get, "/v1/tasks/auto-demo").value("state") == "running" ? true : nil
                 }
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
-                #expect(timeline.text.contains("was ended by signal 9"))
+                #expect(timeline.text.contains("was killed by signal 9"))
             }
         }
     }
@@ -137,7 +137,7 @@ import Testing
                 let room = try await bench.call(.get, "/v1/rooms/demo")
                 #expect(room.text.contains(#""error":"refused""#), "\(room.text)")
                 relay.setAbsent([])
-                try await bench.plan { $0.scene.panes.count == 3 && $0.cause == "eve/camera has come" }
+                try await bench.plan { $0.scene.panes.count == 3 && $0.cause == "eve/camera has arrived" }
             }
         }
     }

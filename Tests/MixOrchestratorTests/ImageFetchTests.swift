@@ -74,14 +74,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/text.png", "HTML"), ("/bomb.png", "16000×16000"), ("/empty.png", "empty"), ("/missing.png", "answers 404"),
-        ("/endless.png", "more than 300000 bytes"), ("/redirect/4?to=/red.png", "redirected more than 3 times"),
+        ("/text.png", "HTML"), ("/bomb.png", "16000×16000"), ("/empty.png", "empty"), ("/missing.png", "answered 404"),
+        ("/endless.png", "more than 300000 bytes"), ("/redirect/4?to=/red.png", "redirects more than 3 times"),
         ("/redirect/1?to=http://10.0.0.1/red.png", "10.0.0.1 is not in sources.allow"),
         ("/redirect/2?to=http://169.254.169.254/latest", "169.254.169.254 is not in sources.allow"),
         ("/redirect/1?to=http://img.example/red.png", "img.example is not in sources.allow"),
-        ("/redirect/1?to=file:///etc/passwd", "no URL that can be fetched"),
+        ("/redirect/1?to=file:///etc/passwd", "not a URL that can be fetched"),
         ("/redirect/1?to=rtmp://127.0.0.1/live", "expected http:// or https://"),
-        ("/redirect/1?to=", "redirected"),
+        ("/redirect/1?to=", "redirects"),
     ])
     func whatIsNoGoodImageIsRefused(_ path: String, _ reason: String) async throws {
         guard case .failure(let refusal) = try await fetch(path, mostBytes: 300_000) else {
@@ -97,7 +97,7 @@ import Testing
             let error = await #expect(throws: ImageRefusal.self) {
                 try await ImageFetch(allowed: .loopbackOnly, timeLimit: limit).run(base + path, validators: nil)
             }
-            #expect(error?.description.contains("did not come within") == true)
+            #expect(error?.description.contains("was not received within") == true)
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
         var waits: [Int64] = []
         for attempt in 0..<10 {
             #expect(ledger.takeDue(now: now) == ["a"])
-            #expect(ledger.failed("a", "is not there", now: now) == (attempt == 0))
+            #expect(ledger.failed("a", "does not exist", now: now) == (attempt == 0))
             let begin = now
             while ledger.items["a"].map({ _ in !isDue(ledger, now) }) ?? false { now += second }
             waits.append((now - begin) / second)
@@ -41,7 +41,7 @@ import Testing
         #expect(ledger.failed("a", "another reason", now: now) == true)
         #expect(ledger.succeeded("a", Self.copy("1"), now: now) == true)
         #expect(ledger.failedCount == 0)
-        #expect(ledger.failed("a", "is not there", now: now) == true, "news again")
+        #expect(ledger.failed("a", "does not exist", now: now) == true, "news again")
         #expect(ledger.files == ["a": "1"], "the last good copy stays")
     }
 

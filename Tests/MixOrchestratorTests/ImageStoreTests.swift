@@ -97,7 +97,7 @@ import Testing
                     #expect(bench.relays.started.last?.plan?.scene.background == nil, "the room does not wait for it")
                     try await eventually {
                         let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text
-                        return timeline.contains("logo.png cannot be fetched: the server answers 404") ? true : nil
+                        return timeline.contains("logo.png cannot be fetched: the server answered 404") ? true : nil
                     }
                     isThere.value = true
                     try await bench.plan { background($0) == SampleImages.red }

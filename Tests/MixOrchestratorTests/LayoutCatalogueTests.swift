@@ -10,7 +10,7 @@ import Testing
         let content = Array(#"{"arrangements":[{"algorithm":"\#(algorithm)"}]}"#.utf8)
         return .good(try LayoutTemplate.decode(content, name: "x"), content: content)
     }
-    private static let bad = LayoutReading.bad(LayoutProblem(file: "/l/x.json", reason: "is no regular file"))
+    private static let bad = LayoutReading.bad(LayoutProblem(file: "/l/x.json", reason: "is not a regular file"))
 
     private func take(
         _ catalogue: inout LayoutCatalogue, _ reading: LayoutReading, origin: LayoutVersion.Origin = .file

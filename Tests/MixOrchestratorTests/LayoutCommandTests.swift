@@ -105,7 +105,7 @@ import Testing
         let failing = await #expect(throws: StartupError.self) {
             try await PictureProcess.write("<svg/>", png: "/tmp/none.png", worker: "/bin/false")
         }
-        #expect(failing?.description.contains("/bin/false picture cannot make /tmp/none.png") == true)
+        #expect(failing?.description.contains("/bin/false picture cannot write /tmp/none.png") == true)
     }
 
     @Test func theSummaryCounts() {

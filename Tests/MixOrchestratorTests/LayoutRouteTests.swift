@@ -188,7 +188,7 @@ import Testing
                 try await eventually {
                     let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text
                     return timeline.contains(
-                        "layout mine: its file cannot be used, version 1 stays on air: 2 errors: 2:3: ")
+                        "layout mine: its file is invalid, version 1 stays on air: 2 errors: 2:3: ")
                         ? true : nil
                 }
                 let path = "\(bench.directory)/layouts/mine.json"
@@ -236,7 +236,7 @@ import Testing
                 try await bench.unpublish("carol")
                 try await bench.plan { $0.scene == grid }
                 try await eventually {
-                    try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text.contains("its file is gone")
+                    try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text.contains("its file was removed")
                         ? true : nil
                 }
             }
@@ -286,7 +286,7 @@ import Testing
                 #expect(bench.relays.started.last?.plan?.scene.panes.count == 2)
                 try save(Self.layout("solo"), "mine", bench)
                 try await bench.plan { $0.scene.panes.count == 1 }
-                try await eventually { bench.log.text.contains("layout mine: what happened is not kept") ? true : nil }
+                try await eventually { bench.log.text.contains("layout mine: the event cannot be stored") ? true : nil }
                 store.breaks(false)
                 let next = try await bench.call(.put, "/v1/layouts/mine", Self.layout("grid"))
                 #expect(try next.value("version") == "3")

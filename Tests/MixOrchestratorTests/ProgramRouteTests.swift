@@ -44,7 +44,7 @@ import Testing
                 #expect(try patched.value("settings.program.composition.panes.1.fit") == "contain")
                 try await eventually {
                     let task = try await bench.call(.get, "/v1/tasks/second")
-                    return try task.value("passthrough.reason")?.contains("panes are given") == true ? true : nil
+                    return try task.value("passthrough.reason")?.contains("explicit panes") == true ? true : nil
                 }
 
                 let back = try await bench.call(

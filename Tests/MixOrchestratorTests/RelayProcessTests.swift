@@ -69,7 +69,7 @@ import Testing
             #expect(RelayProcessFile.runningProcess(socket: directory + "/relays/other.sock") == nil)
             starter.killLeftover(socket: socket)
             let exit = try await eventually { process.exitDescription() }
-            #expect(exit.contains("ended by signal 9"))
+            #expect(exit.contains("killed by signal 9"))
             #expect(RelayProcessFile.runningProcess(socket: socket) == nil)
             // An id that is somebody else's now is left alone.
             RelayProcessFile.write(getpid(), socket: socket)
@@ -84,7 +84,7 @@ import Testing
             #expect(process.exitDescription() == nil)
             process.signal(SIGTERM)
             let exit = try await eventually { process.exitDescription() }
-            #expect(exit.contains("ended by signal 15"))
+            #expect(exit.contains("killed by signal 15"))
             process.signal(SIGTERM)  // after its end nobody is hit
         }
     }

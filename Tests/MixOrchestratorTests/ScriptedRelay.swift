@@ -80,7 +80,7 @@ final class ScriptedRelay: RelayProcessHandle {
     }
 
     func exitDescription() -> String? { state.withLock { $0.exit } }
-    func signal(_ number: Int32) { end("was ended by signal \(number)") }
+    func signal(_ number: Int32) { end("was killed by signal \(number)") }
     /// As `kill -9`.
     func kill() { signal(SIGKILL) }
 

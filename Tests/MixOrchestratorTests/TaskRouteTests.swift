@@ -213,7 +213,7 @@ import Testing
                 #expect(try await bench.call(.delete, path + "/b").status == 204)
                 try await eventually { relay.exitDescription() != nil ? true : nil }
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
-                #expect(timeline.text.contains("output b removed by API, it was the last"))
+                #expect(timeline.text.contains("output b removed by API, the last one"))
                 let ended = try await bench.call(.get, "/v1/tasks/auto-demo")
                 #expect(try ended.value("endReason") == "noOutputs")
                 #expect(try await bench.call(.post, path, body).status == 201)

@@ -70,7 +70,8 @@ import Testing
         let frame = EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [UInt8](repeating: 1, count: 1000))
         let bytes = try MixerReport.frame(frame).wireBytes()
         for _ in 0..<3_000 { reader.push(bytes) }
-        #expect(told.withLock { 500..<1_100 ~= $0.reports && $0.reasons == ["more than 1 MiB of its reports wait"] })
+        #expect(
+            told.withLock { 500..<1_100 ~= $0.reports && $0.reasons == ["more than 1 MiB of its reports are pending"] })
     }
 
     /// Sound alone has no keyframe from which on nothing older is wanted.

@@ -51,6 +51,6 @@ import Testing
         #expect(machine.advance(to: .seconds(131), taken: 11, isWaiting: true) == .kill)
         #expect(machine.advance(to: .seconds(132), taken: 11, isWaiting: true) == nil)
         machine.ended("signal 9", isFinal: false, at: .seconds(133))
-        #expect(machine.lastError == "it took nothing for 15 s and was killed")
+        #expect(machine.lastError == "it accepted no data for 15 s and was killed")
     }
 }

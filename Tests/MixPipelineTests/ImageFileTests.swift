@@ -55,7 +55,7 @@ struct ImageFileTests {
         let cut = try file("cut.png", Array(png.prefix(60)))
         #expect(await problem(cut)?.message.hasPrefix("\(cut): damaged") == true)
         let large = try file("large.png", png)
-        #expect(await problem(large, most: 1199)?.message.contains("40×30 pixels, the limit is") == true)
+        #expect(await problem(large, most: 1199)?.message.contains("40×30 pixels; the limit is") == true)
         #expect(await problem(large, most: 1200) == nil)
         let heavy = try file("heavy.png", png + Array(repeating: 0, count: ImageHeader.mostBytes))
         #expect(await problem(heavy)?.message == "\(heavy): more than 10 MB")

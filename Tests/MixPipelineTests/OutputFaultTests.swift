@@ -33,7 +33,7 @@ import Testing
         #expect(try await outputEventually { output.status.state == .recovering })
         print("on_publish says no, \(kind):", output.status.lastErrorCode ?? "", output.status.lastError ?? "")
         #expect(output.status.lastErrorCode == .publishRefused)
-        #expect(output.status.lastError?.contains(kind == .socket ? "is the stream key right?" : "'publish'") == true)
+        #expect(output.status.lastError?.contains(kind == .socket ? "is the stream key correct?" : "'publish'") == true)
         #expect(output.status.lastError?.contains("wrong-key") == false)
         #expect(output.status.bytesSent == 0 && output.status.reconnects == 0)
         try await playing

@@ -205,7 +205,7 @@ import Testing
         let limit = 105 * Self.second + OutputMachine.Policy().stallLimit
         #expect(wedged(10, true, limit) == [])
         #expect(wedged(10, true, limit + 1) == [.abandon])
-        #expect(machine.lastFault == OutputFault(.wedged, "the server takes no more bytes"))
+        #expect(machine.lastFault == OutputFault(.wedged, "the server accepts no more data"))
     }
 
     @Test func aServerWhoseMachineTakesEverythingAndThatReadsNothingIsGivenUp() {

@@ -172,7 +172,7 @@ import Testing
         defer { for server in [silent, web, brief] { server.stop() } }
         for (server, code, words) in [
             (silent, OutputErrorCode.timeout, "no answer to the TLS handshake within 5 s"),
-            (web, .tlsFailed, "TLS: wrong version number"), (brief, .connectionLost, "at the TLS handshake"),
+            (web, .tlsFailed, "TLS: wrong version number"), (brief, .connectionLost, "during the TLS handshake"),
         ] {
             let output = Self.strictOutput("rtmps://localhost:\(server.port)/live/secret-key")
             #expect(try await outputEventually { output.status.lastErrorCode == code }, "\(output.status)")

@@ -72,8 +72,8 @@ import Testing
         defer { for server in [silent, web, brief] { server.stop() } }
         let cases: [(url: String, words: String)] = [
             ("rtmp://127.0.0.1:\(silent.port)/live/secret", "timed out: no answer to the handshake within 1 s"),
-            ("rtmp://127.0.0.1:\(web.port)/live/secret", "no media came: the server does not speak RTMP"),
-            ("rtmp://127.0.0.1:\(brief.port)/live/secret", "closed the connection at the handshake"),
+            ("rtmp://127.0.0.1:\(web.port)/live/secret", "no media arrived: the server does not speak RTMP"),
+            ("rtmp://127.0.0.1:\(brief.port)/live/secret", "closed the connection during the handshake"),
             (media.url("secret", application: "wrong"), "is there an application wrong?"),
             ("rtmp://127.0.0.1:1/live/secret", "cannot connect to 127.0.0.1:1: Connection refused"),
             ("rtmp://nobody.invalid/live/secret", "cannot resolve nobody.invalid: "),

@@ -41,7 +41,7 @@ import Testing
         ("rtmp://h/live/?key", "no stream name"), ("rtmp://h:0/live/x", "port"), ("rtmp://h:65536/live/x", "port"),
         ("rtmp://h/\u{301}live/x", "printable ASCII"), ("rtmp://h@\u{301}x/live/x", "printable ASCII"),
         ("rtmp://h/live/x\n", "printable ASCII"), ("rtmp://h:+1/live/x", "port"), ("rtmp://::1/live/x", "brackets"),
-        ("rtmp://[::1]x/live/x", "no address"),
+        ("rtmp://[::1]x/live/x", "not a valid address"),
         ("rtmp://user:word@h/live/x", "user name"), ("rtmp://h/live/" + String(repeating: "x", count: 9000), "longer"),
     ])
     func aURLOfNoUseSaysWhatIsWrong(_ url: String, _ words: String) {

@@ -269,7 +269,7 @@ import Testing
         let events = client.read(peer.status("NetStream.Publish.BadName", level: "error")[...])
         #expect(
             events == [
-                .ended(.refused(.stream, "take a stream into application app", answer: "NetStream.Publish.BadName"))
+                .ended(.refused(.stream, "accept a stream into application app", answer: "NetStream.Publish.BadName"))
             ])
     }
 

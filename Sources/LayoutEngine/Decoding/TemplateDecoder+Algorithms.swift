@@ -82,7 +82,7 @@ extension TemplateDecoder {
         guard !["user", "role", "stream"].contains(where: reader.has) else { return selector }
         issues.append(
             LayoutIssue(
-                path: reader.path, at: reader.position, found: "nobody in particular",
+                path: reader.path, at: reader.position, found: "an empty selector",
                 expected: "one or more of \"user\", \"role\" and \"stream\""))
         return nil
     }
@@ -123,7 +123,7 @@ extension TemplateDecoder {
         guard least <= most else {
             issues.append(
                 LayoutIssue(
-                    path: parent.path(of: key), at: node.position, found: "min \(least) above max \(most)",
+                    path: parent.path(of: key), at: node.position, found: "min \(least) greater than max \(most)",
                     expected: "min ≤ max"))
             return Condition.any
         }

@@ -17,7 +17,7 @@ extension TemplateDecoder {
             issues.append(
                 LayoutIssue(
                     path: path, at: node.position,
-                    found: given.isEmpty ? "an overlay of nothing" : given.joined(separator: " and "),
+                    found: given.isEmpty ? "an overlay without content" : given.joined(separator: " and "),
                     expected: "exactly one of \"image\", \"text\" and \"clock\""))
             return nil
         }
@@ -26,7 +26,7 @@ extension TemplateDecoder {
         if !isAnchored, reader.has("place"), let place = reader.optional("place") {
             issues.append(
                 LayoutIssue(
-                    path: reader.path(of: "place"), at: place.position, found: "a place beside a rectangle",
+                    path: reader.path(of: "place"), at: place.position, found: "both a place and a rectangle",
                     expected: "one of the two"))
         }
         let opacity = reader.fraction("opacity", in: 0...1, issues: &issues) ?? .whole

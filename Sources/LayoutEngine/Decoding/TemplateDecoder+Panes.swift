@@ -45,7 +45,7 @@ extension TemplateDecoder {
     private mutating func noteOverlap(_ path: String, _ node: JSONNode, with other: String) {
         issues.append(
             LayoutIssue(
-                path: path, at: node.position, found: "a pane over \(other) with the same z",
+                path: path, at: node.position, found: "a pane that overlaps \(other) at the same z",
                 expected: "another z, or rectangles that do not overlap"))
     }
 
@@ -72,7 +72,7 @@ extension TemplateDecoder {
             issues.append(
                 LayoutIssue(
                     path: reader.path, at: reader.position,
-                    found: given.isEmpty ? "a pane for nobody" : given.joined(separator: " and "),
+                    found: given.isEmpty ? "a pane without a participant" : given.joined(separator: " and "),
                     expected: "exactly one of \"slot\", \"user\" and \"role\", or \"stream\""))
             return nil
         }
@@ -152,7 +152,7 @@ extension TemplateDecoder {
             issues.append(
                 LayoutIssue(
                     path: reader.path, at: reader.position, found: "\(startKey) + \(lengthKey) = \(found)",
-                    expected: "at most \(limit), the canvas' edge"))
+                    expected: "at most \(limit), the edge of the canvas"))
             return nil
         }
         return (

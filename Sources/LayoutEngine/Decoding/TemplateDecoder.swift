@@ -59,7 +59,7 @@ struct TemplateDecoder {
                 LayoutIssue(
                     path: reader.path(of: "imageFit"), at: reader.position(of: "imageFit"),
                     found: "\"imageFit\" without an image",
-                    expected: "\"image\" beside it"))
+                    expected: "\"image\" as well"))
         }
         reader.finish(issues: &issues)
         return canvas
@@ -93,8 +93,8 @@ struct TemplateDecoder {
             guard let node = reader.optional(key), reader.has("algorithm") else { continue }
             issues.append(
                 LayoutIssue(
-                    path: reader.path(of: key), at: node.position, found: "\(key) beside an algorithm",
-                    expected: key == "panes" ? "one of the two" : "\"rest\" only beside \"panes\""))
+                    path: reader.path(of: key), at: node.position, found: "\(key) together with an algorithm",
+                    expected: key == "panes" ? "one of the two" : "\"rest\" only with \"panes\""))
         }
     }
 
@@ -107,7 +107,7 @@ struct TemplateDecoder {
         issues.append(
             LayoutIssue(
                 path: reader.path(of: "when"), at: reader.position(of: "when"), found: found,
-                expected: "a condition that can hold"))
+                expected: "a condition that can be met"))
     }
 
     /// Adds an issue if the arrangements before this one leave it no situation: the order in the file is wrong.
@@ -119,7 +119,7 @@ struct TemplateDecoder {
         guard isTaken else { return }
         issues.append(
             LayoutIssue(
-                path: path, at: node.position, found: "an arrangement that those before it always win over",
-                expected: "a condition that they do not cover"))
+                path: path, at: node.position, found: "an arrangement that is never used: earlier ones always match",
+                expected: "a condition that the earlier ones do not cover"))
     }
 }

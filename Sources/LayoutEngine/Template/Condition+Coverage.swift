@@ -34,7 +34,7 @@ extension Condition {
         if !omitsAudioOnly, audioOnly.lowerBound > people.upperBound {
             return "at least \(audioOnly.lowerBound) audio-only among at most \(people.upperBound) people"
         }
-        if screen == true, people.upperBound == 0 { return "a screen among nobody" }
+        if screen == true, people.upperBound == 0 { return "a screen in an empty room" }
         if let fixed, let canvas, canvas != fixed {
             return "canvas \"\(canvas.rawValue)\" in a file with a \(fixed.rawValue) canvas"
         }

@@ -128,7 +128,7 @@ public struct DocumentWriter {
     mutating func write(number: some BinaryFloatingPoint & CustomStringConvertible) throws {
         guard number.isFinite else {
             throw EncodingError.invalidValue(
-                number, .init(codingPath: [], debugDescription: "JSON has no number for \(number)"))
+                number, .init(codingPath: [], debugDescription: "JSON cannot represent the number \(number)"))
         }
         bytes.append(contentsOf: number.description.utf8)
     }

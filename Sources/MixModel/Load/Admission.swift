@@ -60,7 +60,7 @@ public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomString
     }
 
     public var description: String {
-        "no capacity: the program needs \(rounded(neededCores)) cores and \(rounded(availableCores)) are free"
+        "no capacity: the program needs \(rounded(neededCores)) cores, \(rounded(availableCores)) are free"
     }
 
     private func rounded(_ cores: Double) -> Double { (cores * 100).rounded() / 100 }

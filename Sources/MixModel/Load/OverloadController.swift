@@ -132,7 +132,7 @@ public struct OverloadController: Sendable {
         guard ours >= limits.blame else { return nil }
         let busy = "the machine is \(percent(sample.utilisation)) busy"
         guard sample.utilisation < limits.overloaded, let pressure = sample.pressure else { return busy }
-        return "\(busy) and work waits \(percent(pressure)) of the time"
+        return "\(busy) and work waits for a core \(percent(pressure)) of the time"
     }
 
     private mutating func stepUp(_ programs: [Program], reason: String, now: Int64) -> Step? {
@@ -169,7 +169,7 @@ public struct OverloadController: Sendable {
         guard let first else { return nil }
         lastDown = now
         calmSince = now
-        return step(first.task, by: -1, "the machine is \(percent(sample.utilisation)) busy again")
+        return step(first.task, by: -1, "the machine is down to \(percent(sample.utilisation)) busy")
     }
 
     private mutating func step(_ task: TaskID, by amount: Int, _ reason: String) -> Step {

@@ -59,7 +59,7 @@ struct AccessMiddleware: RouterMiddleware {
         guard let caller = Self.token(request).flatMap({ tokens.caller(showing: $0) }) else {
             if let seconds = limits.failures.take(by: .address(context.peer)) {
                 throw .tooMany(
-                    "requests without a good token", retryAfter: seconds, setting: "http.rate.failures")
+                    "requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
             }
             throw .unauthorized
         }
@@ -80,27 +80,27 @@ struct AccessMiddleware: RouterMiddleware {
 
 extension OrchestratorError {
     static let unauthorized = OrchestratorError(
-        .unauthorized, "unauthorized", "A token is needed",
-        detail: "the request has no Authorization header with a token that is known here",
-        field: "Authorization", expected: "Bearer and one of the tokens that the configuration lists under apps",
+        .unauthorized, "unauthorized", "A token is required",
+        detail: "the request has no Authorization header with a known token",
+        field: "Authorization", expected: "Bearer, followed by one of the tokens configured under apps",
         // RFC 6750, section 3.
         headers: [.wwwAuthenticate: "Bearer realm=\"mixorchestrator\""])
 
     static func missingScope(_ access: RouteAccess?) -> OrchestratorError {
         guard case .scope(let scope) = access else {
             return OrchestratorError(
-                .forbidden, "scope-missing", "The token may not do that", detail: "no scope opens this route")
+                .forbidden, "scope-missing", "The token lacks a scope", detail: "no scope grants access to this route")
         }
         return OrchestratorError(
-            .forbidden, "scope-missing", "The token may not do that",
-            detail: "this needs the scope \(scope.rawValue), which the token does not have", field: "Authorization",
+            .forbidden, "scope-missing", "The token lacks a scope",
+            detail: "this requires the scope \(scope.rawValue), which the token does not have", field: "Authorization",
             expected: "a token with the scope \(scope.rawValue)")
     }
 
     static func tooMany(_ what: String, retryAfter seconds: Int, setting: String) -> OrchestratorError {
         OrchestratorError(
             .tooManyRequests, "rate-limited", "Too many \(what)",
-            detail: "send it again in \(seconds) s; \(setting) is the limit",
+            detail: "retry in \(seconds) s; the limit is \(setting)",
             headers: [.retryAfter: "\(seconds)"])
     }
 }

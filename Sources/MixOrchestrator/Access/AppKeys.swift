@@ -77,11 +77,11 @@ enum AppKeys {
             guard known.contains(field) else {
                 let suggestion = Suggestion.nearest(to: field, among: known).map { " Did you mean \($0)?" } ?? ""
                 throw StartupError(
-                    "\(place(keyNode, name)): \(key).\(field) is not a setting.\(suggestion) An entry has: "
+                    "\(place(keyNode, name)): \(key).\(field) is not a setting.\(suggestion) Settings of an entry: "
                         + known.joined(separator: ", "))
             }
             guard !fields.contains(where: { $0.0 == field }) else {
-                throw StartupError("\(place(keyNode, name)): \(key).\(field) is there twice")
+                throw StartupError("\(place(keyNode, name)): \(key).\(field) appears twice")
             }
             if !ConfigurationKeys.isEmpty(value) { fields.append((field, value)) }
         }
@@ -90,7 +90,7 @@ enum AppKeys {
 
     private static func word(_ node: Node, _ key: String, _ name: String) throws(StartupError) -> String {
         guard let text = node.scalar?.string else {
-            throw StartupError("\(place(node, name)): \(key): expected one value")
+            throw StartupError("\(place(node, name)): \(key): expected a single value")
         }
         return text
     }

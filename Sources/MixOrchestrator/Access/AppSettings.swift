@@ -28,7 +28,9 @@ struct AppSettings: Sendable {
         let numbers = (0..<Self.most).filter { Self.exists("apps.\($0)", values) }
         for (position, number) in numbers.enumerated() {
             let key = "apps.\(number)"
-            guard position == number else { throw Self.wrong("apps.\(position)", "nothing", "the apps without gaps") }
+            guard position == number else {
+                throw Self.wrong("apps.\(position)", "nothing", "apps numbered without gaps")
+            }
             let id = try Self.id(key, values)
             guard ids.insert(id).inserted else {
                 throw Self.wrong("\(key).id", "\"\(id)\"", "an id that no other app has")
@@ -63,7 +65,7 @@ struct AppSettings: Sendable {
         if let file = values.text("\(key).callbackKeyFile") {
             guard text == nil else { throw Self.wrong(key, "both", "either callbackKey or callbackKeyFile") }
             guard let data = FileManager.default.contents(atPath: file) else {
-                throw Self.wrong("\(key).callbackKeyFile", "\"\(file)\"", "a file that can be read")
+                throw Self.wrong("\(key).callbackKeyFile", "\"\(file)\"", "a readable file")
             }
             text = String(decoding: data.prefix(1 << 10), as: UTF8.self).trimmingCharacters(
                 in: .whitespacesAndNewlines)
@@ -71,7 +73,8 @@ struct AppSettings: Sendable {
         }
         guard let text else { return }
         guard 16...64 ~= text.utf8.count, text.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-            throw Self.wrong("\(key).callbackKey", "\(text.utf8.count) bytes", "16 to 64 of a-z, A-Z and 0-9")
+            throw Self.wrong(
+                "\(key).callbackKey", "\(text.utf8.count) bytes", "16 to 64 characters from a-z, A-Z and 0-9")
         }
         callbackKeys[app] = text
     }
@@ -86,7 +89,7 @@ struct AppSettings: Sendable {
         case (let given?, nil): token = given
         case (nil, let file?):
             guard let data = FileManager.default.contents(atPath: file) else {
-                throw Self.wrong("\(key).tokenFile", "\"\(file)\"", "a file that can be read")
+                throw Self.wrong("\(key).tokenFile", "\"\(file)\"", "a readable file")
             }
             token = String(decoding: data.prefix(64 << 10), as: UTF8.self).trimmingCharacters(
                 in: .whitespacesAndNewlines)
@@ -107,10 +110,10 @@ struct AppSettings: Sendable {
             let stranger = names.first { Scope(rawValue: $0) == nil }
             throw Self.wrong(
                 "\(key).scopes", stranger.map { "\"\($0)\"" } ?? "nothing",
-                "some of " + Scope.allCases.map(\.rawValue).joined(separator: ", "))
+                "one or more of " + Scope.allCases.map(\.rawValue).joined(separator: ", "))
         }
         guard tokens.add(token, app: app, scopes: scopes) else {
-            throw Self.wrong(key, "a token that is there already", "another for each entry")
+            throw Self.wrong(key, "a duplicate token", "a different token for each entry")
         }
         return file == nil
     }
@@ -158,7 +161,7 @@ struct AppSettings: Sendable {
         case (let given?, nil): return (given, true)
         case (nil, let file?):
             guard let data = FileManager.default.contents(atPath: file) else {
-                throw Self.wrong("\(key)File", "\"\(file)\"", "a file that can be read")
+                throw Self.wrong("\(key)File", "\"\(file)\"", "a readable file")
             }
             warn(ofReaders: file)
             let text = String(decoding: data.prefix(64 << 10), as: UTF8.self)
@@ -175,7 +178,7 @@ struct AppSettings: Sendable {
     }
 
     private static func id(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> AppID {
-        let expected = "1 to 64 of a-z, A-Z, 0-9, - _ ."
+        let expected = "1 to 64 characters from a-z, A-Z, 0-9, - _ ."
         guard let id = values.text("\(key).id") else { throw wrong("\(key).id", "nothing", expected) }
         let isGood =
             id.utf8.count <= 64 && id != "." && id != ".."
@@ -201,7 +204,7 @@ struct AppSettings: Sendable {
         guard let mode = (try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]) as? Int,
             mode & 0o007 != 0
         else { return }
-        warnings.append("\(file) holds secrets and is open to every user of this machine: chmod o= \(file)")
+        warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
     }
 
     private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {

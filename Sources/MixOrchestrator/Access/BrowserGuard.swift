@@ -19,7 +19,7 @@ enum BrowserGuard {
         if let origin = request.headerFields[.origin], !isLoopback(host(ofOrigin: origin)) {
             throw foreign(
                 "Origin", "\(origin.prefix(bytes: 100))",
-                "no Origin, or one of this machine; or configure tokens under apps")
+                "no Origin, or a loopback one; or configure tokens under apps")
         }
         if let site = fetchSite.flatMap({ request.headerFields[$0] }),
             site.lowercased() == "cross-site"
@@ -32,7 +32,7 @@ enum BrowserGuard {
 
     private static func foreign(_ field: String, _ found: String, _ expected: String) -> OrchestratorError {
         OrchestratorError(
-            .forbidden, "origin-refused", "Web pages of other places may not do that",
+            .forbidden, "origin-refused", "Requests from other origins are refused",
             detail: "\(field) is \(found)", field: field, expected: expected)
     }
 

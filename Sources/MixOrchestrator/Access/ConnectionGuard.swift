@@ -186,7 +186,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         Problem(
             type: "urn:mixorchestrator:problem:head-too-large", title: "The request's head is too large",
             status: HTTPResponse.Status.requestHeaderFieldsTooLarge.code,
-            detail: "request line and headers together may have \(HeadLimit.bytes) bytes, and 100 headers"))
+            detail: "request line and headers together may have at most \(HeadLimit.bytes) bytes and 100 headers"))
     private static let twoHosts = jsonBytes(
         Problem(
             type: "urn:mixorchestrator:problem:two-hosts", title: "The request names two hosts",

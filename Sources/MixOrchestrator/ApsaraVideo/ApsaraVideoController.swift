@@ -120,7 +120,7 @@ struct ApsaraVideoController: Sendable {
             }
             guard let body else {
                 throw CallError.unavailable(
-                    "too many calls are read whose signature may be in the body: send it again in a second, or send the "
+                    "too many calls with a signature in the body are being read: retry in a second, or send the "
                         + "parameters in the query")
             }
             try call.take(body)
@@ -153,7 +153,7 @@ struct ApsaraVideoController: Sendable {
     }
 
     private static func tooManyFailures(_ seconds: Int) -> CallError {
-        .throttled("requests without a good signature", retryAfter: seconds, setting: "http.rate.failures")
+        .throttled("requests without a valid signature", retryAfter: seconds, setting: "http.rate.failures")
     }
 
     private func checkVersion(of request: WireRequest) throws(CallError) {

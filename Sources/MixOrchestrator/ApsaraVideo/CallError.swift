@@ -43,7 +43,7 @@ struct CallError: Error, Hashable, Sendable {
     static func throttled(_ what: String, retryAfter seconds: Int, setting: String) -> CallError {
         CallError(
             .tooManyRequests, "Throttling.User",
-            "too many \(what): send it again in \(seconds) s; \(setting) is the limit", retryAfter: seconds * 1000)
+            "too many \(what): retry in \(seconds) s; the limit is \(setting)", retryAfter: seconds * 1000)
     }
 
     static func unavailable(_ message: String, retryAfter milliseconds: Int = 1000) -> CallError {
@@ -65,14 +65,14 @@ extension CallError {
         case let error as InputError: self.init(OrchestratorError(error))
         case let error as StoreError: self.init(OrchestratorError(error))
         case is HTTPParserError: self.init(OrchestratorError.malformedBody)
-        default: self.init(.internalServerError, "InternalError", "something went wrong here: \(type(of: error))")
+        default: self.init(.internalServerError, "InternalError", "internal error: \(type(of: error))")
         }
     }
 
     private init(_ error: OrchestratorError) {
         let parameter = Self.parameters[error.code].map { "\($0): " } ?? ""
         // These callers know neither the service's paths nor its terms for the call.
-        let detail = error.code == "subscription-not-found" ? "ListEventSub lists those there are" : error.detail
+        let detail = error.code == "subscription-not-found" ? "ListEventSub lists the existing ones" : error.detail
         let message = "\(parameter)\(error.title): \(detail)"
         switch error.status {
         case .serviceUnavailable:

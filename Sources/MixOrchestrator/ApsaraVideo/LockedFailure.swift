@@ -11,6 +11,6 @@ final class LockedFailure: Sendable {
     /// - Returns: The error to throw in its place.
     func keep(_ failure: CallError) -> OrchestratorError {
         error.withLock { $0 = failure }
-        return OrchestratorError(.badRequest, "invalid-field", "A parameter cannot be used", detail: failure.message)
+        return OrchestratorError(.badRequest, "invalid-field", "A parameter is invalid", detail: failure.message)
     }
 }

@@ -56,7 +56,8 @@ extension TaskParameters {
         var urls: [(text: String, path: String)] = []
         if let url = try reader.text("StreamURL") { urls.append((url, "StreamURL")) }
         for item in try reader.objects("MultiStreamURL", atMost: RoomSettingsReader.mostOutputs) ?? [] {
-            urls.append((try item.required("URL", "where to push, as rtmp://host/app/key"), item.path(of: "URL")))
+            urls.append(
+                (try item.required("URL", "the URL to push to, such as rtmp://host/app/key"), item.path(of: "URL")))
         }
         var outputs: [PlannedOutput] = []
         var taken = Set(old.map(\.id))
@@ -78,7 +79,7 @@ extension TaskParameters {
         }
         for (index, output) in outputs.enumerated()
         where outputs[..<index].contains(where: { RoomSettingsReader.isSame($0, output) }) {
-            throw .invalid(urls[index].path, "this destination is there twice: send it once")
+            throw .invalid(urls[index].path, "duplicate destination: send it once")
         }
         return outputs
     }
@@ -94,7 +95,7 @@ extension TaskParameters {
     private func user(_ reader: WireFields) throws(CallError) -> UserID {
         UserID(
             try Self.user(
-                reader.required("UserId", "whose stream it is", atMost: Self.longestUser),
+                reader.required("UserId", "the user whose stream it is", atMost: Self.longestUser),
                 reader.path(of: "UserId")))
     }
 
@@ -141,12 +142,12 @@ extension TaskParameters {
         }
         if isAudioOnly {
             guard !reader.has("Layout") else {
-                throw .invalid(reader.path(of: "Layout"), "it is for pictures, and AudioOnly is true: leave it out")
+                throw .invalid(reader.path(of: "Layout"), "it applies to video, but AudioOnly is true: leave it out")
             }
         } else {
             let layout = reader.path(of: "Layout")
             let expected =
-                "where people are seen, as {\"UserPanes\":[{\"X\":\"0\",\"Y\":\"0\",\"Width\":\"1\",\"Height\":\"1\",\"ZOrder\":\"0\"}]}"
+                "the panes, such as {\"UserPanes\":[{\"X\":\"0\",\"Y\":\"0\",\"Width\":\"1\",\"Height\":\"1\",\"ZOrder\":\"0\"}]}"
             guard let object = reader.object("Layout") else { throw .missing(layout, expected) }
             guard let panes = try object.objects("UserPanes", atMost: FixedComposition.mostPanes) else {
                 throw .missing("\(layout).UserPanes", expected)
@@ -156,7 +157,7 @@ extension TaskParameters {
             }
         }
         if let background = reader.object("Background"), !background.isEmpty {
-            _ = try background.required("URL", "an image, as https://host/name.png")
+            _ = try background.required("URL", "an image, such as https://host/name.png")
             composition.background = FixedBackground(
                 url: try image("URL", of: background, images) ?? "",
                 fit: try background.choice("RenderMode", Self.fits) ?? .cover)
@@ -189,7 +190,7 @@ extension TaskParameters {
             guard same.contains(where: { $0.tracks != .audio }) else {
                 throw .invalid(
                     user.path(of: "UserId"), selection.user.rawValue,
-                    "somebody whose StreamType in UserInfos is 0 or 2: this one is only heard")
+                    "a user whose StreamType in UserInfos is 0 or 2: this user has audio only")
             }
             // Without a kind, the pane shows the one that is subscribed to.
             if selection.kind == nil { selection.kind = same.first?.kind }
@@ -217,7 +218,8 @@ extension TaskParameters {
         _ reader: WireFields, _ standard: Canvas
     ) throws(CallError) -> (EncodingSettings, Canvas?) {
         guard let reader = reader.object("EncodeParams") else {
-            throw .missing(reader.path(of: "EncodeParams"), "how to encode, with AudioBitrate, VideoWidth and so on")
+            throw .missing(
+                reader.path(of: "EncodeParams"), "the encoding settings, with AudioBitrate, VideoWidth and so on")
         }
         var encoding = EncodingSettings(audioOnly: try reader.flag("AudioOnly") ?? false)
         encoding.audioBitrate = try reader.requiredInteger("AudioBitrate", in: 8...500, unit: "kbit/s") * 1000

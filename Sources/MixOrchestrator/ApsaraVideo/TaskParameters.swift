@@ -120,7 +120,7 @@ struct TaskParameters: Hashable, Sendable {
             do throws(InputError) {
                 value = try JSONValue(parsing: text.utf8)
             } catch {
-                throw .invalid(name, "it is no JSON: found \(error.found ?? "something"), expected \(error.expected)")
+                throw .invalid(name, "it is not JSON: found \(error.found ?? "something"), expected \(error.expected)")
             }
             guard let value = try shape.normalised(value, name) else { continue }
             fields[name] = value
@@ -128,7 +128,7 @@ struct TaskParameters: Hashable, Sendable {
         }
         if let url = parameters["StreamURL"] {
             guard !supplied.contains("MultiStreamURL") else {
-                throw .invalid("MultiStreamURL", "it is there beside StreamURL: send one of them")
+                throw .invalid("MultiStreamURL", "it was sent together with StreamURL: send one of them")
             }
             fields["StreamURL"] = .string(url)
             fields["MultiStreamURL"] = nil
@@ -141,7 +141,8 @@ struct TaskParameters: Hashable, Sendable {
             let other = mixMode == .single ? "1" : "0"
             throw .invalid(
                 stranger,
-                "it is for MixMode \(other), and this is \(mixMode.rawValue): leave it out, or send MixMode=\(other)")
+                "it is for MixMode \(other), but MixMode is \(mixMode.rawValue): leave it out, or send MixMode=\(other)"
+            )
         }
     }
 
@@ -149,7 +150,7 @@ struct TaskParameters: Hashable, Sendable {
         switch mixMode {
         case .single:
             guard fields["SingleSubParams"] != nil else {
-                throw .missing("SingleSubParams", "the stream to show with MixMode 0, as {\"UserId\":\"alice\"}")
+                throw .missing("SingleSubParams", "the stream to show with MixMode 0, such as {\"UserId\":\"alice\"}")
             }
         case .mix:
             guard fields["TranscodeParams"] != nil else {
@@ -157,7 +158,8 @@ struct TaskParameters: Hashable, Sendable {
             }
         }
         guard fields["StreamURL"] != nil || fields["MultiStreamURL"] != nil else {
-            throw .missing("StreamURL", "where to push, as rtmp://host/app/key; or MultiStreamURL with several")
+            throw .missing(
+                "StreamURL", "the URL to push to, such as rtmp://host/app/key; or MultiStreamURL for several")
         }
     }
 
@@ -168,7 +170,8 @@ struct TaskParameters: Hashable, Sendable {
         let name = try name("TaskId", parameters.required("TaskId", "the task's id"), longest: 55)
         guard !name.hasPrefix(TaskID.automaticPrefix) else {
             throw .invalid(
-                "TaskId", name, "an id that does not begin with \(TaskID.automaticPrefix): those are the rooms' own")
+                "TaskId", name,
+                "an id that does not begin with \(TaskID.automaticPrefix), the prefix of rooms' own tasks")
         }
         return name
     }
@@ -183,7 +186,7 @@ struct TaskParameters: Hashable, Sendable {
             }
         }
         guard isName, 1...longest ~= text.utf8.count else {
-            throw .invalid(parameter, text, "1 to \(longest) of A-Z, a-z, 0-9, - and _")
+            throw .invalid(parameter, text, "1 to \(longest) characters from A-Z, a-z, 0-9, - and _")
         }
         return text
     }

@@ -104,7 +104,7 @@ struct WireAuthenticator: Sendable {
 
     private func acs3(_ request: WireRequest, _ text: String) throws(CallError) -> Standing {
         guard text.hasPrefix("ACS3-") else {
-            throw Self.unsupported("Authorization begins with something else than ACS3-HMAC-SHA256")
+            throw Self.unsupported("Authorization does not begin with ACS3-HMAC-SHA256")
         }
         guard let authorization = WireSignature.ACS3.Authorization(text) else {
             throw Self.incomplete("Authorization has no Credential, no SignedHeaders or no Signature")
@@ -175,13 +175,13 @@ struct WireAuthenticator: Sendable {
         guard let key = keys[id] else {
             throw CallError(
                 .notFound, "InvalidAccessKeyId.NotFound",
-                "the access key \(id.prefix(bytes: 128)) is not known here: list it under apps[].accessKeys")
+                "the access key \(id.prefix(bytes: 128)) is unknown: configure it under apps[].accessKeys")
         }
         return key
     }
 
     private func time(_ text: String?, _ name: String) throws(CallError) -> Double {
-        let expected = "the time of signing in UTC, as 2026-01-31T12:00:00Z"
+        let expected = "the time of signing in UTC, such as 2026-01-31T12:00:00Z"
         guard let text, !text.isEmpty else { throw .missing(name, expected) }
         guard let time = Timestamp.seconds(text) else {
             throw CallError(
@@ -192,8 +192,8 @@ struct WireAuthenticator: Sendable {
         guard abs(time - now) <= Self.window else {
             throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
-                "\(name): \(text.prefix(bytes: 40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"), and "
-                    + "\(Int(Self.window)) s are allowed: set the clock right, or sign the request anew")
+                "\(name): \(text.prefix(bytes: 40)) is \(Int(abs(time - now).rounded())) s \(time < now ? "ago" : "ahead"); the limit "
+                    + "is \(Int(Self.window)) s: correct the clock, or sign the request again")
         }
         return time
     }
@@ -202,11 +202,11 @@ struct WireAuthenticator: Sendable {
         guard !key.accepts(securityToken: securityToken) else { return }
         let message =
             if securityToken == nil {
-                "the access key \(key.id) is used together with a security token, which is missing"
+                "the access key \(key.id) requires a security token, which is missing"
             } else if key.needsSecurityToken {
                 "the security token is not the one of the access key \(key.id)"
             } else {
-                "the access key \(key.id) has no security token here: leave it out, or configure securityToken beside it"
+                "the access key \(key.id) has no security token here: leave it out, or configure securityToken for the key"
             }
         throw CallError(
             .badRequest,
@@ -223,8 +223,8 @@ struct WireAuthenticator: Sendable {
         case .tooOld(let start):
             throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
-                "the request was signed more than \(Int(max(0, now() - start))) s ago, and what came before that is not "
-                    + "known any more: sign it anew, or set the clock right")
+                "the request was signed more than \(Int(max(0, now() - start))) s ago, and older nonces are no longer "
+                    + "known: sign it again, or correct the clock")
         }
     }
 
@@ -232,11 +232,12 @@ struct WireAuthenticator: Sendable {
 
     static let notConfigured = CallError(
         .forbidden, "OperationDenied",
-        "no access key is configured here: list one in the configuration, as in apps: [{id: my-app, accessKeys: [{id: "
+        "no access key is configured: add one to the configuration, as in apps: [{id: my-app, accessKeys: [{id: "
             + "my-key, secretFile: /etc/mixorchestrator/secret}]}]")
 
     private static func nonceUsed(_ name: String) -> CallError {
-        CallError(.badRequest, "SignatureNonceUsed", "\(name): this request was here before: sign each request anew")
+        CallError(
+            .badRequest, "SignatureNonceUsed", "\(name): this request was received before: sign each request anew")
     }
 
     private static func incomplete(_ what: String) -> CallError {

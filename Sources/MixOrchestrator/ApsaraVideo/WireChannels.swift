@@ -101,7 +101,7 @@ struct WireChannels: Sendable {
     }
 
     private static func unknown(_ room: RoomID) -> CallError {
-        .invalid("ChannelId", room.name, "a channel in which somebody is")
+        .invalid("ChannelId", room.name, "a channel with at least one user")
     }
 }
 

@@ -44,7 +44,7 @@ struct WireParameters: Sendable {
                         + "marks in a row")
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw .invalid(String(name.prefix(bytes: 64)), "the parameter is there twice: send it once")
+                throw .invalid(String(name.prefix(bytes: 64)), "the parameter appears twice: send it once")
             }
             pairs.append(Pair(name: name, value: value))
         }

@@ -56,7 +56,7 @@ struct WireRequest: Sendable {
     func name(_ header: String, _ parameter: String) throws(CallError) -> String? {
         let (first, second) = (headers[header].flatMap { $0.isEmpty ? nil : $0 }, parameters[parameter])
         if let first, let second, first != second {
-            throw .invalid(parameter, second, "what the header \(header) says, \(first.prefix(bytes: 64))")
+            throw .invalid(parameter, second, "the value of the header \(header), \(first.prefix(bytes: 64))")
         }
         return signsHeaders ? first ?? second : second
     }

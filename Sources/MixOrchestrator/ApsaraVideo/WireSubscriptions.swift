@@ -82,7 +82,8 @@ struct WireSubscriptions: Sendable {
 
     private func channelSubscription(_ call: WireCall) throws -> Wanted {
         let parameters = call.parameters
-        let url = try callbackURL(parameters.required("CallbackUrl", "where to send events, as https://host/path"))
+        let url = try callbackURL(
+            parameters.required("CallbackUrl", "the URL to send events to, such as https://host/path"))
         let names = try parameters.list("Events", atMost: 16)
         guard !names.isEmpty else { throw CallError.missing("Events.1", "ChannelEvent or UserEvent") }
         var topics: Set<Topic> = []
@@ -108,7 +109,7 @@ struct WireSubscriptions: Sendable {
 
     func createOfTasks(_ call: WireCall) async throws -> [String: JSONValue] {
         let url = try callbackURL(
-            call.parameters.required("CallbackUrl", "where to send events, as https://host/path"))
+            call.parameters.required("CallbackUrl", "the URL to send events to, such as https://host/path"))
         let made = try await registry.make(
             Subscription(
                 id: SubscriptionRegistry.newID(), app: call.app, kind: .taskEvents, url: url,
@@ -158,7 +159,7 @@ struct WireSubscriptions: Sendable {
 
     private func ofTasks(_ app: AppID) throws(CallError) -> Subscription {
         guard let subscription = registry.subscriptions(of: app, [.taskEvents]).first else {
-            throw .invalid("AppId", "\(app) has no subscription of tasks: make one with CreateRtcMPUEventSub")
+            throw .invalid("AppId", "\(app) has no task subscription: create one with CreateRtcMPUEventSub")
         }
         return subscription
     }
@@ -184,7 +185,7 @@ struct WireSubscriptions: Sendable {
         _ call: WireCall, _ kind: Subscription.Kind, _ from: Double, _ until: Double, subscription: String?,
         _ fields: (LoggedAttempt) -> [String: JSONValue]
     ) async throws -> [String: JSONValue] {
-        guard from <= until else { throw CallError.invalid("EndTime", "it lies before StartTime") }
+        guard from <= until else { throw CallError.invalid("EndTime", "it is before StartTime") }
         guard until - from <= SubscriptionRegistry.logAge else {
             throw CallError.invalid("EndTime", "more than 7 days after StartTime; expected at most 7")
         }
@@ -205,7 +206,7 @@ struct WireSubscriptions: Sendable {
     }
 
     private func time(_ name: String, _ call: WireCall) throws -> Double {
-        let expected = "a time in UTC, as 2026-01-31T12:00:00Z"
+        let expected = "a time in UTC, such as 2026-01-31T12:00:00Z"
         let text = try call.parameters.required(name, expected)
         guard let time = Timestamp.seconds(text) else { throw CallError.invalid(name, text, expected) }
         return time

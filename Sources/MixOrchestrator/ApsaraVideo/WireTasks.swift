@@ -16,8 +16,8 @@ struct WireTasks: Sendable {
         } catch  where error.code == "task-exists" {
             throw CallError.invalid(
                 "TaskId", task.id.name,
-                "an id that no task has which has not ended: stop that one with StopLiveMPUTask and wait a moment, change "
-                    + "it with UpdateLiveMPUTask, or name another")
+                "an id that no running task has: stop that task with StopLiveMPUTask and wait a moment, change "
+                    + "it with UpdateLiveMPUTask, or choose another id")
         }
         return [:]
     }

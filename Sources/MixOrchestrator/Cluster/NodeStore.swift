@@ -67,9 +67,9 @@ final class NodeStore: ForwardingTaskStore, Service {
                 for task in lost { fences[task] = nil }
                 return lost
             }
-            logger.warning("leases had run out", metadata: ["lost": "\(lost.count)", "node": "\(node)"])
+            logger.warning("leases had expired", metadata: ["lost": "\(lost.count)", "node": "\(node)"])
         } catch {
-            logger.error("leases are not renewed: \(error)", metadata: ["node": "\(node)"])
+            logger.error("cannot renew leases: \(error)", metadata: ["node": "\(node)"])
         }
     }
 

@@ -5,13 +5,13 @@ import NIOPosix
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Checks what the service needs and says what to do where it is missing.")
+        commandName: "doctor", abstract: "Checks what the service needs and how to fix what is missing.")
 
     @Option(help: "YAML file with the configuration.")
     var config: String?
-    @Option(help: "Address that would be served.")
+    @Option(help: "Address to check.")
     var listen: String?
-    @Option(help: "Data directory that would be used.")
+    @Option(help: "Data directory to check.")
     var data: String?
 
     func run() async throws {
@@ -41,7 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return Finding(isGood: true, text: "address \(address) is free")
         } catch {
             return Finding(
-                isGood: false, text: "address \(address) cannot be used (\(error)): choose another with --listen")
+                isGood: false, text: "address \(address) cannot be used (\(error)): choose another one with --listen")
         }
     }
 
@@ -56,8 +56,8 @@ struct DoctorCommand: AsyncParsableCommand {
             Finding(
                 isGood: isWritable,
                 text: isWritable
-                    ? "data directory \(path) can be written"
-                    : "data directory \(path) cannot be written: give \(existing.path) to the user that runs the service"
+                    ? "data directory \(path) is writable"
+                    : "data directory \(path) is not writable: give \(existing.path) to the user that runs the service"
             )
         ]
         var info = statvfs()
@@ -66,7 +66,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let isEnough = free >= 512
             findings.append(
                 Finding(
-                    isGood: isEnough, text: "\(free) MiB free for data\(isEnough ? "" : ": at least 512 are needed")"))
+                    isGood: isEnough,
+                    text: "\(free) MiB free for data\(isEnough ? "" : ": at least 512 MiB are required")"))
         }
         return findings
     }

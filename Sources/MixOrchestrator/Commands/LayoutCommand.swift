@@ -38,7 +38,7 @@ struct LayoutArgument {
     /// The warning that the service would ignore a file of this name. Empty if the name is valid.
     var nameWarnings: [String] {
         LayoutFiles.layout(ofFile: URL(fileURLWithPath: path).lastPathComponent) == nil
-            ? ["\(path): no room can use it: a layout is called \(LayoutFiles.nameRule), with .json behind it"] : []
+            ? ["\(path): no room can use it: its name must be \(LayoutFiles.nameRule), followed by .json"] : []
     }
 
     /// Warnings about images that are files, one line each. The service checks images on other machines.

@@ -6,7 +6,7 @@ struct LayoutGalleryCommand: AsyncParsableCommand {
         commandName: "gallery", abstract: "Draws every layout of a directory for its README.md.",
         discussion: """
             Writes pictures/NAME-9x16.svg and pictures/NAME-16x9.svg for each layout, for 1 to 16 people, and the part of \
-            README.md below the line that says so. What stands above that line stays as it is.
+            README.md below its marker line. The text above that line is kept.
             """)
 
     @Argument(help: "Directory of layouts.")

@@ -6,24 +6,24 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview", abstract: "Draws a layout as SVG or PNG.",
         discussion: """
-            Nothing goes on air. With a range, as in --participants 1-9, or with --sheet every number of people is drawn \
-            on one contact sheet. PNG is made by mixworker, which must be beside this program, or named with \
+            Rooms on air are not affected. A range (--participants 1-9) or --sheet draws one contact sheet with \
+            every number of people. PNG output needs mixworker, either next to this program or named by \
             MIXORCHESTRATOR_WORKER.
             """)
 
     @Argument(help: "Layout file.")
     var file: String
-    @Option(help: "How many people, 0…16, or a range: 1-9.")
+    @Option(help: "Number of people, 0…16, or a range such as 1-9.")
     var participants: String?
     @Option(help: "Canvas, WIDTHxHEIGHT or WIDTHxHEIGHT@FPS.")
     var canvas = "720x1280@20"
-    @Option(name: .shortAndLong, help: "File to write, .svg or .png; SVG on standard output when left out.")
+    @Option(name: .shortAndLong, help: "File to write, .svg or .png. Default: SVG on standard output.")
     var output: String?
-    @Flag(help: "A contact sheet; of 0 to 16 people when --participants is left out.")
+    @Flag(help: "Draw a contact sheet, of 0 to 16 people unless --participants is given.")
     var sheet = false
-    @Flag(help: "The host shares a screen.")
+    @Flag(help: "Let the host share a screen.")
     var screen = false
-    @Flag(help: "Nobody has a camera.")
+    @Flag(help: "Draw everyone without a camera.")
     var withoutCameras = false
 
     func run() async throws {
@@ -73,7 +73,7 @@ struct LayoutPreviewCommand: AsyncParsableCommand {
             0 <= first, last <= SamplePeople.most
         else {
             throw ValidationError(
-                "--participants: expected 0…\(SamplePeople.most), or a range of them as in 1-9; found \(text)")
+                "--participants: expected 0…\(SamplePeople.most), or a range such as 1-9; found \(text)")
         }
         return first...last
     }

@@ -8,7 +8,7 @@ enum PictureProcess {
     static func write(_ svg: String, png: String, worker: String = defaultWorker) async throws {
         guard access(worker, X_OK) == 0 else {
             throw StartupError(
-                "PNG is made by mixworker, which is not at \(worker): build it, name it with MIXORCHESTRATOR_WORKER, "
+                "PNG output needs mixworker, which is not at \(worker): build it, set MIXORCHESTRATOR_WORKER, "
                     + "or write a file that ends in .svg")
         }
         let input = FileManager.default.temporaryDirectory.appendingPathComponent("layout-\(UUID().uuidString).svg")
@@ -17,7 +17,7 @@ enum PictureProcess {
         let (status, complaint) = try await offPool { () throws(StartupError) in
             try run(worker, ["picture", "--svg", input.path, "--png", png])
         }
-        guard status == 0 else { throw StartupError("\(worker) picture cannot make \(png): \(complaint)") }
+        guard status == 0 else { throw StartupError("\(worker) picture cannot write \(png): \(complaint)") }
     }
 
     /// The worker as the service finds it.
@@ -40,6 +40,6 @@ enum PictureProcess {
         let complaint = errors.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         let words = String(decoding: complaint, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return (process.terminationStatus, words.isEmpty ? "it says nothing" : words)
+        return (process.terminationStatus, words.isEmpty ? "no error message" : words)
     }
 }

@@ -12,14 +12,14 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Runs the service.",
         discussion: """
-            Every key of the configuration file can also be given in the environment as MIXORCHESTRATOR_{KEY}, \
-            http.listen as MIXORCHESTRATOR_HTTP_LISTEN. Options win over the environment, the environment over the file.
+            Every key of the configuration file can also be set in the environment as MIXORCHESTRATOR_{KEY}: \
+            http.listen is MIXORCHESTRATOR_HTTP_LISTEN. Options override the environment, which overrides the file.
 
-            SIGTERM and SIGINT end the programs on air and stop within 10 s: requests under way are answered, what was \
-            answered is stored, exit code 0. With --keep-relays programs stay on air and the next start takes them over, \
-            as it does after a crash. A second signal ends the service at once, exit code 143 (SIGTERM) or 130 (SIGINT); \
-            a shutdown that is not done in 10 s ends with exit code 1. Relays are left to themselves then: those that were \
-            told to end do so, the others go on.
+            SIGTERM and SIGINT end the programs on air and stop the service within 10 s: pending requests are \
+            answered, changes are stored, exit code 0. With --keep-relays programs stay on air and the next start \
+            takes them over, as after a crash. A second signal exits at once with code 143 (SIGTERM) or 130 (SIGINT); \
+            a shutdown that takes longer than 10 s exits with code 1. In both cases relays already told to end do so, \
+            and the others keep running.
             """)
 
     @Option(help: "YAML file with the configuration.")
@@ -30,10 +30,10 @@ struct ServeCommand: AsyncParsableCommand {
     var data: String?
     @Option(help: "Directory of layouts. Default ./layouts.")
     var layouts: String?
-    @Flag(help: "Leave relays on air when the service is stopped.")
+    @Flag(help: "Keep relays on air when the service stops.")
     var keepRelays = false
 
-    @Option(help: "How lines of the log are written: text, or json with one object a line. Default text.")
+    @Option(help: "Log format: text, or json with one object per line. Default text.")
     var logFormat: LogFormat?
 
     /// Maximum time from the first signal to the end of the process.

@@ -38,11 +38,11 @@ struct ShutdownSignals: Sendable {
         _ = SignalPipe.next(from: signals, within: nil)
         onFirst()
         if let signal = SignalPipe.next(from: signals, within: limit) {
-            logger.warning("second signal: ended at once, relays are left to themselves")
+            logger.warning("second signal: exiting at once without waiting for relays")
             // The shell's convention for a process that was ended by a signal.
             _exit(128 + signal)
         }
-        logger.critical("the shutdown takes longer than \(limit): ended at once, relays are left to themselves")
+        logger.critical("the shutdown takes longer than \(limit): exiting at once without waiting for relays")
         _exit(1)
     }
 }

@@ -5,18 +5,18 @@ struct SignURLCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-url", abstract: "Signs the URL of a program for viewers.",
         discussion: """
-            Prints the URL with an auth_key of type A, as ApsaraVideo Live has it: it opens that path, and no other, until \
-            it expires. The key is that of the service: playback.key in its configuration. Without --key it is taken from \
-            MIXORCHESTRATOR_PLAYBACK_KEY or the configuration; arguments can be read by others on this machine.
+            Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
+            expires. The key must be the service's playback.key. Without --key it is read from \
+            MIXORCHESTRATOR_PLAYBACK_KEY or the configuration; other users of this machine can see arguments.
             """)
 
-    @Argument(help: "As in http://127.0.0.1:8080/live/demo.flv; what else the query says stays.")
+    @Argument(help: "Such as http://127.0.0.1:8080/live/demo.flv. Other query parameters are kept.")
     var url: String
     @Option(help: "playback.key of the service.")
     var key: String?
-    @Option(help: "Seconds for which the URL is good; playback.validity of the service comes on top. Default 3600.")
+    @Option(help: "Seconds for which the URL is valid, in addition to the service's playback.validity. Default 3600.")
     var ttl = 3600
-    @Option(help: "Whose URL it is, letters and digits. Default 0.")
+    @Option(help: "User of the URL: letters and digits. Default 0.")
     var uid = "0"
     @Option(help: "YAML file with the configuration of the service.")
     var config: String?
@@ -57,6 +57,6 @@ struct SignURLCommand: ParsableCommand {
         } catch let error as StartupError {
             throw ValidationError("\(error)")
         }
-        throw ValidationError("there is no key: give --key, or --config with playback.key or playback.keyFile in it")
+        throw ValidationError("no key: pass --key, or --config with playback.key or playback.keyFile")
     }
 }

@@ -9,7 +9,7 @@ enum WorkerCheck {
             return [
                 Finding(
                     isGood: false,
-                    text: "mixworker is not at \(worker): build it, or name it with MIXORCHESTRATOR_WORKER or `worker:`"
+                    text: "mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`"
                 )
             ]
         }

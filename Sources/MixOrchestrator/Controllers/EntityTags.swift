@@ -13,14 +13,14 @@ enum EntityTags {
             String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
         }
         guard tags == ["*"] || tags.allSatisfy(isTag) else {
-            throw malformed("If-Match", text, "*, or tags as ETag tells them, with their quotes: \"3\", \"4\"")
+            throw malformed("If-Match", text, "*, or entity tags with their quotes, as in ETag: \"3\", \"4\"")
         }
         return tags
     }
 
     static func malformed(_ header: String, _ found: String, _ expected: String) -> OrchestratorError {
         OrchestratorError(
-            .badRequest, "invalid-field", "A header cannot be used",
+            .badRequest, "invalid-field", "A header is invalid",
             detail: "\(header): found \(found.prefix(bytes: 60))",
             field: header, expected: expected)
     }

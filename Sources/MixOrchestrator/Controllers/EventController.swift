@@ -96,7 +96,7 @@ struct EventController: Sendable {
 
         private static func refused(_ type: String?) -> OrchestratorError {
             OrchestratorError(
-                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
+                .unsupportedMediaType, "unsupported-media-type", "The content type is not accepted",
                 detail: "found \(type.map { String($0.prefix(100)) } ?? "none")", field: "Content-Type",
                 expected: "application/cloudevents+json, application/cloudevents-batch+json, application/json; or any "
                     + "JSON type with the event's attributes in ce-… headers")

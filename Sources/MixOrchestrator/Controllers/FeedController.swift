@@ -88,7 +88,7 @@ struct FeedController: Sendable {
     private func state(of room: RoomID) async throws -> RoomView {
         guard let shown = try await registry.reader(room)?.roomView() else {
             throw OrchestratorError.notFound(
-                "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
+                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
         }
         return shown.view
     }

@@ -171,9 +171,9 @@ struct LayoutController: Sendable {
         let name = try context.parameters.require("name")
         guard name != LayoutLibrary.automaticName else {
             throw OrchestratorError(
-                .conflict, "layout-built-in", "The layout is part of this program",
+                .conflict, "layout-built-in", "The layout is built in",
                 detail:
-                    "\(name) can be read, used and planned; it has no versions, and to change it copy it to another name"
+                    "\(name) can be read, used and planned, but has no versions; to change it, copy it to another name"
             )
         }
         guard LayoutFiles.isName(name) else {
@@ -194,12 +194,13 @@ struct LayoutController: Sendable {
 
 extension OrchestratorError {
     static func layoutNotFound(_ name: String) -> OrchestratorError {
-        .notFound("layout", name, cure: "make it with PUT /v1/layouts/\(name), or save \(name).json")
+        .notFound("layout", name, cure: "create it with PUT /v1/layouts/\(name), or save \(name).json")
     }
 
     static func versionNotFound(_ name: String, _ version: Int) -> OrchestratorError {
         .notFound(
-            "layout-version", "\(name), version \(version)", cure: "GET /v1/layouts/\(name)/versions lists what is kept"
+            "layout-version", "\(name), version \(version)",
+            cure: "GET /v1/layouts/\(name)/versions lists the versions kept"
         )
     }
 }

@@ -45,7 +45,7 @@ struct LayoutPlanController: Sendable {
         guard let participants = people ?? count.map({ SamplePeople(count: $0).participants }) else {
             throw InputError(
                 .missingField, field: "participants",
-                expected: "how many people, 0…\(SamplePeople.most); or a list of them in the body")
+                expected: "the number of participants, 0…\(SamplePeople.most); or a list of them in the body")
         }
         let scene = LayoutEngine.plan(template, participants: participants, canvas: try canvas(request))
         if request.headers[values: .accept].contains(where: { $0.contains("image/svg+xml") }) {
@@ -87,7 +87,7 @@ enum PlanParticipants {
             guard !people.contains(where: { $0.source.hasSameUTF8(as: person.source) }) else {
                 throw InputError(
                     .invalidField, field: path, found: "\"\(person.source)\"",
-                    expected: "a stream that is not there yet")
+                    expected: "a stream that is not listed already")
             }
             people.append(person)
         }

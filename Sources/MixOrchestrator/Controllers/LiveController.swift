@@ -120,8 +120,8 @@ struct LiveController: Sendable {
 
     private static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {
         OrchestratorError(
-            .notFound, "not-on-air", "The room has no program now",
-            detail: "\(task?.name ?? room.name): a program is there while a task of the room runs, see "
+            .notFound, "not-on-air", "The room has no program",
+            detail: "\(task?.name ?? room.name): a program exists while a task of the room runs, see "
                 + "GET /v1/rooms/\(room.name)", field: task == nil ? nil : "task")
     }
 }

@@ -59,7 +59,7 @@ struct OutputController: Sendable {
         let isLast = view.settings.outputs.map(\.id) == [name]
         let change = SettingsChange(
             task: view.kind == .explicit ? id : nil, precondition: try SettingsPrecondition(request.headers),
-            summary: "output \(name) removed by API" + (isLast ? ", it was the last" : "")
+            summary: "output \(name) removed by API" + (isLast ? ", the last one" : "")
         ) { current, outputs throws(OrchestratorError) in
             guard outputs.contains(where: { $0.id == name }) else { throw Self.noOutput(name, id, outputs) }
             var changed = current
@@ -72,14 +72,15 @@ struct OutputController: Sendable {
 
     private static func idTaken(_ output: OutputID, _ task: TaskID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "output-exists", "There is another output of this id",
-            detail: "output \(output) of \(task.name) has another URL: remove it first, or name another id", field: "id"
+            .conflict, "output-exists", "The output id is already in use",
+            detail: "output \(output) of \(task.name) has another URL: remove it first, or choose another id",
+            field: "id"
         )
     }
 
     private static func tooMany(_ task: TaskID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "too-many-outputs", "The task has as many outputs as it can have",
+            .conflict, "too-many-outputs", "The task has the maximum number of outputs",
             detail: "\(task.name) has \(RoomSettingsReader.mostOutputs) outputs: remove one first")
     }
 

@@ -49,7 +49,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
                 return .methodNotAllowed(method, request.uri.path, allowed: allowed)
             }
             return OrchestratorError(
-                .notFound, "not-found", "There is nothing here",
+                .notFound, "not-found", "Not found",
                 detail: "\(method) \(request.uri.path.shortened(toBytes: InputError.longestQuote))")
         case is HTTPParserError: return .malformedBody
         case let error as HTTPError:
@@ -57,7 +57,7 @@ struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         default:
             // Unknown errors may contain anything, including URLs, so only their type is shown.
             return OrchestratorError(
-                .internalServerError, "internal", "Something went wrong here", detail: "\(type(of: error))")
+                .internalServerError, "internal", "Internal error", detail: "\(type(of: error))")
         }
     }
 

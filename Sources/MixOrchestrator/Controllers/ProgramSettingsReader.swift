@@ -32,8 +32,8 @@ struct ProgramSettingsReader: Sendable {
         if case .fixed(let fixed) = settings.composition, fixed.panes.isEmpty, settings.tracks != .audio {
             throw InputError(
                 .missingField, field: reader.path(of: "composition.panes"),
-                expected: "at least one pane, as [{\"x\":0,\"y\":0,\"width\":0.5,\"height\":1}], or "
-                    + "encoding.audioOnly for a program without pictures")
+                expected: "at least one pane, such as [{\"x\":0,\"y\":0,\"width\":0.5,\"height\":1}], or "
+                    + "encoding.audioOnly for a program without video")
         }
         return settings
     }
@@ -67,7 +67,7 @@ struct ProgramSettingsReader: Sendable {
             } else {
                 throw InputError(
                     .missingField, field: reader.path(of: "source"),
-                    expected: "whose stream is copied, as {\"user\":\"alice\"}")
+                    expected: "the participant whose stream is copied, such as {\"user\":\"alice\"}")
             }
         case .fixed:
             let known = if case .fixed(let fixed) = base { fixed } else { FixedComposition() }
@@ -176,7 +176,7 @@ struct ProgramSettingsReader: Sendable {
         guard !url.contains("***") else {
             throw InputError(
                 .invalidField, field: field, found: "a redacted URL",
-                expected: "the whole URL: answers show *** in place of what may be secret")
+                expected: "the full URL: responses show *** in place of possible secrets")
         }
         return try images.check(url, schemes: [.http, .https], field: field, setting: "sources.allow").text
     }
@@ -212,7 +212,7 @@ struct ProgramSettingsReader: Sendable {
         if let profile = encoding.profile, !encoding.profiles.contains(profile) {
             throw InputError(
                 .invalidField, field: reader.path(of: "profile"), found: profile.rawValue,
-                expected: "\(EncodingSettings.Profile.main.rawValue), the only one of H.265")
+                expected: "\(EncodingSettings.Profile.main.rawValue), the only profile for H.265")
         }
         if reader.has("preset") { encoding.preset = try reader.choice("preset", of: EncodingSettings.Preset.self) }
         if reader.has("audioOnly") { encoding.audioOnly = try reader.boolean("audioOnly") ?? false }
@@ -296,7 +296,7 @@ struct ProgramSettingsReader: Sendable {
             guard interval == 0 || range.contains(interval) else {
                 throw InputError(
                     .invalidField, field: reader.path(of: "intervalMs"), found: "\(interval)",
-                    expected: "\(range.lowerBound)…\(range.upperBound), or 0 for with IDR frames alone")
+                    expected: "\(range.lowerBound)…\(range.upperBound), or 0 for IDR frames only")
             }
             timing.intervalMs = interval == 0 ? nil : interval
         }
@@ -319,7 +319,8 @@ extension FieldReader {
     /// Returns a required share of the canvas, 0…1. A length must be greater than 0.
     fileprivate mutating func fraction(_ key: String, isLength: Bool = false) throws(InputError) -> UnitFraction {
         let expected =
-            isLength ? "a number over 0, at most 1: a share of the canvas" : "a number, 0…1: a share of the canvas"
+            isLength
+            ? "a number greater than 0 and at most 1: a share of the canvas" : "a number, 0…1: a share of the canvas"
         guard let value = value(key) else {
             throw InputError(.missingField, field: path(of: key), expected: expected)
         }

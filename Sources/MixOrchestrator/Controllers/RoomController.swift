@@ -75,6 +75,6 @@ struct RoomController: Sendable {
 
     private static func noRoom(_ room: RoomID) -> OrchestratorError {
         .notFound(
-            "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
+            "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
     }
 }

@@ -114,7 +114,7 @@ struct RoomSettingsReader: Sendable {
             }
             guard !outputs.contains(where: { Self.isSame($0, output) }) else {
                 throw InputError(
-                    .invalidField, field: "\(path).url", found: "a destination for the second time",
+                    .invalidField, field: "\(path).url", found: "a duplicate destination",
                     expected: "a URL that no other output has")
             }
             outputs.append(output)
@@ -130,15 +130,15 @@ struct RoomSettingsReader: Sendable {
     func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PlannedOutput {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
-            reader.requiredString("id", expected: "a name for the output"), field: reader.path(of: "id"))
-        let text = try reader.requiredString("url", expected: "where to push, as rtmp://host/app/key")
+            reader.requiredString("id", expected: "the output's id"), field: reader.path(of: "id"))
+        let text = try reader.requiredString("url", expected: "the URL to push to, such as rtmp://host/app/key")
         let retry = try reader.object("retry").map { fields throws(InputError) in try policy(ofRetries: fields) }
         try reader.finish()
         // A redacted URL from an answer must not be accepted as a URL.
         guard !text.contains("***") else {
             throw InputError(
                 .invalidField, field: reader.path(of: "url"), found: "a redacted URL",
-                expected: "the URL with its stream key: answers show *** in its place")
+                expected: "the URL with its stream key: responses show *** in its place")
         }
         let url = try outputs.check(
             EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),

@@ -42,8 +42,8 @@ struct TaskController: Sendable {
     private static func refuseRecording(_ settings: RoomSettings) throws(InputError) {
         guard settings.recording != nil else { return }
         throw InputError(
-            .invalidField, field: "recording", found: "a recording of a task of its own",
-            expected: "it to be asked for with the room: PUT /v1/rooms/{room}/recording")
+            .invalidField, field: "recording", found: "a recording of an explicit task",
+            expected: "a recording of the room: PUT /v1/rooms/{room}/recording")
     }
 
     @Sendable private func post(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
@@ -75,8 +75,8 @@ struct TaskController: Sendable {
     private static func refuseHLS(_ settings: RoomSettings) throws(InputError) {
         guard settings.hls != nil else { return }
         throw InputError(
-            .invalidField, field: "hls", found: "HLS for a task of its own",
-            expected: "it to be asked for with the room, whose address it has: PUT /v1/rooms/{room}/hls")
+            .invalidField, field: "hls", found: "HLS of an explicit task",
+            expected: "HLS of the room, whose address it uses: PUT /v1/rooms/{room}/hls")
     }
 
     /// Returns the requested id. Without one, it is derived from the `Idempotency-Key`, or random.
@@ -88,7 +88,7 @@ struct TaskController: Sendable {
         guard !name.startsInUTF8(with: TaskID.automaticPrefix) else {
             throw InputError(
                 .invalidField, field: "id", found: JSONValue.string(name).summary,
-                expected: "an id that does not begin with \(TaskID.automaticPrefix): those are the rooms' own")
+                expected: "an id that does not begin with \(TaskID.automaticPrefix), the prefix of rooms' own tasks")
         }
         return name
     }
@@ -158,8 +158,8 @@ extension RoomRegistry {
             throw OrchestratorError.notFound(
                 "task", id.name,
                 cure:
-                    "make it with POST /v1/tasks; a room's own is \(TaskID.automaticPrefix){room}, which is there once "
-                    + "the room had outputs and a stream")
+                    "create it with POST /v1/tasks; a room's own task is \(TaskID.automaticPrefix){room}, which exists once "
+                    + "the room has had outputs and a stream")
         }
         return (owner, view, tag)
     }
@@ -175,7 +175,7 @@ extension Request {
             var answer: HTTPFields = [:]
             if let name = HTTPField.Name("Accept-Patch") { answer[name] = accepted.joined(separator: ", ") }
             throw OrchestratorError(
-                .unsupportedMediaType, "unsupported-media-type", "The body's type is not accepted",
+                .unsupportedMediaType, "unsupported-media-type", "The content type is not accepted",
                 detail: "found \(type ?? "none")", field: "Content-Type",
                 expected: accepted.joined(separator: ", "), headers: answer)
         }

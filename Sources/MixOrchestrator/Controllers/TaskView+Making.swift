@@ -42,11 +42,11 @@ extension TaskView {
         let tracks = plan?.tracks ?? .all
         switch status?.onAir {
         case .bypass:
-            let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) alone"
+            let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) only"
             return Passthrough(video: tracks != .audio, audio: tracks != .video, reason: reason)
         case .mix:
             if case .fixed = program?.composition {
-                return Passthrough(video: false, audio: false, reason: "panes are given: they are always mixed")
+                return Passthrough(video: false, audio: false, reason: "explicit panes are always mixed")
             }
             let reason =
                 switch (plan?.sources.count, plan?.sources.first?.video) {
@@ -56,7 +56,7 @@ extension TaskView {
                 }
             return Passthrough(video: false, audio: false, reason: reason)
         case .slate:
-            return Passthrough(video: false, audio: false, reason: "nobody is on air: the slate is shown")
+            return Passthrough(video: false, audio: false, reason: "no participant is on air: the slate is shown")
         case nil:
             return Passthrough(video: false, audio: false, reason: "no relay is connected")
         }

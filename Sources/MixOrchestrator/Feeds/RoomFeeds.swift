@@ -107,9 +107,9 @@ final class RoomFeeds: Sendable {
 
     private static func tooMany(_ room: RoomID) -> OrchestratorError {
         OrchestratorError(
-            .serviceUnavailable, "too-many-listeners", "Too many follow the room already",
-            detail: "\(room.name): at most \(mostOfRoom) can follow a room; "
-                + "a subscription (POST /v1/subscriptions) tells the same")
+            .serviceUnavailable, "too-many-listeners", "The room has too many listeners",
+            detail: "\(room.name): at most \(mostOfRoom) listeners can follow a room; "
+                + "a subscription (POST /v1/subscriptions) delivers the same")
     }
 }
 

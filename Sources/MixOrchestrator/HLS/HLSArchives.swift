@@ -92,6 +92,6 @@ actor HLSArchives {
     }
 
     private static let overloaded = OrchestratorError(
-        .serviceUnavailable, "archives-overloaded", "Too many archives are being laid out",
-        detail: "\(mostWaiting) others are on their way: send it again in a few seconds", headers: [.retryAfter: "5"])
+        .serviceUnavailable, "archives-overloaded", "Too many archives are being prepared",
+        detail: "\(mostWaiting) others are being prepared: retry in a few seconds", headers: [.retryAfter: "5"])
 }

@@ -50,8 +50,8 @@ struct HLSController: Sendable {
         try check(request)
         guard let item = try await found(room), let text = await text(item) else {
             throw OrchestratorError(
-                .notFound, "no-hls", "The room has no HLS now",
-                detail: "\(room.name): PUT /v1/rooms/\(room.name)/hls makes it; it begins with the first segment")
+                .notFound, "no-hls", "The room has no HLS",
+                detail: "\(room.name): PUT /v1/rooms/\(room.name)/hls enables it; it begins with the first segment")
         }
         return playlist(text, item, prefix: "hls/\(item.session)/", request)
     }
@@ -130,10 +130,10 @@ struct HLSController: Sendable {
         guard let facts = try await files.facts(room, session: session) else { throw Self.noFile(name) }
         guard facts.settings.enableVOD, facts.isEnded else {
             throw OrchestratorError(
-                .conflict, "archive-not-ready", "There is no such archive yet",
+                .conflict, "archive-not-ready", "The archive is not available",
                 detail: facts.settings.enableVOD
-                    ? "\(name): it can be fetched when HLS of the room has ended"
-                    : "\(name): its segments are not kept: ask for enableVOD next time")
+                    ? "\(name): it is available once HLS of the room has ended"
+                    : "\(name): its segments are not kept: set enableVOD next time")
         }
         let directory = "\(files.directory(of: room))/\(session)"
         guard let archive = try await archives.archive(in: directory) else { throw Self.noFile(name) }
@@ -244,6 +244,6 @@ struct HLSController: Sendable {
     private static func noFile(_ name: String) -> OrchestratorError {
         OrchestratorError(
             .notFound, "no-hls-file", "There is no such file",
-            detail: "\(name): it was never made, or has left the playlist a while ago; load the playlist again")
+            detail: "\(name): it never existed, or left the playlist a while ago; reload the playlist")
     }
 }

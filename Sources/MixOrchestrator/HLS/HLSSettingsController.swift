@@ -17,11 +17,11 @@ struct HLSSettingsController: Sendable {
         let bytes = try await request.bytes()
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)
         let settings = try HLSSettingsReader.settings(document, path: "") ?? HLSSettings()
-        return try await configure(settings, request, context, summary: "HLS asked for by API")
+        return try await configure(settings, request, context, summary: "HLS enabled by API")
     }
 
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let response = try await configure(nil, request, context, summary: "HLS ended by API")
+        let response = try await configure(nil, request, context, summary: "HLS disabled by API")
         return Response(status: .noContent, headers: [.eTag: response.headers[.eTag] ?? ""])
     }
 
@@ -32,7 +32,7 @@ struct HLSSettingsController: Sendable {
         let room = try context.roomID()
         guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
             throw OrchestratorError.notFound(
-                "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
+                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
         }
         let change = SettingsChange(precondition: try SettingsPrecondition(request.headers), summary: summary) {
             current, _ in

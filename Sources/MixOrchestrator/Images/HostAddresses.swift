@@ -14,7 +14,7 @@ enum HostAddresses {
             waiting.begin(continuation)
             DispatchQueue.global().async { waiting.end(Self.ask(host)) }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
-                waiting.end(.failure(ImageRefusal("cannot be fetched: looking up \(host) takes too long")))
+                waiting.end(.failure(ImageRefusal("cannot be fetched: looking up \(host) timed out")))
             }
         }
         return try result.get()

@@ -50,7 +50,7 @@ struct ImageFetch: Sendable {
                 }
                 defer { group.cancelAll() }
                 guard let answer = try await group.next() ?? nil else {
-                    throw ImageRefusal("did not come within \(timeLimit)")
+                    throw ImageRefusal("was not received within \(timeLimit)")
                 }
                 return answer
             }
@@ -71,11 +71,11 @@ struct ImageFetch: Sendable {
             case .answer(let answer): return answer
             case .redirect(let location):
                 guard let base = URL(string: text), let next = URL(string: location, relativeTo: base)?.absoluteString
-                else { throw ImageRefusal("is redirected to something that is no URL") }
+                else { throw ImageRefusal("redirects to an invalid URL") }
                 text = next
             }
         }
-        throw ImageRefusal("is redirected more than \(Self.mostRedirects) times")
+        throw ImageRefusal("redirects more than \(Self.mostRedirects) times")
     }
 
     private static func read(_ text: String) throws(ImageRefusal) -> StreamURL {
@@ -83,10 +83,10 @@ struct ImageFetch: Sendable {
         do {
             url = try StreamURL(text)
         } catch {
-            throw ImageRefusal("is no URL that can be fetched: expected \(error.expected)")
+            throw ImageRefusal("is not a URL that can be fetched: expected \(error.expected)")
         }
         guard url.scheme == .http || url.scheme == .https else {
-            throw ImageRefusal("cannot be fetched by \(url.scheme.rawValue): expected http:// or https://")
+            throw ImageRefusal("cannot be fetched over \(url.scheme.rawValue): expected http:// or https://")
         }
         return url
     }
@@ -168,11 +168,11 @@ struct ImageFetch: Sendable {
             return .answer(.unchanged)
         case 301, 302, 303, 307, 308:
             guard let location = response.headers.first(name: "location") else {
-                throw ImageRefusal("is redirected to nowhere")
+                throw ImageRefusal("redirects without a location")
             }
             return .redirect(location)
         default:
-            throw ImageRefusal("cannot be fetched: the server answers \(response.status.code)")
+            throw ImageRefusal("cannot be fetched: the server answered \(response.status.code)")
         }
     }
 
@@ -181,7 +181,7 @@ struct ImageFetch: Sendable {
         switch error {
         case let error as HTTPClientError: error.shortDescription
         case let error as IOError: String(cString: strerror(error.errnoCode))
-        case is NIOConnectionError: "nobody answers there"
+        case is NIOConnectionError: "no server answers at that address"
         default: "\(type(of: error))"
         }
     }

@@ -26,11 +26,11 @@ struct ImageFiles: Sendable {
         let parts = reference.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard !reference.isEmpty, reference.utf8.count <= 1024, !reference.utf8.contains(0),
             parts.allSatisfy({ !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) })
-        else { throw ImageRefusal("is no path inside of the layouts directory") }
+        else { throw ImageRefusal("is not a path inside the layouts directory") }
         guard let root = Self.realPath(directory), let path = Self.realPath("\(directory)/\(reference)") else {
-            throw ImageRefusal("is not there")
+            throw ImageRefusal("does not exist")
         }
-        guard path.startsInUTF8(with: root + "/") else { throw ImageRefusal("leads out of the layouts directory") }
+        guard path.startsInUTF8(with: root + "/") else { throw ImageRefusal("leads outside the layouts directory") }
         return path
     }
 

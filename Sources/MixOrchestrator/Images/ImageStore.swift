@@ -109,7 +109,7 @@ actor ImageStore {
         let isNew = references.filter { ledger.items[$0] == nil && !Self.isURL($0) }
         for excess in ledger.want(references, ofPrograms: others) {
             logger.warning(
-                "image \(Self.shown(excess)) is not used: layouts, or programs, name more than \(ImageLedger.most) images"
+                "image \(Self.shown(excess)) is not used: layouts or programs name more than \(ImageLedger.most) images"
             )
         }
         for reference in isNew where ledger.take(reference) { await check(reference, isQuiet: true) }
@@ -164,7 +164,7 @@ actor ImageStore {
             newsman.yield(News(reference: reference, kind: .failed("\(error)"), noticedAt: begin))
         } catch {
             // Cancelled, because the service is stopping.
-            _ = ledger.failed(reference, "was not looked at", now: MonotonicClock.now())
+            _ = ledger.failed(reference, "was not checked", now: MonotonicClock.now())
         }
         wakeUp.yield()
     }
@@ -189,7 +189,7 @@ actor ImageStore {
         if sizes[name] == nil {
             let used = ledger.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }
             guard used + bytes.count <= Self.mostBytes else {
-                throw ImageRefusal("is not kept: the images in use have \(used) bytes, the limit is \(Self.mostBytes)")
+                throw ImageRefusal("is not kept: the images in use take \(used) bytes, the limit is \(Self.mostBytes)")
             }
             try await offPool { () throws(ImageRefusal) in try Self.store(bytes, name, in: directory) }
         }
@@ -248,11 +248,11 @@ actor ImageStore {
             try BoundedFile.write(bytes, to: temporary, mode: 0o600)
         } catch {
             unlink(temporary)
-            throw ImageRefusal("cannot be kept in \(directory): \(error)")
+            throw ImageRefusal("cannot be stored in \(directory): \(error)")
         }
         guard rename(temporary, "\(directory)/\(name)") == 0 else {
             unlink(temporary)
-            throw ImageRefusal("cannot be kept in \(directory): \(String(cString: strerror(errno)))")
+            throw ImageRefusal("cannot be stored in \(directory): \(String(cString: strerror(errno)))")
         }
     }
 }

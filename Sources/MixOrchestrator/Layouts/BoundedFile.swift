@@ -12,9 +12,9 @@ enum BoundedFile {
 
         var description: String {
             switch self {
-            case .notThere: "is not there"
-            case .notRegular: "is no regular file"
-            case .tooLong(let limit): "has more than \(limit) bytes, the most that is read"
+            case .notThere: "does not exist"
+            case .notRegular: "is not a regular file"
+            case .tooLong(let limit): "has more than \(limit) bytes, which is the limit"
             case .system(let code): "cannot be read: \(String(cString: strerror(code)))"
             }
         }

@@ -46,7 +46,7 @@ extension LayoutDirectory {
         do {
             try await commit(outcome, of: name)
         } catch {
-            logger.error("layout \(name): what happened is not kept: \(error)")
+            logger.error("layout \(name): the event cannot be stored: \(error)")
         }
     }
 
@@ -66,7 +66,8 @@ extension LayoutDirectory {
             switch news.kind {
             case .changed:
                 await registry.layoutChanged(
-                    name, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) of layout \(name) is there")
+                    name,
+                    cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) of layout \(name) is available")
                 )
             case .failed(let reason):
                 let entry = TimelineEntry(
@@ -80,7 +81,7 @@ extension LayoutDirectory {
         switch news.kind {
         case .changed:
             registry.services.needs.imageChanged(
-                news.reference, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) is there"))
+                news.reference, cause: Cause(receivedAt: news.noticedAt, summary: "image \(image) is available"))
         case .failed(let reason):
             let entry = TimelineEntry(kind: .event, message: "image \(image) \(reason)", cause: "image \(image)")
             await registry.note(entry, ofImage: news.reference)

@@ -18,7 +18,7 @@ extension LayoutDirectory {
         guard !isNew || layouts.names.count < Self.mostLayouts else {
             throw OrchestratorError(
                 .conflict, "too-many-layouts", "There are too many layouts",
-                detail: "\(Self.mostLayouts) are there already: delete one that no room uses first")
+                detail: "\(Self.mostLayouts) exist already: first delete one that no room uses")
         }
         let reading = LayoutReading.good(new.template, content: new.content)
         let prepared = try await offPool { [files] () throws(OrchestratorError) in
@@ -99,12 +99,12 @@ extension LayoutDirectory {
             let shown = (own + (others > 0 ? ["\(least)\(others) more"] : [])).joined(separator: ", ")
             throw OrchestratorError(
                 .conflict, "layout-in-use", "Rooms use the layout",
-                detail: "\(name) is used by \(shown): give them another with PUT /v1/rooms/{room} first")
+                detail: "\(name) is used by \(shown): first give them another one with PUT /v1/rooms/{room}")
         }
         guard name != defaultLayout else {
             throw OrchestratorError(
                 .conflict, "layout-in-use", "New rooms use the layout",
-                detail: "\(name) is rooms.layout in the configuration: name another there first")
+                detail: "\(name) is rooms.layout in the configuration: first set another one there")
         }
         _ = try await offPool { [files] () throws(OrchestratorError) in try files.delete(name) }
         layouts.update { catalogue in

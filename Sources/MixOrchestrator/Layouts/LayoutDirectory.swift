@@ -93,7 +93,7 @@ actor LayoutDirectory: Service {
         }
         if readings == nil {
             logger.warning(
-                "there is no layouts directory at \(files.directory): only \"auto\" can be used until it is made")
+                "there is no layouts directory at \(files.directory): only \"auto\" can be used until it is created")
         }
         for (name, reading) in readings ?? [] {
             await take(reading, of: name, noticedAt: MonotonicClock.now(), isStart: true)

@@ -41,7 +41,8 @@ struct LayoutFiles: Sendable {
             }
     }
 
-    static let nameRule = "1 to 64 of a-z, A-Z, 0-9, - and _, other than \"\(LayoutLibrary.automaticName)\""
+    static let nameRule =
+        "1 to 64 characters from a-z, A-Z, 0-9, - and _, other than \"\(LayoutLibrary.automaticName)\""
 
     /// Returns the name of the layout in a file of this name; `nil` for all other files.
     static func layout(ofFile file: some StringProtocol) -> String? {

@@ -48,23 +48,23 @@ extension LayoutCatalogue.Outcome {
     func message(of name: String) -> String {
         switch self {
         case .nothing:
-            return "layout \(name) is as it was"
+            return "layout \(name) is unchanged"
         case .changed(let good):
             let maker =
                 switch good.version.origin {
                 case .file: "its file was saved"
-                case .api: "it came by API"
-                case .rollback: "an older version was taken back"
+                case .api: "it was set by API"
+                case .rollback: "an older version was restored"
                 }
             return "layout \(name): version \(good.version.number) is in use, \(maker)"
         case .restored(let good):
-            return "layout \(name): its file is good again, version \(good.version.number) is in use"
+            return "layout \(name): its file is valid again, version \(good.version.number) is in use"
         case .rejected(let problem, let kept):
-            let stays = kept.map { "version \($0.version.number) stays on air" } ?? "no version of it was ever good"
-            return "layout \(name): its file cannot be used, \(stays): \(problem.summary)"
+            let stays = kept.map { "version \($0.version.number) stays on air" } ?? "it never had a valid version"
+            return "layout \(name): its file is invalid, \(stays): \(problem.summary)"
         case .deleted(let kept):
             let stays = kept.map { "; rooms that use it keep version \($0.version.number)" } ?? ""
-            return "layout \(name): its file is gone\(stays)"
+            return "layout \(name): its file was removed\(stays)"
         }
     }
 }

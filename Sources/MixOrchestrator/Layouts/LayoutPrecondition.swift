@@ -22,7 +22,7 @@ enum LayoutPrecondition: Hashable, Sendable {
         if let text = headers[.ifNoneMatch] {
             guard text == "*" else {
                 throw EntityTags.malformed(
-                    "If-None-Match", text, "*, which means: only if there is no such layout")
+                    "If-None-Match", text, "*, which means: only if the layout does not exist")
             }
             self = .isNew
         } else {
@@ -42,9 +42,9 @@ enum LayoutPrecondition: Hashable, Sendable {
             guard !isThere || !(versions.isEmpty || versions.contains(version)) else { return }
         }
         throw OrchestratorError(
-            .preconditionFailed, "layout-changed", "The layout is not as expected",
+            .preconditionFailed, "layout-changed", "The layout is not in the expected state",
             detail: isThere
-                ? "\(name) is at version \(version): read it again and repeat the change" : "\(name) is not there")
+                ? "\(name) is at version \(version): read it again and repeat the change" : "\(name) does not exist")
     }
 }
 

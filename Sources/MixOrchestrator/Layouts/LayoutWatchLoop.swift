@@ -54,7 +54,7 @@ struct LayoutWatchLoop {
     }
 
     private static func pollingNote(_ error: SystemError) -> String {
-        "changes of layouts are looked for every \(pollInterval / 1_000_000) ms, because inotify is not to be had: \(error)"
+        "polling for layout changes every \(pollInterval / 1_000_000) ms, because inotify is unavailable: \(error)"
             + (error.code == ENOSPC ? "; raise fs.inotify.max_user_watches" : "")
     }
 
@@ -110,7 +110,7 @@ struct LayoutWatchLoop {
 
     private mutating func take(_ event: DirectoryEvents.Event) {
         if event.has(UInt32(IN_Q_OVERFLOW)) {
-            findings.notes.append("more happened in \(files.directory) than was told: all of it is read again")
+            findings.notes.append("inotify lost events of \(files.directory): reading all layouts again")
             return scan()
         }
         switch event.watch {
@@ -235,7 +235,8 @@ struct LayoutWatchLoop {
             looks[name] = .gone(since: now)
         }
         for file in list.misnamed.subtracting(misnamed).sorted() {
-            findings.notes.append("\(files.directory)/\(file) is not used: a layout is called \(LayoutFiles.nameRule)")
+            findings.notes.append(
+                "\(files.directory)/\(file) is not used: a layout's name must be \(LayoutFiles.nameRule)")
         }
         misnamed = list.misnamed
         if images == nil { compareOthers() }

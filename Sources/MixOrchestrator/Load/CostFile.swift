@@ -15,7 +15,7 @@ struct CostFile: Sendable {
     func read(logger: Logger) -> CostModel {
         guard let bytes = FileManager.default.contents(atPath: path) else { return CostModel() }
         guard let model = try? JSONDecoder().decode(CostModel.self, from: bytes), model.isUsable else {
-            logger.notice("\(path) is damaged or of another release: costs are learnt anew")
+            logger.notice("\(path) is damaged or from another release: costs are learnt from scratch")
             return CostModel()
         }
         return model

@@ -94,9 +94,9 @@ struct LoadBook: Sendable {
     func order(for task: TaskID, priority: Int) -> LoadOrder {
         var order = LoadOrder()
         if let level = controller.levels[task], level > 0 {
-            order.degradation = Degradation(level: level, reason: reasons[task] ?? "the machine carried too much")
+            order.degradation = Degradation(level: level, reason: reasons[task] ?? "the machine was overloaded")
         }
-        if let held, priority <= held { order.holdsBypass = "the machine carries too much" }
+        if let held, priority <= held { order.holdsBypass = "the machine is overloaded" }
         return order
     }
 
@@ -262,7 +262,7 @@ struct LoadBook: Sendable {
     private func heldRooms(_ before: Int?) -> [(room: RoomID, reason: String)] {
         guard let before else { return [] }
         return entries.values.filter { !$0.isMixing && $0.priority <= before && $0.priority > held ?? -1 }
-            .map { ($0.room, "the machine carries less again") }
+            .map { ($0.room, "the machine is less loaded again") }
     }
 
     private func admitted() -> [RoomID] {

@@ -32,11 +32,11 @@ struct LoadMonitor: Service {
     private func perform(_ outcome: LoadBook.Outcome) async {
         if let step = outcome.step {
             logger.notice(
-                "\(step.reason): a program's level is \(step.to)",
+                "\(step.reason): program set to load level \(step.to)",
                 metadata: ["task": "\(step.task)", "from": "\(step.from)", "to": "\(step.to)"])
         }
         for (room, reason) in outcome.changed { await tell(room, "load: \(reason)") }
-        for room in outcome.admitted { await tell(room, "there is room on the machine again") }
+        for room in outcome.admitted { await tell(room, "the machine has capacity again") }
     }
 
     private func tell(_ room: RoomID, _ reason: String) async {
@@ -44,7 +44,7 @@ struct LoadMonitor: Service {
             try await registry.existingOwner(room)?.loadChanged(reason)
         } catch {
             // A waiting task is considered again in a second; a level takes effect with the room's next plan.
-            logger.warning("a room cannot be told of the load: \(error)", metadata: ["room": "\(room)"])
+            logger.warning("cannot tell a room about the load: \(error)", metadata: ["room": "\(room)"])
         }
     }
 
@@ -53,7 +53,7 @@ struct LoadMonitor: Service {
         do {
             try await NIOThreadPool.singleton.runIfActive { [file] in try file.write(costs) }
         } catch {
-            logger.warning("what was learnt of costs cannot be kept in \(file.path): \(error)")
+            logger.warning("learnt costs cannot be stored in \(file.path): \(error)")
         }
         return costs
     }

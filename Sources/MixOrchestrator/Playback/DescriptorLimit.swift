@@ -33,13 +33,13 @@ extension PlaybackSettings {
         if maxViewers > most {
             maxViewers = most
             warnings.append(
-                "at most \(most) viewers are let in: http.maxConnections is \(connections), and some are kept for "
+                "at most \(most) viewers are admitted: http.maxConnections is \(connections), and some are reserved for "
                     + "requests. Raise it, or lower playback.maxViewers")
         }
         if let descriptors, maxViewers > descriptors - DescriptorLimit.kept {
             maxViewers = max(descriptors - DescriptorLimit.kept, min(descriptors / 4, maxViewers))
             warnings.append(
-                "at most \(maxViewers) viewers are let in: this process may open \(descriptors) files. Raise the limit "
+                "at most \(maxViewers) viewers are admitted: this process may open \(descriptors) files. Raise the limit "
                     + "(LimitNOFILE= of the systemd unit, --ulimit nofile= of the container, ulimit -Hn of the shell), or "
                     + "lower playback.maxViewers")
         }

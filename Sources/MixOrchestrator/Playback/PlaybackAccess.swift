@@ -129,13 +129,13 @@ extension OrchestratorError {
     init(_ refusal: PlaybackAccess.Refusal) {
         let detail =
             switch refusal {
-            case .missing: "the URL has no \(PlaybackAccess.parameter), and playback.key is set here"
+            case .missing: "the URL has no \(PlaybackAccess.parameter), but playback.key is set"
             case .malformed: "\(PlaybackAccess.parameter) is not of the form unix-rand-uid-md5"
-            case .wrong: "\(PlaybackAccess.parameter) was not made for this path with a key that is known here"
+            case .wrong: "\(PlaybackAccess.parameter) was not made for this path with a known key"
             case .expired(let seconds): "the URL expired \(seconds) s ago"
             }
         self.init(
-            .forbidden, "playback-refused", "The URL does not open this program", detail: detail,
+            .forbidden, "playback-refused", "The URL does not grant access to this program", detail: detail,
             field: PlaybackAccess.parameter,
             expected: "a URL signed for this path, as `mixorchestrator sign-url` prints it")
     }

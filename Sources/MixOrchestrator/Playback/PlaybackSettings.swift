@@ -27,7 +27,7 @@ struct PlaybackSettings: Sendable {
         }
         if keys.isEmpty == false, values.secret("playback.key") == nil, values.text("playback.keyFile") == nil {
             throw StartupError(
-                "configuration: playback.secondaryKey: found it alone; expected playback.key beside it")
+                "configuration: playback.secondaryKey: found without playback.key; expected both")
         }
         try checkMode(values.choice("playback.access"), hasKey: !keys.isEmpty)
         access = PlaybackAccess(
@@ -48,10 +48,11 @@ struct PlaybackSettings: Sendable {
         case (.signed, false):
             throw StartupError(
                 "configuration: playback.access: found \"signed\" without a key; expected playback.key or "
-                    + "playback.keyFile beside it")
+                    + "playback.keyFile as well")
         case (.open, true):
             throw StartupError(
-                "configuration: playback.access: found \"open\" beside a key; expected \"signed\", or no playback.key")
+                "configuration: playback.access: found \"open\" together with a key; expected \"signed\", or no playback.key"
+            )
         case (.open, false): isOpenOnPurpose = true
         case (.signed, true), (nil, _): break
         }
@@ -70,7 +71,7 @@ struct PlaybackSettings: Sendable {
         case (nil, let path?):
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw StartupError(
-                    "configuration: \(name)File: found \"\(path)\"; expected a file that can be read")
+                    "configuration: \(name)File: found \"\(path)\"; expected a readable file")
             }
             let text = String(decoding: data.prefix(1 << 10), as: UTF8.self)
             (key, file) = (text.trimmingCharacters(in: .whitespacesAndNewlines), path)
@@ -84,7 +85,7 @@ struct PlaybackSettings: Sendable {
         if let file, let mode = try? FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int,
             mode & 0o007 != 0
         {
-            warnings.append("\(file) holds secrets and is open to every user of this machine: chmod o= \(file)")
+            warnings.append("\(file) holds secrets and is open to every user of this machine: run chmod o= \(file)")
         }
         return key
     }

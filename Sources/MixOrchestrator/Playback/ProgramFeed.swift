@@ -70,7 +70,7 @@ final class ProgramFeed: Sendable {
                         try await self.onHome { try $0.received(bytes) }
                     }
                 } catch is FLVTagScanner.Failure {
-                    services.logger.error("the relay of \(task) sends what is no FLV")
+                    services.logger.error("the relay of \(task) sends invalid FLV")
                 } catch {
                     services.logger.debug("connection to the relay of \(task) for viewers: \(type(of: error))")
                 }
@@ -127,8 +127,8 @@ final class ProgramFeed: Sendable {
         if isLong {
             services.logger.warning(
                 """
-                the program of \(task) has more than \(ProgramWindow.byteLimit >> 20) MiB without a keyframe: viewers who \
-                come wait for the next one. Let its publisher send one every few seconds
+                the program of \(task) has more than \(ProgramWindow.byteLimit >> 20) MiB without a keyframe: new \
+                viewers wait for the next one. Configure its publisher to send one every few seconds
                 """)
         }
     }

@@ -65,8 +65,8 @@ final class ViewerLedger: Sendable {
 extension OrchestratorError {
     fileprivate static func noPlace(_ what: String, setting: String) -> OrchestratorError {
         OrchestratorError(
-            .serviceUnavailable, "viewers-full", "There is no place for another viewer",
-            detail: "\(what), which is the limit: come back later, take the program from a CDN, or raise \(setting)",
+            .serviceUnavailable, "viewers-full", "No more viewers are admitted",
+            detail: "\(what), which is the limit: retry later, play the program from a CDN, or raise \(setting)",
             headers: [.retryAfter: "10"])
     }
 }

@@ -33,7 +33,7 @@ struct RecordingController: Sendable {
         let owner = try await owner(try context.roomID())
         let isOver = await owner.isRecordingOver
         let change = SettingsChange(
-            precondition: try SettingsPrecondition(request.headers), summary: "recording asked for by API"
+            precondition: try SettingsPrecondition(request.headers), summary: "recording requested by API"
         ) { current, _ in
             var changed = current
             changed.recording = settings.following(isOver ? nil : current.recording)
@@ -65,7 +65,7 @@ struct RecordingController: Sendable {
     private func owner(_ room: RoomID) async throws -> RoomOwner {
         guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
             throw OrchestratorError.notFound(
-                "room", room.name, cure: "make it with PUT /v1/rooms/\(room.name), or send an event of it")
+                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
         }
         return owner
     }
@@ -98,7 +98,7 @@ struct RecordingController: Sendable {
             headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
         case .unsatisfiable:
             throw OrchestratorError(
-                .rangeNotSatisfiable, "range-not-satisfiable", "The file has no such part",
+                .rangeNotSatisfiable, "range-not-satisfiable", "The range is outside the file",
                 detail: "\(name) has \(size) bytes", field: "Range", headers: [.contentRange: "bytes */\(size)"])
         }
         guard !range.isEmpty else { return Response(status: .ok, headers: headers) }
@@ -120,7 +120,7 @@ struct RecordingController: Sendable {
         case .failed(let reason):
             throw OrchestratorError(
                 .internalServerError, "recording-not-removed", "The file cannot be removed",
-                detail: "\(name): \(reason). Look at the rights of recording.directory")
+                detail: "\(name): \(reason). Check the permissions of recording.directory")
         }
     }
 
@@ -132,7 +132,7 @@ struct RecordingController: Sendable {
     private static func noFile(_ name: String, _ room: RoomID) -> OrchestratorError {
         .notFound(
             "recording", String(name.prefix(bytes: 200)),
-            cure: "GET /v1/rooms/\(room.name)/recordings lists those that are there")
+            cure: "GET /v1/rooms/\(room.name)/recordings lists the existing ones")
     }
 }
 

@@ -80,12 +80,12 @@ struct LeftoverRelays: Sendable {
     private func drain(_ socket: String) async {
         guard let task = await task(behind: socket) else {
             if Task.isCancelled { return }
-            logger.warning("a relay that nobody wants does not answer and is killed", metadata: ["socket": "\(socket)"])
+            logger.warning("an orphaned relay does not answer and is killed", metadata: ["socket": "\(socket)"])
             starter.killLeftover(socket: socket)
             unlink(socket)
             return
         }
-        logger.notice("a relay that nobody wants is drained", metadata: ["task": "\(task)"])
+        logger.notice("an orphaned relay is drained", metadata: ["task": "\(task)"])
         let (reports, inbox) = AsyncStream.makeStream(of: TaskOwner.Report.self)
         let owner = TaskOwner(task: task, socket: socket, starter: starter, starts: starts, logger: logger) {
             inbox.yield($0)

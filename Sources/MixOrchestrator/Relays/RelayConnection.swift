@@ -138,7 +138,7 @@ struct RelayConnection: Sendable {
         do {
             return try JSONDecoder().decode(RelayReport.self, from: Data(line)).bounded
         } catch {
-            throw RelayError.protocolViolation("a line that is no report: \(error)")
+            throw RelayError.protocolViolation("a line that is not a report: \(error)")
         }
     }
 }
@@ -153,10 +153,10 @@ enum RelayError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .silent: "no status from it for \(RelayConnection.silenceLimit) s"
+        case .silent: "no status for \(RelayConnection.silenceLimit) s"
         case .refused(let reason): "it refused the connection: \(reason)"
         case .wrongTask(let task): "the socket belongs to the relay of \(task)"
-        case .protocolViolation(let what): "it does not keep to the protocol: \(what)"
+        case .protocolViolation(let what): "it violates the protocol: \(what)"
         case .notStarted(let reason): reason
         }
     }

@@ -40,7 +40,7 @@ struct RelayStarter: RelayStarting {
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
         guard access(worker, X_OK) == 0 else {
             throw .notStarted(
-                "mixworker is not at \(worker): build it, or name it with MIXORCHESTRATOR_WORKER or `worker:`")
+                "mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`")
         }
         let arguments = [
             worker, "relay", "--task", task.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)",
@@ -127,7 +127,7 @@ private final class SpawnedRelay: RelayProcessHandle {
             var status: Int32 = 0
             guard waitpid(processID, &status, WNOHANG) == processID else { return nil }
             let signal = status & 0x7F
-            let how = signal == 0 ? "exited with status \(status >> 8 & 0xFF)" : "was ended by signal \(signal)"
+            let how = signal == 0 ? "exited with status \(status >> 8 & 0xFF)" : "was killed by signal \(signal)"
             exit = "relay \(processID) \(how), its log is \(log)"
             return exit
         }

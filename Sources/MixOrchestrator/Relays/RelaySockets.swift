@@ -21,7 +21,7 @@ final class RelaySockets: Sendable {
         guard directory.utf8.count <= longest else {
             throw StartupError(
                 "the data directory's path is too long for sockets: \(directory) has \(directory.utf8.count) bytes, "
-                    + "at most \(longest) are possible. Name a shorter one with --data")
+                    + "at most \(longest) are possible. Choose a shorter one with --data")
         }
         self.directory = directory
     }

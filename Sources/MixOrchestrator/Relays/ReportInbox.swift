@@ -26,7 +26,8 @@ final class ReportInbox: Sendable {
         default: break
         }
         guard backlog.add() else {
-            throw .protocolViolation("it reports faster than can be taken: \(ReportBacklog.limit) reports wait")
+            throw .protocolViolation(
+                "it reports faster than can be processed: \(ReportBacklog.limit) reports are pending")
         }
         switch report {
         case .status(let status):

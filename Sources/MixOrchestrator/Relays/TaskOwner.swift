@@ -132,7 +132,7 @@ actor TaskOwner {
         var isKilled = false
         do {
             guard let connection = try await starts.pass({ try await connect(mayStart: mayStart) }) else {
-                endSession(number, reason: "no relay is there")
+                endSession(number, reason: "no relay is running")
                 return
             }
             guard let inbox = session?.inbox, session?.number == number else { return }
@@ -146,7 +146,7 @@ actor TaskOwner {
             reason = "\(error)"
             // A relay that hangs must not hold the task's socket and outputs.
             if case RelayError.silent = error {
-                logger.error("relay hangs and is killed")
+                logger.error("relay hangs and is being killed")
                 reason = "the relay hung (\(reason)) and was killed"
                 isKilled = true
                 signal(SIGKILL)
@@ -202,7 +202,7 @@ actor TaskOwner {
                 guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
             }
             guard session?.number == number else { return }
-            logger.warning("relay does not end", metadata: ["signal": "\(signal)"])
+            logger.warning("relay does not exit", metadata: ["signal": "\(signal)"])
             self.signal(signal)
         }
     }

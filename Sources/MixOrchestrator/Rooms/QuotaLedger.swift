@@ -137,15 +137,15 @@ extension OrchestratorError {
             case .rooms: ("rooms", "delete some with DELETE /v1/rooms/{room}")
             case .tasks: ("tasks at a time", "end some with DELETE /v1/tasks/{task}")
             case .subscriptions: ("subscriptions", "delete some with DELETE /v1/subscriptions/{subscription}")
-            case .feeds: ("listeners of feeds at a time", "end some, or use a subscription (POST /v1/subscriptions)")
-            case .participants: ("participants in a room", "let some leave, or use another room")
+            case .feeds: ("feed listeners at a time", "end some, or use a subscription (POST /v1/subscriptions)")
+            case .participants: ("participants in a room", "remove some, or use another room")
             case .storedBytes: ("bytes in its rooms' documents", "delete rooms with DELETE /v1/rooms/{room}")
             }
         var error = OrchestratorError(
-            .conflict, "quota-exceeded", "The app has all that its quota allows",
+            .conflict, "quota-exceeded", "The app's quota is used up",
             detail:
                 "\(name.rawValue): the app \(app) may have \(limit) \(what): \(cure), or raise quotas.\(name.rawValue) "
-                + "in the configuration, of this app alone under apps")
+                + "in the configuration, or for this app alone under apps")
         error.quota = Quota(name: name, limit: limit)
         return error
     }

@@ -62,7 +62,7 @@ extension RoomOwner {
 
         let now = MonotonicClock.now()
         let cause = Cause(
-            receivedAt: now, summary: "room read from the store again", id: services.numbers.nextCause())
+            receivedAt: now, summary: "room reread from the store", id: services.numbers.nextCause())
         var draft = draft(cause: cause.id)
         let closing = RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed)
         if wasDeleted { _ = RoomMachine.apply(closing, to: &draft.room) }

@@ -97,7 +97,7 @@ extension RoomOwner {
     private func takeEnd(of task: TaskID, _ now: Int64) async {
         reopenLedger(task)
         let cause = Cause(
-            receivedAt: now, summary: "people are on air again", id: services.numbers.nextCause())
+            receivedAt: now, summary: "participants are on air again", id: services.numbers.nextCause())
         await decide(task, cause.id) { machine, room in
             let ended = machine.relayDrained()
             guard !isShuttingDown else { return ended }

@@ -24,7 +24,7 @@ extension RoomOwner {
         defer { if !isMade { releaseUnused(new.id) } }
         await prepare(for: new.settings.program)
 
-        let cause = Cause(receivedAt: receivedAt, summary: "task made by API", id: services.numbers.nextCause())
+        let cause = Cause(receivedAt: receivedAt, summary: "task created by API", id: services.numbers.nextCause())
         var draft = draft(cause: cause.id)
         draft.makesRoom = true
         var machine = TaskMachine(
@@ -34,10 +34,10 @@ extension RoomOwner {
         let planning = context(for: machine, in: draft.room)
         let message =
             planning.hasStreams(for: machine.seen(draft.room))
-            ? "task made"
+            ? "task created"
             : new.settings.program?.selections.isEmpty ?? true
-                ? "task made, it starts with the room's first stream"
-                : "task made, it starts with the first of the streams that it names"
+                ? "task created, it starts with the room's first stream"
+                : "task created, it starts with the first of the streams that it names"
         let actions =
             [.record(TimelineEntry(kind: .decision, message: message, cause: cause.summary))]
             + machine.roomChanged(
@@ -139,39 +139,39 @@ extension RoomOwner {
         if isKeyed {
             return OrchestratorError(
                 .conflict, "idempotency-key-reused", "The Idempotency-Key was used for another task",
-                detail: "task \(id.name) was made with it from another content: use a new key",
+                detail: "task \(id.name) was created with it from different content: use a new key",
                 field: "Idempotency-Key")
         }
         let detail =
             existing.isFinishing
-            ? "task \(id.name) is just ending: send it again in a moment, or name another id"
-            : "task \(id.name) was made from another content: change it with PATCH /v1/tasks/\(id.name), or name another id"
+            ? "task \(id.name) is just ending: retry in a moment, or choose another id"
+            : "task \(id.name) was created from different content: change it with PATCH /v1/tasks/\(id.name), or choose another id"
         return OrchestratorError(
-            .conflict, "task-exists", "There is another task of this id", detail: detail, field: "id")
+            .conflict, "task-exists", "The task id is already in use", detail: detail, field: "id")
     }
 
     private static func taken(_ id: TaskID, in room: RoomID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "task-exists", "There is another task of this id",
-            detail: "task \(id.name) belongs to room \(room.name): name another id, or leave it out", field: "id")
+            .conflict, "task-exists", "The task id is already in use",
+            detail: "task \(id.name) belongs to room \(room.name): choose another id, or leave it out", field: "id")
     }
 
     private static func tooManyTasks(_ room: RoomID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "too-many-tasks", "The room has as many tasks as it can have",
+            .conflict, "too-many-tasks", "The room has the maximum number of tasks",
             detail: "\(room.name) has \(mostTasks) explicit tasks: delete one, or add outputs to one")
     }
 
     static func ended(_ id: TaskID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "task-ended", "The task has ended for good",
-            detail: "\(id.name) cannot be changed any more: make a new one with POST /v1/tasks")
+            .conflict, "task-ended", "The task has ended permanently",
+            detail: "\(id.name) can no longer be changed: create a new one with POST /v1/tasks")
     }
 
     private static func lastOutput(_ id: TaskID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "last-output", "A task has at least one output",
-            detail: "add another output to \(id.name) first, or end it with DELETE /v1/tasks/\(id.name)",
+            .conflict, "last-output", "A task needs at least one output",
+            detail: "first add another output to \(id.name), or end it with DELETE /v1/tasks/\(id.name)",
             field: "outputs")
     }
 }

@@ -28,7 +28,7 @@ extension RoomRegistry {
                 }
             }
         } catch {
-            services.logger.warning("empty rooms are not forgotten: \(error)")
+            services.logger.warning("empty rooms cannot be unloaded: \(error)")
         }
     }
 }

@@ -15,7 +15,7 @@ extension RoomRegistry {
             try await holdOutputsOfDormantRooms()
         } catch {
             // The other rooms are restored when they are requested.
-            services.logger.error("not all rooms are restored: \(error)")
+            services.logger.error("not all rooms could be restored: \(error)")
         }
     }
 

@@ -285,7 +285,7 @@ final class RoomRegistry: Service {
                 do {
                     try await existingOwner(room)?.needsChanged(cause)
                 } catch {
-                    services.logger.error("room \(room) is not told that \(cause.summary): \(error)")
+                    services.logger.error("cannot tell room \(room) that \(cause.summary): \(error)")
                 }
             }
         }
@@ -299,7 +299,7 @@ final class RoomRegistry: Service {
     private func drain() async {
         var draining: [RoomOwner] = []
         for owner in owners where await owner.drainForShutdown() { draining.append(owner) }
-        if !draining.isEmpty { services.logger.info("relays are drained", metadata: ["count": "\(draining.count)"]) }
+        if !draining.isEmpty { services.logger.info("draining relays", metadata: ["count": "\(draining.count)"]) }
         let limit = ContinuousClock.now + Self.drainLimit
         while let owner = draining.last, ContinuousClock.now < limit {
             if await owner.isQuiet {

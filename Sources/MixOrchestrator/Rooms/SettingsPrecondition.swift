@@ -22,7 +22,7 @@ enum SettingsPrecondition: Hashable, Sendable {
         let tags = try headers[.ifMatch].map { text throws(OrchestratorError) in try EntityTags.parse(text) }
         if let text = headers[.ifNoneMatch] {
             guard text == "*" else {
-                throw EntityTags.malformed("If-None-Match", text, "*, which means: only if it is not there yet")
+                throw EntityTags.malformed("If-None-Match", text, "*, which means: only if it does not exist yet")
             }
             self = .isNew
         } else if let tags {
@@ -39,8 +39,8 @@ enum SettingsPrecondition: Hashable, Sendable {
         guard case .isAt = self else {
             throw OrchestratorError(
                 HTTPResponse.Status(code: 428, reasonPhrase: "Precondition Required"), "precondition-required",
-                "The change must name what it is based on", detail: "the settings are at \(current.text) now",
-                field: "If-Match", expected: "the ETag of the answer that you read, or * to change it however it is",
+                "The change must state the version it is based on", detail: "the settings are now at \(current.text)",
+                field: "If-Match", expected: "the ETag of the response you read, or * to change any version",
                 headers: [.eTag: current.text])
         }
     }
@@ -56,9 +56,9 @@ enum SettingsPrecondition: Hashable, Sendable {
             }
         guard !holds else { return }
         throw OrchestratorError(
-            .preconditionFailed, "settings-changed", "The settings are not as expected",
+            .preconditionFailed, "settings-changed", "The settings are not in the expected state",
             detail: current.map { "\(name) is at \($0.text): read it again and repeat the change" }
-                ?? "\(name) is not there",
+                ?? "\(name) does not exist",
             headers: current.map { [.eTag: $0.text] } ?? [:])
     }
 }

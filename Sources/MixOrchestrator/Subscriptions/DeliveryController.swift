@@ -54,8 +54,8 @@ struct DeliveryController: Sendable {
         guard try await registry.store.sendAgain(message, of: id) else {
             guard try await registry.store.delivery(message, of: id) == nil else {
                 throw OrchestratorError(
-                    .conflict, "delivery-waiting", "The message still waits to be delivered",
-                    detail: "\(message) is sent by itself")
+                    .conflict, "delivery-waiting", "The message is still waiting for delivery",
+                    detail: "\(message) is sent automatically")
             }
             throw Self.notFound(message, id)
         }

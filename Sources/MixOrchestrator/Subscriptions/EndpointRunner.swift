@@ -79,7 +79,7 @@ final class EndpointRunner: Sendable {
                 items: take.items, wakeAt: take.items.count < allowance ? wakeAt : nil,
                 isIdle: underWay == 0 && take.next == nil)
         } catch {
-            services.logger.error("messages cannot be taken: \(error)", metadata: ["subscription": "\(id)"])
+            services.logger.error("messages cannot be read: \(error)", metadata: ["subscription": "\(id)"])
             return Step(wakeAt: now + Self.storeInterval)
         }
     }
@@ -104,7 +104,7 @@ final class EndpointRunner: Sendable {
         } catch {
             // The message comes again when its lease has expired.
             services.logger.error(
-                "a delivery cannot be settled: \(error)", metadata: ["subscription": "\(id)"])
+                "the result of a delivery cannot be stored: \(error)", metadata: ["subscription": "\(id)"])
         }
         note(answer, outcome, item, host: StreamURL.redacted(subscription.url), now)
     }
@@ -161,7 +161,7 @@ final class EndpointRunner: Sendable {
             metrics.count(.webhookMessages, "delivered")
             metrics.observe(
                 .webhookDelay, nanoseconds: Int64(saturating: (wallClock() - item.queuedAt) * 1e9))
-            if before != .closed { services.logger.notice("an endpoint takes messages again", metadata: metadata) }
+            if before != .closed { services.logger.notice("an endpoint accepts messages again", metadata: metadata) }
         case .givenUp:
             metrics.count(.webhookMessages, "dead")
             services.logger.warning("a message is given up: the endpoint \(answer.error ?? "")", metadata: metadata)
@@ -169,7 +169,7 @@ final class EndpointRunner: Sendable {
         }
         if before == .closed, case .open = circuit {
             services.logger.warning(
-                "an endpoint fails, and is left alone for a while: it \(answer.error ?? "")", metadata: metadata)
+                "an endpoint fails, delivery to it is paused: it \(answer.error ?? "")", metadata: metadata)
         }
     }
 }

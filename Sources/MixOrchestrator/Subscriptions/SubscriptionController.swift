@@ -121,7 +121,7 @@ struct SubscriptionController: Sendable {
         let current = try registry.subscription(try context.subscriptionID(), of: context.app)
         guard current.document.isEnabled, let message = registry.book.testMessage(for: current.document) else {
             throw OrchestratorError(
-                .conflict, "subscription-disabled", "The subscription is switched off",
+                .conflict, "subscription-disabled", "The subscription is disabled",
                 detail: "nothing is sent to \(current.document.id): PATCH it with {\"enabled\":true} first")
         }
         _ = try await registry.store.commit(StoreChange(outbox: [message]))
@@ -137,9 +137,10 @@ struct SubscriptionController: Sendable {
         let found = try registry.subscription(try context.subscriptionID(), of: context.app)
         guard found.document.kind == .own else {
             throw OrchestratorError(
-                .conflict, "subscription-foreign", "The subscription is of another interface",
+                .conflict, "subscription-foreign", "The subscription belongs to another interface",
                 detail:
-                    "\(found.document.id) was made in the ApsaraVideo Live format: change it there, or delete it here")
+                    "\(found.document.id) was created through the ApsaraVideo Live interface: change it there, or delete it here"
+            )
         }
         return found
     }

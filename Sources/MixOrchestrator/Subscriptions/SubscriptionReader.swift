@@ -13,7 +13,8 @@ struct SubscriptionReader: Sendable {
         var reader = try FieldReader(document)
         var subscription = Subscription(id: id, app: app, kind: .own, url: "", createdAt: wallClock())
         guard reader.value("url") != nil else {
-            throw InputError(.missingField, field: "url", expected: "where to post messages, as https://host/path")
+            throw InputError(
+                .missingField, field: "url", expected: "the URL to post messages to, such as https://host/path")
         }
         try patch(&subscription, &reader)
         let secret = try Self.secret(&reader)
@@ -43,12 +44,13 @@ struct SubscriptionReader: Sendable {
 
     private func patch(_ subscription: inout Subscription, _ reader: inout FieldReader) throws(InputError) {
         if reader.has("url") {
-            let url = try reader.requiredString("url", expected: "where to post messages, as https://host/path")
+            let url = try reader.requiredString(
+                "url", expected: "the URL to post messages to, such as https://host/path")
             // The placeholder that answers show instead of a query must not come back as one.
             guard !url.hasSuffix("?***") else {
                 throw InputError(
                     .invalidField, field: "url", found: "a redacted URL",
-                    expected: "the whole URL: answers show ?*** in place of its query")
+                    expected: "the full URL: responses show ?*** in place of its query")
             }
             subscription.url = try registry.check(url, field: "url").text
         }

@@ -46,7 +46,7 @@ final class SubscriptionRegistry: Sendable {
     ) throws(OrchestratorError) -> Versioned<Subscription> {
         guard let found = book.subscription(id), found.document.app == app, kinds.contains(found.document.kind) else {
             throw OrchestratorError.notFound(
-                "subscription", id.rawValue, cure: "GET /v1/subscriptions lists those there are")
+                "subscription", id.rawValue, cure: "GET /v1/subscriptions lists the existing ones")
         }
         return found
     }
@@ -187,28 +187,28 @@ final class SubscriptionRegistry: Sendable {
         guard subscription.kind == .roomEvents, subscription.rooms == nil, others.contains(where: { $0.rooms == nil })
         else { return }
         throw OrchestratorError(
-            .conflict, "subscription-exists", "There is a subscription of all rooms already",
-            detail: "an app has one at most: change that one, or name a room")
+            .conflict, "subscription-exists", "A subscription for all rooms already exists",
+            detail: "an app may have one: change that one, or name a room")
     }
 
     // MARK: Refusals
 
     private static func exists(_ id: SubscriptionID) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "subscription-exists", "There is another subscription of this id",
-            detail: "\(id) was made from another content: change it, or use another Idempotency-Key",
+            .conflict, "subscription-exists", "The subscription id is already in use",
+            detail: "\(id) was created from different content: change it, or use another Idempotency-Key",
             field: "Idempotency-Key")
     }
 
     private static func tooMany(_ subscription: Subscription) -> OrchestratorError {
         OrchestratorError(
-            .conflict, "too-many-subscriptions", "The app has as many subscriptions as it can have",
+            .conflict, "too-many-subscriptions", "The app has the maximum number of subscriptions",
             detail: "at most \(most[subscription.kind] ?? 0) of this kind: delete one, or change one")
     }
 
     private static func changed(_ id: SubscriptionID) -> OrchestratorError {
         OrchestratorError(
-            .preconditionFailed, "subscription-changed", "The subscription is not as expected",
-            detail: "\(id) was changed meanwhile: read it again and repeat the change")
+            .preconditionFailed, "subscription-changed", "The subscription is not in the expected state",
+            detail: "\(id) has changed in the meantime: read it again and repeat the change")
     }
 }

@@ -103,8 +103,8 @@ struct TaskCallback: Encodable {
     /// the other codes are ours.
     static let codes: [OutputChange.State: (event: Int, error: Int, message: String)] = [
         .live: (1, 0, ""),
-        .recovering: (2, 1, "the connection was lost, it is made again"),
-        .failed: (2, 2, "the destination does not take the stream"),
+        .recovering: (2, 1, "the connection was lost and is being re-established"),
+        .failed: (2, 2, "the destination does not accept the stream"),
         .removed: (3, 0, ""),
     ]
 

@@ -132,7 +132,7 @@ extension WebhookEvent.Content {
             self.task = task.name
             self.layout = layout
             self.message = message
-        case .test: message = "a test message, asked for by API"
+        case .test: message = "a test message, requested by API"
         }
     }
 

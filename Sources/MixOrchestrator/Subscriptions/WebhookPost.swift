@@ -125,7 +125,7 @@ actor WebhookPost {
         case 300...399:
             return WebhookAnswer(
                 result: .redirected, code: code,
-                error: "answered \(code), which sends elsewhere: redirects are not followed, subscribe with the new URL"
+                error: "answered \(code), a redirect: redirects are not followed, subscribe with the new URL"
             )
         default:
             let seconds = response.headers.first(name: "retry-after").flatMap { Int($0) }.map {
@@ -197,7 +197,7 @@ actor WebhookPost {
         case let error as Unresolved: "cannot be looked up: \(error.host)"
         case let error as HTTPClientError: "cannot be reached: \(error.shortDescription)"
         case let error as IOError: "cannot be reached: \(String(cString: strerror(error.errnoCode)))"
-        case is NIOConnectionError: "cannot be reached: nobody answers there"
+        case is NIOConnectionError: "cannot be reached: no server answers at that address"
         default: "cannot be reached: \(type(of: error))"
         }
     }

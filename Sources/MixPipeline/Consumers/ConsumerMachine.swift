@@ -62,7 +62,7 @@ struct ConsumerMachine: Sendable {
                 return nil
             }
             guard now - progress.at > .seconds(policy.patience) else { return nil }
-            lastError = "it took nothing for \(Int(policy.patience)) s and was killed"
+            lastError = "it accepted no data for \(Int(policy.patience)) s and was killed"
             self.progress = (taken, now)
             return .kill
         }

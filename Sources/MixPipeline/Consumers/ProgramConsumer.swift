@@ -194,7 +194,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
             let final = state.finalFailure
             // The next process begins with the next group of pictures; nothing is lost from then on.
             state.queue.restart()
-            state.machine.ended(final ?? "ended unasked, \(how)", isFinal: final != nil, at: .clock)
+            state.machine.ended(final ?? "exited unexpectedly, \(how)", isFinal: final != nil, at: .clock)
             return .failed(reason: state.machine.lastError ?? how, isFinal: final != nil)
         }
         if let event { onEvent(event) }

@@ -170,7 +170,7 @@ private final class MixerWorker: @unchecked Sendable {
         guard isDumb else { return }
         discard(DecoderKey(source: id, track: frame.track))
         shared.change { $0.giveUp(frame.track, of: id) }
-        report(.sourceFailed(id, reason: "nothing can be decoded of its \(frame.track)"))
+        report(.sourceFailed(id, reason: "its \(frame.track) cannot be decoded"))
     }
 
     private func end(_ id: SourceID, _ running: Running) {

@@ -48,7 +48,7 @@ final class TrackDecoder: Sendable {
         case .audio:
             guard let audio = AudioSpecificConfig(configuration.bytes), audio.channels > 0 else {
                 throw GStreamerError(
-                    .syntax, "the audio configuration is not one of AAC: \(configuration.bytes.hexadecimal)")
+                    .syntax, "the audio configuration is not AAC: \(configuration.bytes.hexadecimal)")
             }
             chain = [
                 entrance, "avdec_aac", "audioconvert", "audioresample",

@@ -159,9 +159,9 @@ struct OutputMachine: Sendable {
         }
     }
 
-    private static let wedged = OutputFault(.wedged, "the server takes no more bytes")
+    private static let wedged = OutputFault(.wedged, "the server accepts no more data")
     private static let deaf = OutputFault(
-        .wedged, "the server reads no more: its machine takes bytes, but it has stopped acknowledging them")
+        .wedged, "the server has stopped reading: its host accepts data, but the server no longer acknowledges it")
 
     private mutating func connect(at now: Int64) -> [Action] {
         taken = 0
@@ -189,7 +189,7 @@ struct OutputMachine: Sendable {
         let lived = now - since
         briefLives = lived < policy.healthyAfter ? briefLives + 1 : 0
         if lived < 2_000_000_000, fault.code == .connectionLost {
-            fault.words += ", soon after it took the stream: is the stream key right?"
+            fault.words += ", soon after it accepted the stream: is the stream key correct?"
         }
         return retreat(fault, at: now, jitter: jitter)
     }

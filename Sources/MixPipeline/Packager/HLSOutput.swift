@@ -33,7 +33,7 @@ final class HLSOutput: Sendable {
                     status.service = ServiceState(
                         running: false,
                         error: ServiceState.Failure(
-                            code: "packager_failed", message: "the packager \(reason); it is started again"))
+                            code: "packager_failed", message: "the packager \(reason); it is being restarted"))
                 }
             }
             onChange()

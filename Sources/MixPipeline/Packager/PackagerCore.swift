@@ -35,7 +35,7 @@ struct PackagerCore: Sendable {
         segmenter = ProgramSegmenter(
             segmentSeconds: plan.settings.segmentSeconds, targetDuration: session?.targetDuration)
         renditions = plan.settings.renditions.map { Rendition(settings: $0) }
-        if let session { logger.info("goes on with session \(session.name) at segment \(session.nextNumber)") }
+        if let session { logger.info("resumes session \(session.name) at segment \(session.nextNumber)") }
         tell()
     }
 
@@ -91,7 +91,7 @@ struct PackagerCore: Sendable {
             defer { self.session = session }
             try session.append(bytes, of: segment, number: number, variant: 0, now: Self.now)
             isBroken = false
-            if failure != nil { logger.notice("segments are written again") }
+            if failure != nil { logger.notice("segments are being written again") }
             failure = nil
             for index in renditions.indices { renditions[index].assembler.push(segment, number: number) }
         } catch let error as SessionFiles.Failure {

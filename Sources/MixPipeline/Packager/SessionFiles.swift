@@ -20,7 +20,7 @@ struct SessionFiles: Sendable {
             case ENOSPC, EDQUOT:
                 self.init(
                     "disk_full",
-                    "\(path): \(reason): make room or set hls.directory to another disk; it goes on by itself")
+                    "\(path): \(reason): free disk space or set hls.directory to another disk; it resumes by itself")
             case EROFS, EACCES, EPERM:
                 self.init("directory_not_writable", "\(path): \(reason): the service's user must own hls.directory")
             default:

@@ -14,7 +14,7 @@ public enum ContactSheet {
     ) throws(ProbeError) {
         let trace = try recording.trace()
         guard !trace.configurations.contains(where: { $0.videoCodec == .h265 }) else {
-            throw .tool("a contact sheet is made of H.264 alone, and this program also has H.265: leave it out")
+            throw .tool("a contact sheet needs H.264 only, but this program also has H.265: leave it out")
         }
         let times = TimingAnalysis(trace).videoTimes
         var rows: [[Int64]] = []

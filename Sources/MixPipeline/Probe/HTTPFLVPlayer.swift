@@ -26,7 +26,7 @@ final class HTTPFLVPlayer {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual([13, 10, 13, 10]) {
             head += try socket.read(1)
-            if head.count > 65536 { throw .malformed("the head of the HTTP answer does not end") }
+            if head.count > 65536 { throw .malformed("the header of the HTTP response does not end") }
         }
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
         let status = lines.first.map(String.init) ?? ""
@@ -35,7 +35,7 @@ final class HTTPFLVPlayer {
         }
         isChunked = lines.contains { $0.lowercased().filter { $0 != " " } == "transfer-encoding:chunked" }
         let header = try read(13)
-        guard header.starts(with: [0x46, 0x4C, 0x56]) else { throw .malformed("the answer is not an FLV stream") }
+        guard header.starts(with: [0x46, 0x4C, 0x56]) else { throw .malformed("the response is not an FLV stream") }
     }
 
     /// Returns the next tag with its header and its back pointer.

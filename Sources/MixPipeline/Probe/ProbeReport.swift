@@ -66,7 +66,7 @@ public struct ProbeReport: Hashable, Codable, Sendable {
         check(audioFrames > 0, "no audio was received")
         check(connections == 1, "\(connections) connections were made")
         check(publisherLosses == 0, "the program's publisher left \(publisherLosses) times")
-        check(backwardTimestamps == 0, "\(backwardTimestamps) timestamps go back")
+        check(backwardTimestamps == 0, "\(backwardTimestamps) timestamps go backwards")
         check(decodeErrors.isEmpty, "\(decodeErrors.count) decode errors, first: \(decodeErrors.first ?? "")")
         check(frozenMs <= limits.frozenMs, "the picture is frozen for \(frozenMs.tenths) ms")
         check(blackMs <= limits.frozenMs, "the picture is black for \(blackMs.tenths) ms")

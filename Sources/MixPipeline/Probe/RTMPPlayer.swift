@@ -162,7 +162,9 @@ final class RTMPPlayer {
                 stream.timestamp &+= stream.delta
             }
         }
-        guard stream.length >= stream.partial.count else { throw .malformed("a message became shorter while it came") }
+        guard stream.length >= stream.partial.count else {
+            throw .malformed("a message became shorter while it was received")
+        }
         stream.partial += try socket.read(min(chunkSize, stream.length - stream.partial.count))
         let isComplete = stream.partial.count == stream.length
         let message = (stream.kind, stream.timestamp, stream.partial)

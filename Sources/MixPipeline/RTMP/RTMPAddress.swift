@@ -29,7 +29,7 @@ struct RTMPAddress: Hashable, Sendable {
         guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
         // Then bytes are characters: no combining mark after a separator makes another character of it.
         guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-            throw .badURL("the URL has more in it than printable ASCII without spaces")
+            throw .badURL("the URL contains more than printable ASCII without spaces")
         }
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard scheme == "rtmp" || scheme == "rtmps", url.dropFirst(scheme.count).hasPrefix("://") else {
@@ -38,7 +38,7 @@ struct RTMPAddress: Hashable, Sendable {
         isSecure = scheme == "rtmps"
         let defaultPort = isSecure ? Self.defaultSecurePort : Self.defaultPort
         let authority = Self.authority(of: url)
-        guard !authority.contains("@") else { throw .badURL("the URL has a user name in it") }
+        guard !authority.contains("@") else { throw .badURL("the URL contains a user name") }
         (host, port) = try Self.split(authority: authority, defaultPort: defaultPort)
 
         let path = url.dropFirst(scheme.count + 3 + authority.count).drop { $0 == "/" }
@@ -67,7 +67,7 @@ struct RTMPAddress: Hashable, Sendable {
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
             host = authority[authority.index(after: authority.startIndex)..<end]
             let rest = authority[authority.index(after: end)...]
-            guard rest.isEmpty || rest.hasPrefix(":") else { throw .badURL("the URL's host is no address") }
+            guard rest.isEmpty || rest.hasPrefix(":") else { throw .badURL("the URL's host is not a valid address") }
             if !rest.isEmpty { digits = rest.dropFirst() }
         } else if let colon = authority.lastIndex(of: ":") {
             host = authority[..<colon]

@@ -206,7 +206,7 @@ struct RTMPClient: Sendable {
     private mutating func take(status: AMF0?, into events: inout [Event]) throws(RTMPError) {
         guard let status, let code = status["code"]?.text else { return }
         if status.isError {
-            throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status)
+            throw refused(.stream, purpose == .play ? "play a stream of" : "accept a stream into", status)
         }
         switch (purpose, code) {
         case (.play, "NetStream.Play.Start"), (.play, "NetStream.Play.Reset"), (.play, "NetStream.Play.PublishNotify"),
@@ -216,7 +216,7 @@ struct RTMPClient: Sendable {
             events.append(.began)
         case (.play, "NetStream.Play.StreamNotFound"), (.play, "NetStream.Play.Failed"),
             (.publish, "NetStream.Publish.BadName"), (.publish, "NetStream.Publish.Denied"):
-            throw refused(.stream, purpose == .play ? "play a stream of" : "take a stream into", status)
+            throw refused(.stream, purpose == .play ? "play a stream of" : "accept a stream into", status)
         case (.play, "NetStream.Play.UnpublishNotify"), (.play, "NetStream.Play.Stop"),
             (.play, "NetStream.Play.Complete"):
             throw .unpublished
@@ -231,7 +231,7 @@ struct RTMPClient: Sendable {
         // Text from a server in an operator's line: short, and without control characters.
         let clean = String(answer.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(200))
         return .refused(
-            gate, "\(wish) application \(address.application)", answer: clean.isEmpty ? "without a reason" : clean)
+            gate, "\(wish) application \(address.application)", answer: clean.isEmpty ? "no reason given" : clean)
     }
 
     // MARK: - Sending

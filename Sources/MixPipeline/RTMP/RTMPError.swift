@@ -26,8 +26,8 @@ enum RTMPError: Error, Hashable, Sendable, CustomStringConvertible {
     var description: String {
         switch self {
         case .badURL(let fault): "\(fault): expected rtmp://host[:port]/application/stream"
-        case .notRTMP: "connected, but no media came: the server does not speak RTMP"
-        case .malformed(let fault): "the server breaks the RTMP protocol: \(fault)"
+        case .notRTMP: "connected, but no media arrived: the server does not speak RTMP"
+        case .malformed(let fault): "the server violates the RTMP protocol: \(fault)"
         case .refused(_, let wish, let answer): "the server refused to \(wish): \(answer)"
         case .unpublished: "the publisher has left"
         case .closed: "the server closed the connection"

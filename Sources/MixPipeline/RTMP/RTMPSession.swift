@@ -157,7 +157,7 @@ final class RTMPSession: @unchecked Sendable {
         if !answers.isEmpty {
             connection.send(answers)
             guard client.purpose == .publish || connection.waiting <= Self.longestOutbox else {
-                return end(with: ConnectionFault(.lost, "the server does not read our answers"))
+                return end(with: ConnectionFault(.lost, "the server does not read responses"))
             }
         }
         guard client.step != before else { return }
@@ -196,7 +196,7 @@ final class RTMPSession: @unchecked Sendable {
             let words = "timed out: no answer to \(client.step.words) within \(timeouts.step) s"
             end(with: ConnectionFault(.timedOut, words))
         } else {
-            let words = hasFrames ? "nothing came for \(timeouts.idle) s" : FLVElementPull.endOfStream
+            let words = hasFrames ? "nothing received for \(timeouts.idle) s" : FLVElementPull.endOfStream
             end(with: ConnectionFault(.lost, words))
         }
     }
@@ -209,10 +209,10 @@ final class RTMPSession: @unchecked Sendable {
             ConnectionFault(
                 .applicationRefused, "\(words): is there an application \(client.address.application)?")
         case (.start, .publish):
-            ConnectionFault(.streamRefused, "\(words) instead of taking the stream: is the stream key right?")
+            ConnectionFault(.streamRefused, "\(words) instead of accepting the stream: is the stream key correct?")
         case (.running, .play): ConnectionFault(.lost, FLVElementPull.endOfStream)
         case (.running, .publish): ConnectionFault(.lost, words)
-        default: ConnectionFault(.lost, "\(words) at \(client.step.words)")
+        default: ConnectionFault(.lost, "\(words) during \(client.step.words)")
         }
     }
 

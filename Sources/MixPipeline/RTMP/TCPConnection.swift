@@ -269,7 +269,7 @@ final class TCPConnection: @unchecked Sendable {
 
     /// Fault of a connection that the server has closed; `nil` leaves its meaning to the owner.
     private var faultOfClosing: ConnectionFault? {
-        isShakingHands ? ConnectionFault(.lost, "the server closed the connection at the TLS handshake") : nil
+        isShakingHands ? ConnectionFault(.lost, "the server closed the connection during the TLS handshake") : nil
     }
 
     private func drop() {

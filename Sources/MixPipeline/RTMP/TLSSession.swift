@@ -35,7 +35,7 @@ final class TLSSession {
         outgoing = BIO_new(BIO_s_mem())
         SSL_set_bio(ssl, incoming, outgoing)
         SSL_set_connect_state(ssl)
-        if !Self.expect(host, of: ssl) { state = .failed("\(host) can be in no certificate") }
+        if !Self.expect(host, of: ssl) { state = .failed("\(host) cannot appear in a certificate") }
     }
 
     deinit { SSL_free(ssl) }

@@ -66,7 +66,7 @@ final class Recorder {
 
     /// Creates the directory, and takes over what a lost recorder has left of this recording.
     private func open(at item: FLVReader.Item) throws(RecordingFailure) {
-        if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be made", path: directory) }
+        if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be created", path: directory) }
         try checkDisk()
         let continuation = try takeOver()
         recording = ProgramRecording(limits: settings.limits, continuation: continuation)
@@ -111,7 +111,8 @@ final class Recorder {
             part += 1
             if let file = try RecordingFile.make(directory + "/" + settings.fileName(part: part)) { return file }
         }
-        throw RecordingFailure("too_many_files", "\(directory): \(Self.mostParts) files of this recording are there")
+        throw RecordingFailure(
+            "too_many_files", "\(directory): \(Self.mostParts) files of this recording exist already")
     }
 
     private func write(_ bytes: [UInt8], _ duration: Double) throws(RecordingFailure) {

@@ -55,7 +55,7 @@ public enum RecorderProcess {
     public static func index(_ path: String) throws -> String {
         guard let file = try RecordingFile.open(existing: path) else { return "\(path): is being written" }
         guard let (_, index) = file.readBack(), !index.isEmpty else {
-            return "\(path): no fragmented recording of this service"
+            return "\(path): not a fragmented recording of this service"
         }
         try file.finish()
         return "\(path): indexed, \(Int(saturating: index.duration)) s"

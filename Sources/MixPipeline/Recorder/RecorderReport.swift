@@ -22,7 +22,7 @@ struct RecorderReport: Hashable, Codable, ConsumerReport {
     var finalFailure: String? {
         switch state {
         case .failed: error?.message ?? "failed"
-        case .ended: "it has ended by itself, as was asked for"
+        case .ended: "it has ended by itself, as requested"
         case .starting, .recording, .recovering: nil
         }
     }

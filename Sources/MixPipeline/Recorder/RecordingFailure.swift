@@ -16,16 +16,16 @@ struct RecordingFailure: Error, Hashable, CustomStringConvertible {
         let reason = String(cString: strerror(number))
         switch number {
         case ENOSPC, EDQUOT:
-            self.init("disk_full", "\(path): \(reason). Make room and start the recording again")
+            self.init("disk_full", "\(path): \(reason). Free disk space and start the recording again")
         case EACCES, EPERM, EROFS:
             self.init(
                 "directory_not_writable",
-                "\(path): cannot \(what): \(reason). Give the service's user the right to write there, or set recording.directory"
+                "\(path): cannot \(what): \(reason). Give the service's user write permission there, or set recording.directory"
             )
         case ENOENT, ENOTDIR:
             self.init(
                 "directory_missing",
-                "\(path): cannot \(what): \(reason). Make the directory, or set recording.directory")
+                "\(path): cannot \(what): \(reason). Create the directory, or set recording.directory")
         default:
             self.init("write_failed", "\(path): cannot \(what): \(reason)")
             isPassing = true
@@ -35,7 +35,7 @@ struct RecordingFailure: Error, Hashable, CustomStringConvertible {
     static func nearlyFull(_ path: String, free: Int64, keep: Int64) -> Self {
         Self(
             "disk_nearly_full",
-            "\(path): \(free >> 20) MiB are free, and recording.keepFreeBytes keeps \(keep >> 20) MiB. Make room and start the recording again"
+            "\(path): \(free >> 20) MiB are free, and recording.keepFreeBytes keeps \(keep >> 20) MiB. Free disk space and start the recording again"
         )
     }
 

@@ -26,7 +26,7 @@ final class RecordingFile {
         let descriptor = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             if errno == EEXIST { return nil }
-            throw RecordingFailure(errno, "be made", path: path)
+            throw RecordingFailure(errno, "be created", path: path)
         }
         return RecordingFile(path: path, descriptor: descriptor)
     }
@@ -157,7 +157,7 @@ final class RecordingFile {
     /// Removes the index, and everything after the last whole fragment. Call it after `readBack`.
     func reopen() throws(RecordingFailure) {
         try write(MP4Index.freeBox, at: Int64(MP4Index.placeholderOffset))
-        guard cut(to: size) else { throw RecordingFailure(errno, "be cut", path: path) }
+        guard cut(to: size) else { throw RecordingFailure(errno, "be truncated", path: path) }
     }
 
     /// Writes the index into the room reserved for it. If that fails, the file stays as it was.

@@ -73,7 +73,7 @@ struct RecordingSlot {
             if report.state == .ended {
                 return News(code: "recording-ended", message: "\(name) ended by itself after \(Int(status.seconds)) s")
             }
-            return isNew ? News(code: "recording", message: "\(name) goes to \(report.file ?? "")") : nil
+            return isNew ? News(code: "recording", message: "\(name) is being written to \(report.file ?? "")") : nil
         case .failed(let reason, let isFinal):
             guard !isFinal || status.state != .ended else { return nil }
             // The recorder's own words tell more than its exit status.
@@ -83,12 +83,12 @@ struct RecordingSlot {
             if !isFinal { status.restarts += 1 }
             // A recorder that crashes again and again does not fill the timeline.
             guard isFinal || status.restarts <= Self.mostTold else { return nil }
-            let outcome = isFinal ? "it has ended" : "it goes on in a new file"
+            let outcome = isFinal ? "it has ended" : "it continues in a new file"
             return News(
                 code: "recording-failed", message: "\(name): \(failure.code): \(failure.message); \(outcome)",
                 isBad: true)
         case .ended:
-            return News(code: "recording-stopped", message: "\(name) is closed after \(Int(status.seconds)) s")
+            return News(code: "recording-stopped", message: "\(name) was closed after \(Int(status.seconds)) s")
         }
     }
 

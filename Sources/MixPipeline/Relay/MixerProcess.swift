@@ -79,7 +79,7 @@ final class ReportReader: @unchecked Sendable {
             reader.push(bytes)
             while let report = try reader.next() {
                 guard case .taken = backlog.add(report.footprint) else {
-                    return end("more than \(backlog.limit >> 20) MiB of its reports wait")
+                    return end("more than \(backlog.limit >> 20) MiB of its reports are pending")
                 }
                 onEvent(.report(report))
             }

@@ -42,7 +42,7 @@ struct PulledSource {
     /// Most errors that are reported, so that a flapping source does not fill the timeline.
     private static let mostTold = 8
 
-    private static let nothingCame = "connected, but no media came: is this stream being published?"
+    private static let nothingCame = "connected, but no media arrived: is this stream being published?"
 
     init(planned: PlannedSource, now: MediaTime) {
         self.planned = planned

@@ -152,7 +152,7 @@ extension Relay {
             sceneOnAir = nil
         }
         if let mixer, mixer.process.pendingBytes > Relay.hangLimit {
-            self.mixer?.failure = "takes no input: it is replaced"
+            self.mixer?.failure = "accepts no input and is being replaced"
             mixer.process.kill()
         }
     }
@@ -260,7 +260,7 @@ extension Relay {
                 outgoingMixer = nil
             } else {
                 if mixer?.generation == generation { mixer = nil } else { spareMixer = nil }
-                mixerFailed(slot.failure ?? "ended unasked, \(status)", now: now)
+                mixerFailed(slot.failure ?? "exited unexpectedly, \(status)", now: now)
             }
             reconsider()
         }
@@ -277,7 +277,7 @@ extension Relay {
         if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
             note(
                 code: "mixer-failed",
-                "\(reason). Viewers get one person's own stream until another mixer works; it is tried again and again")
+                "\(reason). Viewers get one participant's own stream until a mixer works; the relay keeps retrying")
         }
         reportStatus()
     }

@@ -36,7 +36,7 @@ public actor Relay {
     static let farewell = MediaTime.milliseconds(300)
     /// Bytes of a source that may wait for the relay. A server's cached group of pictures comes at once.
     static let pullLimit = 64 << 20
-    private static let tooMuch = "it sends faster than can be taken: \(pullLimit >> 20) MiB wait"
+    private static let tooMuch = "it sends faster than can be processed: \(pullLimit >> 20) MiB are pending"
 
     let configuration: Configuration
     let logger: Logger
@@ -196,7 +196,7 @@ public actor Relay {
                     splicer.move(feed, by: amount)
                     tellRecorders(of: id, movedBy: amount)
                 case .discontinuity:
-                    logger.notice("source \(id): its timestamps jumped; mapped anew")
+                    logger.notice("source \(id): its timestamps jumped and were remapped")
                     tellRecorders(of: id, movedBy: nil)
                 case .frame(let frame):
                     if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {

@@ -20,7 +20,8 @@ import Testing
         #expect(bench.task.plan == nil && bench.task.revision == 0)
         let error = try #require(bench.task.lastError)
         #expect(
-            error.contains("needs 0.") && error.contains("0.05 are free") && error.contains("by itself"), "\(error)")
+            error.contains("needs 0.") && error.contains("0.05 are free") && error.contains("automatically"), "\(error)"
+        )
         guard case .record(let entry)? = actions.first, actions.count == 1 else {
             Issue.record("expected one entry: \(actions)")
             return
@@ -114,14 +115,14 @@ import Testing
         }
         #expect(
             entries.map(\.message) == [
-                "plan 3: mix of 2, host alice/camera, 2 panes, each 2 frames one is made (level 1)"
+                "plan 3: mix of 2, host alice/camera, 2 panes, every 2nd frame is rendered (load level 1)"
             ])
     }
 
     @Test func nobodyIsMixedInWhileABypassIsHeld() throws {
         var bench = Bench()
         _ = bench.publish("alice")
-        bench.context.load.holdsBypass = "the machine carries too much"
+        bench.context.load.holdsBypass = "the machine is overloaded"
         bench.now += TaskMachine.debounceWindow
         let plan = try #require(bench.publish("bob").plans.first)
         #expect(plan.mode == .bypass("alice/camera"))
@@ -135,7 +136,7 @@ import Testing
         bench.context.load.holdsBypass = nil
         #expect(bench.settingsChanged().plans.first?.mode == .mix(host: "bob/camera"))
         // A mix that is on air stays one.
-        bench.context.load.holdsBypass = "the machine carries too much"
+        bench.context.load.holdsBypass = "the machine is overloaded"
         #expect(bench.settingsChanged().plans.isEmpty)
     }
 }

@@ -218,7 +218,7 @@ import Testing
         (["AppId": nil], "MissingParam", ["AppId"]),
         (["ChannelId": nil], "MissingParam", ["ChannelId"]),
         (["TaskId": ""], "MissingParam", ["TaskId"]),
-        (["ChannelId": "room 1"], "InvalidParam", ["ChannelId: ", "1 to 64 of A-Z"]),
+        (["ChannelId": "room 1"], "InvalidParam", ["ChannelId: ", "1 to 64 characters from A-Z"]),
         (["TaskId": String(repeating: "a", count: 56)], "InvalidParam", ["TaskId: ", "1 to 55"]),
         (["TaskId": "auto-room1"], "InvalidParam", ["TaskId: ", "auto-"]),
         (["MixMode": "2"], "InvalidParam", ["MixMode: ", "0 for one stream"]),
@@ -241,14 +241,14 @@ import Testing
             [
                 "StreamURL": nil,
                 "MultiStreamURL": #"[{"URL":"rtmp://127.0.0.1/b/1"},{"URL":"rtmp://127.0.0.1:1935/b/1?x"}]"#,
-            ], "InvalidParam", ["MultiStreamURL[1].URL: ", "twice"]
+            ], "InvalidParam", ["MultiStreamURL[1].URL: ", "duplicate"]
         ),
         (
             ["StreamURL": nil, "MultiStreamURL": #"[{"URL":"rtmp://127.0.0.1/b","IsAliCdn":"perhaps"}]"#],
             "InvalidParam", ["MultiStreamURL[0].IsAliCdn: ", "true or false"]
         ),
         (["SingleSubParams": nil], "MissingParam", ["SingleSubParams", "MixMode 0"]),
-        (["SingleSubParams": "{"], "InvalidParam", ["SingleSubParams: ", "no JSON"]),
+        (["SingleSubParams": "{"], "InvalidParam", ["SingleSubParams: ", "not JSON"]),
         (["SingleSubParams": "[1]"], "InvalidParam", ["SingleSubParams: ", "a JSON object"]),
         (["SingleSubParams": #"{"StreamType":"0"}"#], "MissingParam", ["SingleSubParams.UserId"]),
         (["SingleSubParams": #"{"UserId":"a","StreamType":"3"}"#], "InvalidParam", ["SingleSubParams.StreamType: "]),

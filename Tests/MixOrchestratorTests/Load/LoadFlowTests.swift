@@ -105,7 +105,7 @@ import Testing
                 #expect(metrics.contains("\ndegraded_tasks{level=\"1\"} 1\n"))
                 #expect(metrics.contains("\ndegraded_tasks{level=\"2\"} 0\n"))
                 let timeline = try await bench.call(.get, "/v1/tasks/auto-demo/timeline")
-                #expect(timeline.text.contains("each 2 frames one is made (level 1)"))
+                #expect(timeline.text.contains("every 2nd frame is rendered (load level 1)"))
                 #expect(timeline.text.contains("load: ") && timeline.text.contains("of the mixed frames are late"))
             }
         }

@@ -224,7 +224,7 @@ import Testing
                         #expect(waiting == "40")
                         // It is left alone: not every message was tried.
                         #expect(bad.messages.count < 40)
-                        #expect(bench.log.text.contains("an endpoint fails, and is left alone for a while"))
+                        #expect(bench.log.text.contains("an endpoint fails, delivery to it is paused"))
                         // A message that nobody waits for goes the same way.
                         bad.answer { _ in .status(200) }
                         try await eventually { Set(bad.taken.map(\.id)).count == 40 ? true : nil }

@@ -19,8 +19,8 @@ struct JSONObjectReader {
             if let first = members[member.key] {
                 issues.append(
                     LayoutIssue(
-                        path: JSONPath.member(member.key, of: path), at: member.keyPosition, found: "the key again",
-                        expected: "it once (first on line \(first.keyPosition.line))"))
+                        path: JSONPath.member(member.key, of: path), at: member.keyPosition, found: "a duplicate key",
+                        expected: "each key once (first on line \(first.keyPosition.line))"))
             } else {
                 members[member.key] = member
                 keys.append(member)
