@@ -131,8 +131,8 @@ import Testing
         var peer = RTMPPeer()
         let long = RTMPMessage(kind: .video, body: [UInt8](repeating: 1, count: 200))
         let cases: [(bytes: [UInt8], words: String)] = [
-            ([0x83, 0, 0, 0], "a header that never came"),
-            ([0xC3], "a header that never came"),
+            ([0x83, 0, 0, 0], "a header that was never sent"),
+            ([0xC3], "a header that was never sent"),
             (peer.message(.setChunkSize, [0, 0, 0, 0], on: 2), "a chunk size of 0"),
             (peer.message(.setChunkSize, [0x80, 0, 0, 0], on: 2), "a chunk size of 2147483648"),
             (peer.message(.setChunkSize, [1], on: 2), "a chunk size of 1 bytes"),

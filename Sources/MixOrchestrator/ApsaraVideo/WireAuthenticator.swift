@@ -87,7 +87,7 @@ struct WireAuthenticator: Sendable {
     private func accessKey(ofParameters request: WireRequest) throws(CallError) -> AccessKey {
         if request.parameters["Signature"] != nil { return try rpc(request) }
         guard request.parameters["AccessKeyId"] == nil else {
-            throw Self.incomplete("Signature is missing beside AccessKeyId")
+            throw Self.incomplete("AccessKeyId was sent without Signature")
         }
         throw CallError(
             .badRequest, "MissingAccessKeyId",
@@ -147,7 +147,7 @@ struct WireAuthenticator: Sendable {
     private func rpc(_ request: WireRequest) throws(CallError) -> AccessKey {
         let parameters = request.parameters
         guard let id = parameters["AccessKeyId"] else {
-            throw CallError(.badRequest, "MissingAccessKeyId", "AccessKeyId is missing beside Signature")
+            throw CallError(.badRequest, "MissingAccessKeyId", "Signature was sent without AccessKeyId")
         }
         if let method = parameters["SignatureMethod"], method != "HMAC-SHA1" {
             throw Self.unsupported("SignatureMethod: found \(method.prefix(bytes: 32))")
@@ -223,8 +223,8 @@ struct WireAuthenticator: Sendable {
         case .tooOld(let start):
             throw CallError(
                 .badRequest, "InvalidTimeStamp.Expired",
-                "the request was signed more than \(Int(max(0, now() - start))) s ago, and older nonces are no longer "
-                    + "known: sign it again, or correct the clock")
+                "the request was signed more than \(Int(max(0, now() - start))) s ago, too long to "
+                    + "rule out a replay: sign it again, or correct the clock")
         }
     }
 
@@ -237,7 +237,8 @@ struct WireAuthenticator: Sendable {
 
     private static func nonceUsed(_ name: String) -> CallError {
         CallError(
-            .badRequest, "SignatureNonceUsed", "\(name): this request was received before: sign each request anew")
+            .badRequest, "SignatureNonceUsed", "\(name): this request was received before: sign each request separately"
+        )
     }
 
     private static func incomplete(_ what: String) -> CallError {

@@ -76,7 +76,7 @@ struct TaskController: Sendable {
         guard settings.hls != nil else { return }
         throw InputError(
             .invalidField, field: "hls", found: "HLS of an explicit task",
-            expected: "HLS of the room, whose address it uses: PUT /v1/rooms/{room}/hls")
+            expected: "HLS of the room, because HLS uses the room's address: PUT /v1/rooms/{room}/hls")
     }
 
     /// Returns the requested id. Without one, it is derived from the `Idempotency-Key`, or random.

@@ -19,7 +19,7 @@ struct Easel: Sendable {
         case .text(let content, let width, let height, let time):
             let overlay = Overlay(id: "", x: 0, y: 0, width: width, height: height, content: content)
             guard let drawing = overlay.svg(time: time) else {
-                throw GStreamerError(.syntax, "an image is no drawing")
+                throw GStreamerError(.syntax, "an image is not a drawing")
             }
             return .layer(try await layer(drawing))
         case .image(let file):

@@ -151,7 +151,7 @@ struct RTMPChunkReader: Sendable {
 
     private mutating func indexOfStream(_ id: UInt32, format: UInt8) throws(RTMPError) -> Int {
         if let index = streams.firstIndex(where: { $0.id == id }) { return index }
-        guard format < 2 else { throw .malformed("a chunk refers to a header that never came") }
+        guard format < 2 else { throw .malformed("a chunk refers to a header that was never sent") }
         guard streams.count < limits.chunkStreams else {
             throw .malformed("more than \(limits.chunkStreams) chunk streams")
         }
