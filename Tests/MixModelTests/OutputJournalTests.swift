@@ -20,7 +20,7 @@ import Testing
         #expect(take(status(.recovering, error: "refused")).isEmpty)
         #expect(take(status(.live, reconnects: 1)) == ["output main: recovering → live"])
         // So quick that no status told of it.
-        #expect(take(status(.live, reconnects: 2)) == ["output main: connected again, 2 times so far"])
+        #expect(take(status(.live, reconnects: 2)) == ["output main: reconnected, 2 times so far"])
         #expect(take(status(.failed, error: "key refused")) == ["output main: live → failed: key refused"])
         #expect(take() == ["output main: closed"])
         #expect(take(status(.live)) == ["output main: live"])

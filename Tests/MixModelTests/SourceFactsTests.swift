@@ -15,7 +15,7 @@ import Testing
         #expect(facts.take(status([SourceStatus(id: "a/camera", state: .connecting)])) == nil)
         let size = LayoutParticipant.Size(width: 640, height: 360)
         let live = SourceStatus(id: "a/camera", state: .live, pictureSize: size)
-        #expect(facts.take(status([live])) == "pictures of a/camera are 640×360")
+        #expect(facts.take(status([live])) == "video of a/camera is 640×360")
         #expect(facts.take(status([live])) == nil)
         #expect(facts.pictureSizes == ["a/camera": size])
 
@@ -24,11 +24,11 @@ import Testing
         #expect(facts.take(status([away, other])) == "a/camera is absent, video of b/camera is 640×360")
         #expect(facts.absent == ["a/camera"])
         #expect(facts.pictureSizes["a/camera"] == size, "it may come back as it was")
-        #expect(facts.take(status([live, other])) == "a/camera has come")
+        #expect(facts.take(status([live, other])) == "a/camera has arrived")
 
         let turned = SourceStatus(
             id: "a/camera", state: .live, pictureSize: LayoutParticipant.Size(width: 360, height: 640))
-        #expect(facts.take(status([turned, other])) == "pictures of a/camera are 360×640")
+        #expect(facts.take(status([turned, other])) == "video of a/camera is 360×640")
         // Who left the room is the room's business.
         #expect(facts.take(status([other])) == nil)
         #expect(facts.pictureSizes.count == 1)

@@ -127,7 +127,7 @@ import Testing
             let sample = Sample(time: Int64(second) * 1_000_000_000, utilisation: 0.88, pressure: 0.7)
             step = controller.take(sample, programs: programs) ?? step
         }
-        #expect(try #require(step).reason == "the machine is 88 % busy and work waits 70 % of the time")
+        #expect(try #require(step).reason == "the machine is 88 % busy and work waits for a core 70 % of the time")
     }
 
     @Test func zeroLevelsMeanNever() {
