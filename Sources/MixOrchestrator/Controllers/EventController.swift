@@ -15,6 +15,10 @@ struct EventController: Sendable {
     /// the token determines the app.
     let apps: Set<AppID>?
 
+    /// Number of rooms of one batch that are worked on at the same time. More would share few commits more, and would make
+    /// other callers wait behind the whole batch.
+    private static let roomsAtOnce = 32
+
     func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.post("v1/events", use: cloudEvents)
         router.post("v1/rooms/{room}/events", use: shortForm)
@@ -120,10 +124,17 @@ struct EventController: Sendable {
         if events.count <= 1 {
             counts = try await takeInOrder(events[...], receivedAt)
         } else {
-            let rooms = Dictionary(grouping: events, by: \.room)
+            var rooms = Dictionary(grouping: events, by: \.room).values.makeIterator()
             try await withThrowingTaskGroup(of: Counts.self) { group in
-                for events in rooms.values { group.addTask { try await takeInOrder(events[...], receivedAt) } }
-                for try await part in group { counts.add(part) }
+                func takeNextRoom() {
+                    guard let events = rooms.next() else { return }
+                    group.addTask { try await takeInOrder(events[...], receivedAt) }
+                }
+                for _ in 0..<Self.roomsAtOnce { takeNextRoom() }
+                while let part = try await group.next() {
+                    counts.add(part)
+                    takeNextRoom()
+                }
             }
         }
         return counts.response
