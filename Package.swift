@@ -21,15 +21,28 @@ let strict: [SwiftSetting] = [
 var products: [Product] = []
 var dependencies: [Package.Dependency] = []
 var targets: [Target] = [
-    .target(name: "LayoutEngine", swiftSettings: strict),
-    .target(name: "MixModel", dependencies: ["LayoutEngine"], swiftSettings: strict),
-    .target(name: "ProgramSplicer", dependencies: ["MixModel"], swiftSettings: strict),
+    .target(name: "ChildProcesses", swiftSettings: strict),
+    .target(name: "TextFormats", swiftSettings: strict),
+    .target(name: "EncodedMedia", swiftSettings: strict),
+    .target(name: "LayoutEngine", dependencies: ["TextFormats"], swiftSettings: strict),
+    .target(name: "MediaFormats", dependencies: ["EncodedMedia", "TextFormats"], swiftSettings: strict),
+    .target(name: "MixModel", dependencies: ["EncodedMedia", "LayoutEngine", "TextFormats"], swiftSettings: strict),
+    .target(name: "ProgramSplicer", dependencies: ["MediaFormats", "MixModel"], swiftSettings: strict),
     .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
+    .target(
+        name: "MediaSupport", dependencies: ["MediaFormats", "TestSupport"], path: "Tests/MediaSupport",
+        swiftSettings: strict),
     .testTarget(
         name: "LayoutEngineTests", dependencies: ["LayoutEngine", "TestSupport"], exclude: ["Golden"],
         swiftSettings: strict),
+    .testTarget(name: "TextFormatsTests", dependencies: ["TestSupport", "TextFormats"], swiftSettings: strict),
+    .testTarget(name: "EncodedMediaTests", dependencies: ["EncodedMedia", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+        name: "MediaFormatsTests", dependencies: ["MediaFormats", "MediaSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "MixModelTests", dependencies: ["MixModel", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "ProgramSplicerTests", dependencies: ["ProgramSplicer", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+        name: "ProgramSplicerTests", dependencies: ["MediaSupport", "ProgramSplicer", "TestSupport"],
+        swiftSettings: strict),
 ]
 
 if wantsMedia || wantsControl {
@@ -47,25 +60,34 @@ if wantsMedia {
             pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .target(name: "GStreamerKit", dependencies: ["CGStreamer"], swiftSettings: strict),
+        .target(name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats"], swiftSettings: strict),
+        .target(name: "RTMP", dependencies: ["COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
+        .target(name: "ProgramMixer", dependencies: ["GStreamerKit", "ProgramSplicer"], swiftSettings: strict),
         .target(
-            name: "MixPipeline",
+            name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
+            swiftSettings: strict),
+        .target(
+            name: "ProgramRelay",
             dependencies: [
-                "COpenSSL", "GStreamerKit", "MixModel", "ProgramSplicer",
+                "ChildProcesses", "GStreamerKit", "ProgramSplicer", "RTMP",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "MixWorker",
             dependencies: [
-                "MixPipeline",
+                "ProgramMixer", "ProgramRelay", "ViewerProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .testTarget(
+            name: "ViewerProbeTests", dependencies: ["TestSupport", "ViewerProbe"], swiftSettings: strict),
         .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
         .testTarget(
-            name: "MixPipelineTests", dependencies: ["COpenSSL", "MixPipeline", "TestSupport"], exclude: ["Golden"],
+            name: "MediaPlaneTests",
+            dependencies: ["COpenSSL", "ProgramMixer", "ProgramRelay", "TestSupport", "ViewerProbe"],
+            exclude: ["Golden"],
             swiftSettings: strict),
     ]
 }
@@ -98,7 +120,7 @@ if wantsControl {
         .executableTarget(
             name: "MixOrchestrator",
             dependencies: [
-                "EventSubscription", "TaskStore", "MixModel", "LayoutEngine",
+                "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "TaskStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -141,7 +163,8 @@ if wantsControl {
 if only == "bench" {
     targets += [
         .executableTarget(
-            name: "Benchmarks", dependencies: ["LayoutEngine", "MixModel", "ProgramSplicer", "TestSupport"],
+            name: "Benchmarks",
+            dependencies: ["LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer", "TestSupport"],
             path: "Benchmarks/Sources", swiftSettings: strict),
         .executableTarget(
             name: "ServiceBenchmarks",
@@ -160,7 +183,7 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "GStreamerKit", "MixPipeline", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport",
+                "GStreamerKit", "ProgramRelay", "MixModel", "ProgramSplicer", "TaskStore", "TestSupport", "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,4 +1,6 @@
+import EncodedMedia
 import Foundation
+import MediaFormats
 import MixModel
 import ProgramSplicer
 

@@ -1,4 +1,4 @@
-// OpenSSL's TLS for MixPipeline: the headers, and inline functions only for what Swift cannot import (macros).
+// OpenSSL's TLS for RTMP: the headers, and inline functions only for what Swift cannot import (macros).
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 

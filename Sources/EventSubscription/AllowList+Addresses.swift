@@ -1,4 +1,4 @@
-import MixModel
+import TextFormats
 
 extension AllowList {
     /// Whether the URL is allowed and may be fetched from this address, to which its host was resolved. Addresses of

@@ -1,4 +1,4 @@
-import MixModel
+import TextFormats
 
 /// The places that streams may be pulled from or pushed to, as entries `scheme://host[:port]` with `*` as wildcard.
 ///

@@ -1,5 +1,3 @@
-import MixModel
-
 /// The rules for the characters of ids.
 enum Identifiers {
     /// Checks the characters and the length of an id.

@@ -1,5 +1,3 @@
-import MixModel
-
 /// A reason for refusing input: the field at fault, what was found, and what was expected.
 ///
 /// Contains no secret: URLs in `found` are redacted before they get here. Quotations of the input are cut, so that a

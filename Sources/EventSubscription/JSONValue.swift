@@ -1,4 +1,4 @@
-import MixModel
+import TextFormats
 
 /// A JSON document as it came, before it is checked against any expectation.
 public enum JSONValue: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import MixModel
+import TextFormats
 
 /// Removal of secrets from untrusted text.
 public enum Redaction {

@@ -1,4 +1,4 @@
-import MixModel
+import TextFormats
 
 /// A URL of a media stream, parsed strictly: no other parser reads a URL that this type accepts differently.
 public struct StreamURL: Hashable, Sendable {

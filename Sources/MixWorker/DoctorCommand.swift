@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import GStreamerKit
-import MixPipeline
+import ProgramRelay
 
 /// `mixworker doctor`: checks that this machine has every GStreamer element that relays and mixers use.
 struct DoctorCommand: AsyncParsableCommand {

@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import GStreamerKit
 import Logging
-import MixModel
-import MixPipeline
+import ProgramMixer
+import ProgramRelay
 
 /// `mixworker mixer`: composes and encodes the sources of one relay.
 struct MixerCommandLine: AsyncParsableCommand {

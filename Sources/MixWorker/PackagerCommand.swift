@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import MixModel
-import MixPipeline
+import ProgramRelay
 
 /// `mixworker packager`: makes HLS of one program.
 struct PackagerCommand: AsyncParsableCommand {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import LayoutEngine
-import MixPipeline
+import ViewerProbe
 
 /// `mixworker probe`: records a program as a viewer gets it, then judges it.
 struct ProbeCommand: AsyncParsableCommand {

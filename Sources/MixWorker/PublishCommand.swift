@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import LayoutEngine
-import MixPipeline
+import ViewerProbe
 
 /// `mixworker publish`: a synthetic source. Becomes the `ffmpeg` process, so that its process identifier stays.
 struct PublishCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dispatch
 import Foundation
-import MixPipeline
+import ProgramRelay
 
 /// `mixworker recorder`: records a stream on standard input as MP4 files.
 struct RecorderCommand: ParsableCommand {

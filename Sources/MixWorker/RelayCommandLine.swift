@@ -4,7 +4,7 @@ import Foundation
 import GStreamerKit
 import Logging
 import MixModel
-import MixPipeline
+import ProgramRelay
 
 /// `mixworker relay`: owns one program until it is drained.
 struct RelayCommandLine: AsyncParsableCommand {

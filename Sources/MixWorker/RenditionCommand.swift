@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import MixPipeline
+import ProgramRelay
 
 /// `mixworker rendition`: transcodes a program's pictures for one packager.
 struct RenditionCommand: AsyncParsableCommand {

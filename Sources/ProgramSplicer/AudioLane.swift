@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// The audio half of a splice: the feed being heard, and its change to another feed at an AAC frame boundary.
 ///

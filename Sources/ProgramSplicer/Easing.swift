@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// A time difference that is removed gradually, so that viewers do not notice it. Each frame removes at most `step`,
 /// which is less than the millisecond resolution of FLV timestamps and adds up to about 10 ms a second.

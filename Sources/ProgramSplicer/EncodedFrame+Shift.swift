@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 extension EncodedFrame {
     /// Returns the same frame with both its times moved by `amount`.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// The origin of the program's frames: a source or a mixer.

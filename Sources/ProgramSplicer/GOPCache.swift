@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
 ///

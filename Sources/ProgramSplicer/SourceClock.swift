@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// Maps one source's timestamps to program time.
 ///

@@ -1,5 +1,6 @@
+import EncodedMedia
 import LayoutEngine
-import MixModel
+import MediaFormats
 
 /// One source as the relay knows it: its frames in program time, its configurations and its current GOP.
 public struct SourceTimeline: Sendable {

@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// Decides when a mixer's process waits although nothing is mixed, so that a participant who joins does not wait for
 /// its start: some 100 ms, more where the processor is busy.

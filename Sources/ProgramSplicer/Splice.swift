@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// A completed change of feed, measured on the program's own timeline.
 public struct Splice: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// Splices from the mixer to a source.
 extension Splicer {

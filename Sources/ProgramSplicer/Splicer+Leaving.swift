@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// Splices from a source to the mixer.
 extension Splicer {

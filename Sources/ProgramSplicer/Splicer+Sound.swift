@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// Splices of programs that have one track.

@@ -1,3 +1,5 @@
+import EncodedMedia
+import MediaFormats
 import MixModel
 
 /// Joins several feeds into one continuous program: the place where bypass becomes mix and mix becomes bypass.

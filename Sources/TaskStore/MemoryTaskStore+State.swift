@@ -1,4 +1,5 @@
 import MixModel
+import TextFormats
 
 extension MemoryTaskStore.State {
     /// Returns the key that identifies an event: app, source and id.

@@ -1,5 +1,6 @@
 import MixModel
 import Synchronization
+import TextFormats
 
 /// A store in memory that lasts as long as the process, for tests and trials.
 public final class MemoryTaskStore: TaskStore {

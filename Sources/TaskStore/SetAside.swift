@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import MixModel
 import Synchronization
 
 /// A row that cannot be read, and what was done with it.

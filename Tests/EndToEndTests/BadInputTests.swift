@@ -1,6 +1,8 @@
 import Foundation
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 @Suite(.serialized) struct BadInputTests {
     /// Each bad input is answered with one clear error, and the viewers of the program notice nothing.

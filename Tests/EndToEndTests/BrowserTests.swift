@@ -1,6 +1,8 @@
 import Foundation
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// What a program leaves, played in a browser: pictures change their size and their parameter sets where it switches.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))

@@ -1,6 +1,8 @@
-import MixModel
-import MixPipeline
 import Testing
+
+@testable import EncodedMedia
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 @Suite(.serialized) struct BypassTests {
     /// The program of one person is that person's stream: every byte of H.264 and AAC, and every timestamp but for one

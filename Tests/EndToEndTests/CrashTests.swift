@@ -2,6 +2,7 @@ import Foundation
 import MixModel
 import TaskStore
 import Testing
+import EncodedMedia
 
 /// The service is killed at every one of its writes, right before and right after it: what comes of a script of calls is
 /// what comes of it without a crash.

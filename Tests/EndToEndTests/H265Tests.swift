@@ -1,6 +1,8 @@
 import Foundation
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// A mix of H.265 between two copies of H.264: judged as ever, and by who comes in the middle with another player.
 @Suite(.serialized) struct H265Tests {

@@ -1,7 +1,10 @@
 import Foundation
-import MixPipeline
 import TestSupport
 import Testing
+
+@testable import GStreamerKit
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// A real program as HLS: fetched over HTTP as players do, held against RFC 8216, decoded and judged.
 @Suite(.serialized) struct HLSTests {

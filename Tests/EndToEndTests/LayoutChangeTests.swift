@@ -1,5 +1,7 @@
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// Layouts change while people watch: the running mixer shows the new scene, and no frame is lost for it.
 @Suite(.serialized) struct LayoutChangeTests {

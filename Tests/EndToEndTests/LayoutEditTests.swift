@@ -1,7 +1,9 @@
 import Foundation
-import MixPipeline
 import TestSupport
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// An operator edits a layout's file while people watch, in every way in which editors and scripts save files.
 @Suite(.serialized) struct LayoutEditTests {

@@ -1,6 +1,8 @@
 import Foundation
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 @Suite(.serialized) struct LeakTests {
     /// After a hundred joins and leaves the relay has about the threads and descriptors that it had after ten, no mixer

@@ -1,7 +1,10 @@
 import Foundation
 import LayoutEngine
-import MixPipeline
 import Testing
+
+@testable import MixModel
+@testable import ProgramMixer
+@testable import ViewerProbe
 
 /// More mixes than the machine can make: they give way by steps, none ends, and whoever has no place waits.
 @Suite(.serialized) struct OverloadTests {

@@ -1,7 +1,9 @@
 import Foundation
-import MixModel
-import MixPipeline
 import Testing
+import EncodedMedia
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// Viewers of the service's own HTTP-FLV.
 @Suite(.serialized) struct PlaybackTests {

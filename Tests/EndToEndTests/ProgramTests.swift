@@ -1,9 +1,10 @@
 import Foundation
 import LayoutEngine
-import MixModel
-import MixPipeline
-import ProgramSplicer
 import Testing
+
+@testable import EncodedMedia
+@testable import MediaFormats
+@testable import ViewerProbe
 
 /// Programs of people named one by one, seen by a viewer.
 @Suite(.serialized) struct ProgramTests {

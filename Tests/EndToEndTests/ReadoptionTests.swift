@@ -1,5 +1,7 @@
-import MixPipeline
 import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// The service dies; the program does not.
 @Suite(.serialized) struct ReadoptionTests {

@@ -1,9 +1,11 @@
 import Foundation
 import GStreamerKit
-import MixModel
-import MixPipeline
 import Synchronization
 import Testing
+import EncodedMedia
+
+@testable import LayoutEngine
+@testable import ViewerProbe
 
 /// Recording while a program is on air: nothing of it touches the program.
 @Suite(.serialized) struct RecordingTests {

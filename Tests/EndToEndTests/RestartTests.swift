@@ -2,6 +2,7 @@ import Foundation
 import MixModel
 import TaskStore
 import Testing
+import EncodedMedia
 
 /// What a start finds of an earlier life of the service, and what it makes of it. Real processes, no media.
 @Suite(.serialized) struct RestartTests {

@@ -1,9 +1,11 @@
 import Foundation
 import LayoutEngine
-import MixModel
-import MixPipeline
 import TestSupport
 import Testing
+import EncodedMedia
+
+@testable import ProgramMixer
+@testable import ViewerProbe
 
 /// The flow of Alibaba Cloud's guide, with their own SDKs unchanged, real streams, and a viewer who judges: one stream, a
 /// mix with a guest, one stream again, all on one connection.

@@ -3,6 +3,7 @@ import MixModel
 import Synchronization
 import TaskStore
 import Testing
+import EncodedMedia
 
 /// How the service stops while it is used. Real processes, no media. A shutdown that is not done within 10 s ends with
 /// another exit code, so the exit code stands for the time, too.

@@ -1,7 +1,8 @@
 import LayoutEngine
-import MixPipeline
 import TestSupport
 import Testing
+
+@testable import ViewerProbe
 
 /// Real publishers, a real media server, the real service, and a viewer who records and judges every switch.
 @Suite(.serialized) struct SwitchingTests {

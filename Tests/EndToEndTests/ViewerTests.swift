@@ -1,6 +1,7 @@
 import Foundation
-import MixPipeline
 import Testing
+
+@testable import ViewerProbe
 
 /// Publisher, media server and probe alone, without the service: what the other tests measure with.
 @Suite(.serialized) struct ViewerTests {

@@ -1,7 +1,7 @@
-import MixModel
 import Testing
 
 @testable import EventSubscription
+@testable import TextFormats
 
 @Suite struct AllowListTests {
     @Test func anEmptyListMayMeanNothing() throws {

@@ -1,5 +1,4 @@
 import EventSubscription
-import MixModel
 import Testing
 
 @Suite struct EndpointMachineTests {

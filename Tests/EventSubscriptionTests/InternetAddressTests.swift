@@ -1,8 +1,8 @@
 import Foundation
-import MixModel
 import Testing
 
 @testable import EventSubscription
+@testable import TextFormats
 
 @Suite struct InternetAddressTests {
     private static func address(_ text: String) throws -> InternetAddress {

@@ -4,6 +4,8 @@ import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
+
 /// Messages between processes, in both directions, of processes that have been taken over or have gone mad.
 @Suite struct HostileMessageTests {
     @Test("messages of any bytes, and valid ones with some changed, are read or refused")

@@ -2,6 +2,8 @@ import LayoutEngine
 import MixModel
 import Testing
 
+@testable import EncodedMedia
+
 @Suite("Messages between relay and mixer")
 struct MixerWireTests {
     static let other = Scene(

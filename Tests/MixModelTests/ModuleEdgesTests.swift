@@ -8,15 +8,35 @@ struct ModuleEdgesTests {
     static let allowed: [String: Set<String>] = [
         "CGStreamer": [],
         "COpenSSL": [],
-        "GStreamerKit": ["CGStreamer"],
-        "LayoutEngine": [],
-        "MixModel": ["LayoutEngine"],
-        "ProgramSplicer": ["MixModel", "LayoutEngine"],
-        "EventSubscription": ["MixModel", "LayoutEngine"],
-        "TaskStore": ["MixModel", "LayoutEngine"],
-        "MixPipeline": ["COpenSSL", "GStreamerKit", "MixModel", "ProgramSplicer", "LayoutEngine"],
-        "MixWorker": ["MixPipeline", "GStreamerKit", "MixModel", "ProgramSplicer", "LayoutEngine"],
-        "MixOrchestrator": ["EventSubscription", "TaskStore", "MixModel", "LayoutEngine"],
+        "TextFormats": [],
+        "ChildProcesses": [],
+        "EncodedMedia": [],
+        "LayoutEngine": ["TextFormats"],
+        "MediaFormats": ["EncodedMedia", "TextFormats"],
+        "MixModel": ["EncodedMedia", "LayoutEngine", "TextFormats"],
+        "ProgramSplicer": ["EncodedMedia", "LayoutEngine", "MediaFormats", "MixModel", "TextFormats"],
+        "EventSubscription": ["LayoutEngine", "MixModel", "TextFormats"],
+        "TaskStore": ["EncodedMedia", "LayoutEngine", "MixModel", "TextFormats"],
+        "GStreamerKit": ["CGStreamer", "EncodedMedia", "MediaFormats"],
+        "RTMP": ["COpenSSL", "EncodedMedia", "MediaFormats", "TextFormats"],
+        "ProgramMixer": [
+            "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer", "TextFormats",
+        ],
+        "ViewerProbe": [
+            "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "TextFormats",
+        ],
+        "ProgramRelay": [
+            "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
+            "ProgramSplicer", "RTMP",
+            "TextFormats",
+        ],
+        "MixWorker": [
+            "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "ProgramMixer", "ProgramRelay",
+            "ProgramSplicer", "TextFormats", "ViewerProbe",
+        ],
+        "MixOrchestrator": [
+            "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "TaskStore", "TextFormats",
+        ],
     ]
 
     /// Modules from outside that only these may import.
@@ -29,10 +49,12 @@ struct ModuleEdgesTests {
     ]
 
     /// Modules of C inside another module's folder: the files that alone may import them, by the beginning of their names.
-    static let doors = ["COpenSSL": "MixPipeline/RTMP/TLS"]
+    static let doors = ["COpenSSL": "RTMP/TLS"]
 
     /// Modules without C or network: what they may import beside the project's own.
-    static let pure: Set<String> = ["LayoutEngine", "MixModel", "ProgramSplicer"]
+    static let pure: Set<String> = [
+        "ChildProcesses", "EncodedMedia", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer", "TextFormats",
+    ]
     static let harmless: Set<String> = ["Foundation", "FoundationEssentials", "Synchronization"]
 
     static let sources = URL(filePath: #filePath).deletingLastPathComponent()
@@ -110,7 +132,9 @@ struct ModuleEdgesTests {
         for module in Self.allowed.keys.sorted() { #expect(reach(module, []) == nil) }
         // The control plane never reaches the media plane.
         #expect(
-            Self.allowed["MixOrchestrator"]?.isDisjoint(with: ["GStreamerKit", "MixPipeline", "CGStreamer", "COpenSSL"])
+            Self.allowed["MixOrchestrator"]?.isDisjoint(with: [
+                "CGStreamer", "COpenSSL", "GStreamerKit", "ProgramRelay", "RTMP",
+            ])
                 == true)
     }
 }

@@ -3,6 +3,8 @@ import LayoutEngine
 import MixModel
 import Testing
 
+@testable import TextFormats
+
 @Suite struct ReachTests {
     static func address(_ text: String) throws -> InternetAddress {
         var bytes = [UInt8](repeating: 0, count: 16)

@@ -1,5 +1,4 @@
 import HTTPTypes
-import MixModel
 import TaskStore
 import TestSupport
 import Testing

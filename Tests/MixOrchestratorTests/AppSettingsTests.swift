@@ -1,5 +1,4 @@
 import Foundation
-import MixModel
 import Testing
 
 @testable import MixOrchestrator

@@ -1,7 +1,6 @@
 import Configuration
 import Foundation
 import LayoutEngine
-import MixModel
 import Testing
 
 @testable import MixOrchestrator

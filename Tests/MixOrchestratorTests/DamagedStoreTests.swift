@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import LayoutEngine
-import MixModel
 import TaskStore
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import MixModel
 import TaskStore
 import Testing
 

@@ -1,11 +1,11 @@
 import EventSubscription
 import Foundation
 import Hummingbird
-import MixModel
 import Synchronization
 import Testing
 
 @testable import MixOrchestrator
+@testable import TextFormats
 
 /// Against a real server that behaves as badly as it can.
 @Suite(.timeLimit(.minutes(2))) struct ImageFetchTests {

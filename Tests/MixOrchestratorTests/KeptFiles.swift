@@ -1,6 +1,8 @@
 import Foundation
 import MixModel
 
+@testable import EncodedMedia
+
 /// Files as recorders and packagers leave them, below the directory of a service.
 enum KeptFiles {
     static let segment = [UInt8]((0..<1880).map { UInt8(truncatingIfNeeded: $0 &* 7) })

@@ -1,7 +1,7 @@
+import EncodedMedia
 import Foundation
 import HTTPTypes
 import LayoutEngine
-import MixModel
 import TaskStore
 import Testing
 

@@ -2,7 +2,6 @@ import EventSubscription
 import Foundation
 import HTTPTypes
 import LayoutEngine
-import MixModel
 import TaskStore
 import Testing
 

@@ -1,7 +1,8 @@
-import MixModel
 import ProgramSplicer
 import TestSupport
 import Testing
+
+@testable import EncodedMedia
 
 @Suite("Choice of the frame that a mix shows")
 struct FrameSamplerTests {

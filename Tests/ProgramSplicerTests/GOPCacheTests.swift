@@ -1,6 +1,6 @@
-import MixModel
 import Testing
 
+@testable import EncodedMedia
 @testable import ProgramSplicer
 
 @Suite struct GOPCacheTests {

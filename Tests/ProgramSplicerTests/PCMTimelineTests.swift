@@ -1,6 +1,7 @@
-import MixModel
 import ProgramSplicer
 import Testing
+
+@testable import EncodedMedia
 
 @Suite("One source's sound on a mix's timeline")
 struct PCMTimelineTests {

@@ -3,6 +3,8 @@ import ProgramSplicer
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
+
 /// A program begins with what its source sent before, while it was only being found out where that lies in time.
 @Suite struct ProgramBeginningTests {
     static let source: SourceID = "host/camera"

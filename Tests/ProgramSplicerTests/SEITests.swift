@@ -4,6 +4,8 @@ import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
+@testable import MediaFormats
 @testable import ProgramSplicer
 
 /// SEI messages, read back by a parser that shares nothing with what writes them.

@@ -1,7 +1,6 @@
-import MixModel
 import TestSupport
 
-@testable import ProgramSplicer
+@testable import EncodedMedia
 
 /// What a simulated frame shows, carried in its payload so that the far end can tell.
 struct Content: Hashable {

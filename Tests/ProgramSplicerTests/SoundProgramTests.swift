@@ -3,6 +3,8 @@ import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
+@testable import MediaFormats
 @testable import ProgramSplicer
 
 /// Programs that have one track.

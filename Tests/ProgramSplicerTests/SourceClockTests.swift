@@ -1,7 +1,7 @@
-import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
 @testable import ProgramSplicer
 
 @Suite struct SourceClockTests {

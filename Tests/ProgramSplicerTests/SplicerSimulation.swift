@@ -1,6 +1,7 @@
 import MixModel
 import TestSupport
 
+@testable import EncodedMedia
 @testable import ProgramSplicer
 
 /// Runs a splicer over a simulated host and mixer, switching at given times, and keeps what viewers would get.

@@ -1,8 +1,7 @@
-import MixModel
 import TestSupport
 import Testing
 
-@testable import ProgramSplicer
+@testable import EncodedMedia
 
 /// What holds for every program, whatever the source and the moment of the switch.
 @Suite struct SplicerTests {

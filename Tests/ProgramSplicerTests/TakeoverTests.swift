@@ -2,6 +2,7 @@ import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
 @testable import ProgramSplicer
 
 /// Another person takes over from a mix: their frames lie on other grids than the program's.

@@ -1,3 +1,5 @@
+import TextFormats
+
 extension ProgramPlan: DocumentWritable {
     public func write(to document: inout DocumentWriter) throws {
         try document.object { plan in

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Measures the cost of one program between two of its relay's reports while its workload stays the same. Pure.
 public struct CostMeter: Sendable {
     private struct Anchor {

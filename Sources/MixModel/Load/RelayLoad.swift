@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// The resources used so far by a relay and its mixer; part of `RelayStatus`.
 public struct RelayLoad: Hashable, Codable, Sendable {
     /// CPU time of the relay's process, in seconds.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import LayoutEngine
 
 /// The work that a program causes, in the quantities that its cost grows with. Pure; `CostModel` converts it into

@@ -1,3 +1,4 @@
+import EncodedMedia
 import LayoutEngine
 
 /// A message from the orchestrator to a relay: one JSON object per line on the relay's Unix socket.

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// The settings for encoding a mix. For a setting that is `nil`, the service chooses the video format, and the host's
 /// audio format is used.
 ///

@@ -1,4 +1,5 @@
 import LayoutEngine
+import TextFormats
 
 /// The complete description of the program that a relay puts on air.
 ///

@@ -1,3 +1,4 @@
+import EncodedMedia
 import LayoutEngine
 
 /// A stream selected by its publisher. It need not exist yet: it is taken as soon as it is published.
@@ -10,9 +11,7 @@ public struct SourceSelection: Hashable, Codable, Sendable {
     public var tracks: Tracks
 
     /// The tracks of a stream that are taken.
-    public enum Tracks: String, Hashable, Codable, Sendable, CaseIterable {
-        case all, audio, video
-    }
+    public typealias Tracks = TrackSelection
 
     public init(room: RoomID? = nil, user: UserID, kind: StreamKind? = nil, tracks: Tracks = .all) {
         self.room = room

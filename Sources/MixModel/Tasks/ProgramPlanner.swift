@@ -1,4 +1,5 @@
 import LayoutEngine
+import TextFormats
 
 /// The defaults and facts that a room's program is planned with, resolved by the owner before a machine decides.
 public struct PlanningContext: Hashable, Sendable {

@@ -1,5 +1,4 @@
 import HTTPTypes
-import MixModel
 
 /// Keeps web pages out of a service without tokens.
 ///

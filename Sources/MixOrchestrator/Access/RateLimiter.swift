@@ -1,3 +1,4 @@
+import EncodedMedia
 import Synchronization
 
 /// A token bucket for each rate-limited client. Thread-safe; holds a bounded number of buckets.

@@ -1,9 +1,9 @@
+import EncodedMedia
 import EventSubscription
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
-import MixModel
 import NIOCore
 
 /// The ApsaraVideo Live interface of 2016-11-01 at `/`, as its SDKs call it.

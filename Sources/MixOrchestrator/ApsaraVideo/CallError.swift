@@ -1,6 +1,5 @@
 import EventSubscription
 import HTTPTypes
-import MixModel
 import NIOHTTP1
 import TaskStore
 

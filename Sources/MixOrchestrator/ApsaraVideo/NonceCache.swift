@@ -1,5 +1,6 @@
 import MixModel
 import Synchronization
+import TextFormats
 
 /// The nonces of one access key within the replay window. Thread-safe; holds a bounded number.
 ///

@@ -1,6 +1,8 @@
+import EncodedMedia
 import EventSubscription
 import LayoutEngine
 import MixModel
+import TextFormats
 
 /// Translates a task's parameters into the service's settings. Pure.
 extension TaskParameters {

@@ -1,6 +1,5 @@
 import EventSubscription
 import LayoutEngine
-import MixModel
 
 /// The parameters of a call, from the query and from a form in the body.
 ///

@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import MixModel
 
 /// A request of the ApsaraVideo Live interface as received, before it is authenticated.
 struct WireRequest: Sendable {

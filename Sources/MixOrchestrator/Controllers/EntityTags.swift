@@ -1,5 +1,4 @@
 import HTTPTypes
-import MixModel
 
 /// Parser of the `If-Match` header (RFC 9110 §8.8.3, §13.1.1).
 enum EntityTags {

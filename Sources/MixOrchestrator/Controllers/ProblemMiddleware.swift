@@ -2,7 +2,6 @@ import EventSubscription
 import Foundation
 import Hummingbird
 import LayoutEngine
-import MixModel
 import NIOCore
 import NIOHTTP1
 import TaskStore

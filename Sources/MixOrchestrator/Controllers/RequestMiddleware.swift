@@ -1,8 +1,8 @@
+import EncodedMedia
 import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
-import MixModel
 import Synchronization
 
 /// Gives every request an id, which its answer and its log lines share, and measures it.

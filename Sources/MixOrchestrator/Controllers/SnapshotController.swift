@@ -1,8 +1,8 @@
+import EncodedMedia
 import EventSubscription
 import Foundation
 import HTTPTypes
 import Hummingbird
-import MixModel
 
 /// `PUT /v1/rooms/{room}/streams`: takes a complete list of the published streams and answers as for an event.
 struct SnapshotController: Sendable {

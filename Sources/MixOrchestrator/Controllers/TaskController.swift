@@ -1,4 +1,5 @@
 import Crypto
+import EncodedMedia
 import EventSubscription
 import Foundation
 import HTTPTypes

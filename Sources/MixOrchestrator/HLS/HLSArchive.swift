@@ -1,6 +1,6 @@
+import EncodedMedia
 import EventSubscription
 import Foundation
-import MixModel
 
 /// Lays out a session whose segments are kept as one archive. Unpacked, it plays from its `index.m3u8`.
 enum HLSArchive {

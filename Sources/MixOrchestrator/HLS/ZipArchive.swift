@@ -1,5 +1,3 @@
-import MixModel
-
 /// A ZIP file with uncompressed entries (APPNOTE 6.3.10).
 ///
 /// It is laid out without reading the entries' files, so its length is known beforehand and any part of it can be

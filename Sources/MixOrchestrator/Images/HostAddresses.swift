@@ -1,6 +1,6 @@
 import Foundation
-import MixModel
 import Synchronization
+import TextFormats
 
 /// Looks up addresses with the system's resolver.
 enum HostAddresses {

@@ -2,9 +2,11 @@ import AsyncHTTPClient
 import EventSubscription
 import Foundation
 import HTTPTypes
+import MediaFormats
 import MixModel
 import NIOCore
 import NIOPosix
+import TextFormats
 
 /// Fetches one image over HTTP.
 ///

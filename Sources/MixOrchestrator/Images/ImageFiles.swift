@@ -1,5 +1,5 @@
 import Foundation
-import MixModel
+import MediaFormats
 
 /// Reads images that layouts name by a path relative to their directory. Calls block.
 struct ImageFiles: Sendable {

@@ -1,7 +1,9 @@
 import Crypto
+import EncodedMedia
 import EventSubscription
 import Foundation
 import Logging
+import MediaFormats
 import MixModel
 
 /// Checked local copies of the images that layouts and programs name.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import LayoutEngine
 import Logging

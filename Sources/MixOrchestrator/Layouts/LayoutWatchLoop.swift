@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 
 /// The work of the watching thread: waits for events, decides when a file can be read, and reads it.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// The book that `LoadLedger` keeps: the cost of each task, the tasks that wait for capacity, and the machine's

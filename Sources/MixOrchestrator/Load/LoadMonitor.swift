@@ -1,3 +1,4 @@
+import EncodedMedia
 import Logging
 import MixModel
 import NIOPosix

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import MixModel
+import TextFormats
 
 /// The format of log lines.
 enum LogFormat: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 import CoreMetrics
-import MixModel
+import EncodedMedia
 import Synchronization
 
 /// The service's counters and measurements, over swift-metrics. Thread-safe.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import NIOCore
 
 /// Turns a relay's bytes into batches. Lives on its feed's event loop.

@@ -1,5 +1,4 @@
 import Foundation
-import MixModel
 
 /// Records beside a relay's socket which process it belongs to, across restarts of this service: a relay that can no
 /// longer be reached must not go on pushing beside its successor.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// Streams of other rooms, and images of programs.

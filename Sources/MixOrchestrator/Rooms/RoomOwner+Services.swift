@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// The services of a room as apps see them, and requests to them.

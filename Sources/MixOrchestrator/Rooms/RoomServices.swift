@@ -3,6 +3,7 @@ import LayoutEngine
 import Logging
 import MixModel
 import TaskStore
+import TextFormats
 
 /// The services of every room owner; immutable and shared.
 struct RoomServices: Sendable {

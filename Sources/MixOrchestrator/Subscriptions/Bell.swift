@@ -1,3 +1,4 @@
+import EncodedMedia
 import Synchronization
 
 /// Wakes one waiter. A ring without a waiter is kept for the next wait, and several such rings count as one.

@@ -4,6 +4,7 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 import TaskStore
+import TextFormats
 
 /// The services that deliveries need; immutable and shared.
 struct DeliveryServices: Sendable {

@@ -1,3 +1,4 @@
+import EncodedMedia
 import EventSubscription
 import Foundation
 import Logging

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import MixModel
+import TextFormats
 
 /// The room callback of the ApsaraVideo Live format (`CreateEventSub`). Times are in seconds.
 struct RoomCallback: Encodable {

@@ -1,9 +1,10 @@
 import AsyncHTTPClient
+import EncodedMedia
 import EventSubscription
 import Foundation
-import MixModel
 import NIOCore
 import NIOPosix
+import TextFormats
 
 /// The outcome of one attempt to post a message.
 struct WebhookAnswer: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// Chooses which decoded frame of one source each frame of a mix shows.
 ///

@@ -1,4 +1,4 @@
-import MixModel
+import EncodedMedia
 
 /// One source's decoded sound, laid out sample by sample on a mix's timeline.
 ///

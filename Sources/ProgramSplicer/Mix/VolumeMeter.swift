@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// Measures the volume of a mix's sources over some tenths of a second. Pure.

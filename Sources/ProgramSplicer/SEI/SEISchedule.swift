@@ -1,4 +1,6 @@
+import EncodedMedia
 import Foundation
+import MediaFormats
 import MixModel
 
 /// Decides which SEI messages go with which access unit. Pure; all times are program time.

@@ -1,7 +1,7 @@
 import Foundation
-import MixModel
 import Synchronization
 import TaskStore
+import EncodedMedia
 
 /// A service with real relays and nothing to pull or to push to: for what has to hold without any media.
 final class ControlStage: Sendable {

@@ -1,5 +1,5 @@
+import ChildProcesses
 import Foundation
-import MixPipeline
 
 /// A child process of a test: its messages go to a file, and it is ended with the test.
 final class ManagedProcess: Sendable {

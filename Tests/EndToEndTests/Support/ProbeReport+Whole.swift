@@ -1,4 +1,4 @@
-import MixPipeline
+@testable import ViewerProbe
 
 extension ProbeReport {
     /// Whether every picture of the host was seen once, and those of guests but for one. A mix is on the host's grid and does

@@ -1,9 +1,10 @@
 import AsyncHTTPClient
 import Foundation
 import LayoutEngine
-import MixPipeline
 import NIOCore
 import NIOHTTP1
+
+@testable import MixModel
 
 /// The service's HTTP interface, as an app server uses it.
 struct ServiceClient: Sendable {

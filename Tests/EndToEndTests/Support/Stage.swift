@@ -1,7 +1,8 @@
 import Foundation
 import LayoutEngine
-import MixPipeline
 import Synchronization
+
+@testable import ViewerProbe
 
 /// Everything of one end-to-end test: media server, service, publishers, one room, and a viewer who records.
 final class Stage: Sendable {

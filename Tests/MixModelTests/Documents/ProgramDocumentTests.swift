@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MixModel
+@testable import TextFormats
 
 /// Documents of tasks, with their plans and scenes, and what relays are told.
 @Suite struct ProgramDocumentTests {

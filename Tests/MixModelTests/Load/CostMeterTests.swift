@@ -1,6 +1,8 @@
 import MixModel
 import Testing
 
+@testable import EncodedMedia
+
 /// A measurement is made of a time in which nothing changed, or not at all.
 @Suite struct CostMeterTests {
     private static let bypass = Workload(copies: 2)

@@ -3,6 +3,7 @@ import LayoutEngine
 import MixModel
 import Testing
 
+@testable import EncodedMedia
 @testable import MixOrchestrator
 
 /// What callers send, what is made of it, and what is refused.

@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import HTTPTypes
-import MixModel
 
 @testable import MixOrchestrator
 

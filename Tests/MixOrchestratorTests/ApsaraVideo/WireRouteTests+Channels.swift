@@ -1,4 +1,3 @@
-import MixModel
 import Testing
 
 @testable import MixOrchestrator

@@ -1,6 +1,5 @@
 import EventSubscription
 import Foundation
-import MixModel
 import Testing
 
 @testable import MixOrchestrator

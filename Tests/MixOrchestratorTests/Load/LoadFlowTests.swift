@@ -3,6 +3,7 @@ import Logging
 import MixModel
 import Testing
 
+@testable import EncodedMedia
 @testable import MixOrchestrator
 
 /// Load as clients of the service see it.

@@ -1,10 +1,10 @@
 import EventSubscription
 import Foundation
-import MixModel
 import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import TextFormats
 
 /// What may not be called, and what cannot be stored.
 extension WebhookTests {

@@ -1,7 +1,8 @@
+import MediaSupport
 import MixModel
 import TestSupport
 
-@testable import ProgramSplicer
+@testable import EncodedMedia
 
 /// The bytes of a mixer that nobody can trust: frames with any times, and messages with any byte changed.
 struct HostileMixer {

@@ -2,6 +2,8 @@ import LayoutEngine
 import MixModel
 import TestSupport
 
+@testable import EncodedMedia
+@testable import MediaFormats
 @testable import ProgramSplicer
 
 /// A relay's program with a host, a guest and a mixer that all send what they like, and everybody who takes it: what

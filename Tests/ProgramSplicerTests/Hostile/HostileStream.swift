@@ -1,7 +1,7 @@
-import MixModel
+import MediaSupport
 import TestSupport
 
-@testable import ProgramSplicer
+@testable import MediaFormats
 
 /// Makes FLV tags as somebody would who wants to break whoever reads them: valid headers with any times, offsets and sizes,
 /// codecs that change, bodies that end early, and bytes without any sense.

@@ -1,7 +1,10 @@
+import MediaSupport
 import MixModel
 import TestSupport
 import Testing
 
+@testable import EncodedMedia
+@testable import MediaFormats
 @testable import ProgramSplicer
 
 /// Nothing that publishers or a mixer send may stop a relay, or make it keep more than it is allowed to.

@@ -1,6 +1,8 @@
-import MixModel
+import MediaSupport
 import Testing
 
+@testable import EncodedMedia
+@testable import MediaFormats
 @testable import ProgramSplicer
 
 /// What is kept of a stream has a limit that its times cannot get round.

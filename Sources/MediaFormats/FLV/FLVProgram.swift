@@ -1,0 +1,109 @@
+import EncodedMedia
+
+/// Writes a program as FLV tags and keeps the tags that a new connection needs to begin.
+///
+/// Timestamp 0 is the program's first frame. Timestamps then follow the program's clock, whichever feed is on air.
+public struct FLVProgram: Sendable {
+    /// The tags since the last IDR, without headers.
+    public private(set) var currentGOP: [FLVTag] = []
+
+    private var origin: MediaTime?
+    private var lastTime = MediaTime.zero
+    private var video: CodecConfiguration?
+    private var audio: CodecConfiguration?
+    private var written: FLVMetadata?
+    private var gopBytes = 0
+
+    /// Largest GOP that is kept, in bytes as `FLVTag.footprint` counts. Beyond it, late viewers wait for the next IDR.
+    package static let byteLimit = 32 << 20
+
+    public init() {}
+
+    /// Sets the tracks that the program has from now on. Returns metadata that withdraws what was announced of others.
+    public mutating func setTracks(_ tracks: TrackSelection) -> [FLVTag] {
+        switch tracks {
+        case .all: return []
+        case .audio:
+            guard video != nil else { return [] }
+            video = nil
+            currentGOP = []
+            gopBytes = 0
+        case .video:
+            guard audio != nil else { return [] }
+            audio = nil
+        }
+        return metadataIfChanged()
+    }
+
+    /// Announces `configuration`: returns its sequence header, and metadata if its content has changed.
+    public mutating func configure(_ configuration: CodecConfiguration) -> [FLVTag] {
+        switch configuration.track {
+        case .video: video = configuration
+        case .audio: audio = configuration
+        }
+        guard let origin else { return [] }
+        return metadataIfChanged() + remember([FLVTag(configuration, at: lastTime, origin: origin)])
+    }
+
+    /// Returns the tags of `frame`; the first frame is preceded by metadata and all headers.
+    ///
+    /// The sequence header is repeated before each IDR of H.265: servers that do not know Enhanced RTMP keep none for
+    /// viewers who join later (nginx-rtmp 1.2.2).
+    public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
+        guard let origin else {
+            origin = frame.dts
+            lastTime = frame.dts
+            written = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
+            return preamble + write(frame)
+        }
+        lastTime = max(lastTime, frame.dts)
+        if frame.isIDR {
+            currentGOP = []
+            gopBytes = 0
+        }
+        let tag = FLVTag(frame, videoCodec: video?.videoCodec ?? .h264, origin: origin)
+        guard frame.isIDR || !currentGOP.isEmpty else { return [tag] }
+        guard frame.isIDR, let video, video.videoCodec == .h265 else { return remember([tag]) }
+        return [FLVTag(video, at: frame.dts, origin: origin)] + remember([tag])
+    }
+
+    /// Metadata and sequence headers as of now, stamped with the time of the current GOP.
+    public var preamble: [FLVTag] {
+        guard let origin else { return [] }
+        let timestamp = currentGOP.first?.timestamp
+        let headers = [video, audio].compactMap { $0 }.map { configuration in
+            FLVTag(configuration, at: lastTime, origin: origin)
+        }
+        let metadata = FLVTag(
+            role: .metadata, timestamp: 0,
+            body: FLVMetadata(video: video, audio: audio, framesPerSecond: nil).body)
+        return ([metadata] + headers).map { tag in
+            var tag = tag
+            tag.timestamp = timestamp ?? UInt32(truncatingIfNeeded: (lastTime - origin).roundedMilliseconds)
+            return tag
+        }
+    }
+
+    /// Returns the stream time of a program time; `nil` before the first frame.
+    public func streamTime(of time: MediaTime) -> MediaTime? { origin.map { time - $0 } }
+
+    private mutating func metadataIfChanged() -> [FLVTag] {
+        let metadata = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
+        guard let origin, metadata != written else { return [] }
+        written = metadata
+        let timestamp = UInt32(truncatingIfNeeded: (lastTime - origin).roundedMilliseconds)
+        return [FLVTag(role: .metadata, timestamp: timestamp, body: metadata.body)]
+    }
+
+    private mutating func remember(_ tags: [FLVTag]) -> [FLVTag] {
+        // Headers that come between two GOPs belong to the preamble, not to the GOP that ends.
+        let frames = tags.filter { if case .frame = $0.role { true } else { false } }
+        currentGOP += frames
+        gopBytes += frames.reduce(0) { $0 + $1.footprint }
+        if gopBytes > FLVProgram.byteLimit {
+            currentGOP = []
+            gopBytes = 0
+        }
+        return tags
+    }
+}

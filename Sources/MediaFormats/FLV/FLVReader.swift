@@ -1,0 +1,190 @@
+import EncodedMedia
+
+/// Turns the bytes of an FLV stream, pushed in pieces of any size, into configurations and frames.
+///
+/// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span` begins
+/// anew at the timestamp that it wrote, which is a jump (`SourceClock`). Payloads are copied untouched.
+public struct FLVReader: Sendable {
+    /// An element of a stream.
+    public enum Item: Hashable, Sendable {
+        case configuration(CodecConfiguration)
+        case frame(EncodedFrame)
+        /// The body of an `onMetaData` script tag, AMF0.
+        case metadata([UInt8])
+    }
+
+    /// The reason why a stream cannot be read any further; its description is worded for operators.
+    public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        case notFLV
+        /// A tag of a kind FLV does not have: the stream is out of step.
+        case brokenTag(UInt8)
+        /// A codec that is not read; `codec` is FLV's number for it, or the FourCC of Enhanced RTMP.
+        case unsupportedCodec(Track, codec: String)
+
+        public var description: String {
+            switch self {
+            case .notFLV: "the stream does not begin with an FLV header"
+            case .brokenTag(let kind): "the stream is out of step: no FLV tag has type \(kind)"
+            case .unsupportedCodec(.video, let codec):
+                "video codec \(Self.videoNames[codec] ?? codec) is not supported: publish H.264"
+            case .unsupportedCodec(.audio, let codec):
+                "audio codec \(Self.audioNames[codec] ?? codec) is not supported: publish AAC"
+            }
+        }
+
+        // The numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and others in use.
+        private static let videoNames = [
+            "2": "Sorenson H.263", "3": "Screen Video", "4": "VP6", "5": "VP6 with alpha", "6": "Screen Video 2",
+            "12": "H.265", "hvc1": "H.265", "av01": "AV1", "vp09": "VP9",
+        ]
+        private static let audioNames = [
+            "0": "PCM", "1": "ADPCM", "2": "MP3", "3": "PCM", "4": "Nellymoser", "5": "Nellymoser", "6": "Nellymoser",
+            "7": "G.711", "8": "G.711", "9": "Enhanced RTMP", "11": "Speex", "14": "MP3",
+        ]
+    }
+
+    /// Range of a stream's unwrapped times in ms: 35 years either way. No stream runs for that long, but one whose
+    /// timestamps are far from each other gets there in an hour.
+    package static let span: ClosedRange<Int64> = -(1 << 40)...1 << 40
+
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var hasHeader = false
+    private let videoCodecs: Set<VideoCodec>
+    private var lengthSize = 4
+    private var lastTimestamp: (raw: UInt32, unwrapped: Int64)?
+
+    /// - Parameter videoCodecs: The video codecs that are read; any other is a `Failure`.
+    public init(videoCodecs: Set<VideoCodec> = Set(VideoCodec.allCases)) { self.videoCodecs = videoCodecs }
+
+    /// Adds `bytes` and returns every item that is now complete, in order.
+    ///
+    /// - Throws: `Failure`; the reader must not be used again afterwards.
+    public mutating func push(_ bytes: some Collection<UInt8>) throws(Failure) -> [Item] {
+        buffer.append(contentsOf: bytes)
+        var items: [Item] = []
+        if !hasHeader {
+            guard buffer.count >= FLVTag.fileHeader.count else { return [] }
+            guard buffer.starts(with: [0x46, 0x4C, 0x56]) else { throw .notFLV }
+            hasHeader = true
+            position = FLVTag.fileHeader.count
+        }
+        while buffer.count - position >= FLVTag.headerLength {
+            let size = Int(buffer.bigEndian(at: position + 1, bytes: 3))
+            let end = position + FLVTag.headerLength + size + 4
+            guard buffer.count >= end else { break }
+            if let item = try readTag(size: size) { items.append(item) }
+            position = end
+        }
+        compact()
+        return items
+    }
+
+    private mutating func readTag(size: Int) throws(Failure) -> Item? {
+        guard let kind = FLVTag.Kind(rawValue: buffer[position] & 0x1F) else {
+            throw .brokenTag(buffer[position])
+        }
+        let raw =
+            buffer.bigEndian(at: position + 4, bytes: 3) | UInt32(buffer[position + 7]) << 24
+        let start = position + FLVTag.headerLength
+        let body = buffer[start..<start + size]
+        switch kind {
+        case .script: return .metadata(Array(body))
+        case .video: return try readVideo(body, dts: .milliseconds(unwrap(raw)))
+        case .audio: return try readAudio(body, pts: .milliseconds(unwrap(raw)))
+        }
+    }
+
+    private mutating func readVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
+        guard let first = body.first else { return nil }
+        guard first & 0x80 == 0 else { return try readEnhancedVideo(body, dts: dts) }
+        // Frame type 5 is a command to the player, not a picture (§E.4.3.1).
+        guard first >> 4 != 5 else { return nil }
+        guard first & 0x0F == 7, videoCodecs.contains(.h264) else {
+            throw .unsupportedCodec(.video, codec: String(first & 0x0F))
+        }
+        guard body.count >= 5 else { return nil }
+        let data = Array(body.dropFirst(5))
+        switch body[body.startIndex + 1] {
+        case 0:
+            return configure(CodecConfiguration(track: .video, bytes: data))
+        case 1:
+            return .frame(picture(data, .h264, dts: dts, offset: buffer.bigEndian(at: body.startIndex + 2, bytes: 3)))
+        default:
+            return nil
+        }
+    }
+
+    /// Reads a video tag of Enhanced RTMP v1 ("Defining Additional Video Codecs"): one flag bit, three bits of frame
+    /// type, four of packet type, then the FourCC.
+    private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
+        let fourCC = body.dropFirst().prefix(4)
+        guard videoCodecs.contains(.h265), fourCC.elementsEqual(FLVTag.hevcFourCC) else {
+            throw .unsupportedCodec(.video, codec: String(fourCC.map { Character(UnicodeScalar($0)) }))
+        }
+        let start = body.startIndex + 5
+        switch body[body.startIndex] {
+        // A command to the player.
+        case 0xD0...0xDF: return nil
+        case let first where first & 0x0F == 0:
+            return configure(CodecConfiguration(.h265, bytes: Array(body[start...])))
+        case let first where first & 0x0F == 1:
+            guard body.count >= 8 else { return nil }
+            return .frame(
+                picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: buffer.bigEndian(at: start, bytes: 3)))
+        // The same without a composition time offset.
+        case let first where first & 0x0F == 3:
+            return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))
+        default: return nil
+        }
+    }
+
+    private mutating func configure(_ configuration: CodecConfiguration) -> Item {
+        lengthSize = VideoConfiguration(configuration)?.lengthSize ?? 4
+        return .configuration(configuration)
+    }
+
+    /// - Parameter offset: Composition time offset as a signed 24-bit number, in ms.
+    private func picture(_ data: [UInt8], _ codec: VideoCodec, dts: MediaTime, offset: UInt32) -> EncodedFrame {
+        let signed = Int32(bitPattern: offset << 8) >> 8
+        return EncodedFrame(
+            track: .video, pts: dts + .milliseconds(signed), dts: dts,
+            isIDR: NALUnits(data, lengthSize: lengthSize).containsIDR(of: codec), payload: data)
+    }
+
+    private func readAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> Item? {
+        guard let first = body.first else { return nil }
+        guard first >> 4 == 10 else { throw .unsupportedCodec(.audio, codec: String(first >> 4)) }
+        guard body.count > 2 else { return nil }
+        let data = Array(body.dropFirst(2))
+        switch body[body.startIndex + 1] {
+        case 0: return .configuration(CodecConfiguration(track: .audio, bytes: data))
+        case 1: return .frame(EncodedFrame(track: .audio, pts: pts, dts: pts, payload: data))
+        default: return nil
+        }
+    }
+
+    /// Returns `raw` without the wrap at 2³² ms (49.7 days): the time nearest to the one before it, within `span`.
+    private mutating func unwrap(_ raw: UInt32) -> Int64 {
+        var unwrapped = Int64(raw)
+        if let last = lastTimestamp {
+            let next = last.unwrapped + Int64(Int32(bitPattern: raw &- last.raw))
+            if Self.span.contains(next) { unwrapped = next }
+        }
+        lastTimestamp = (raw, unwrapped)
+        return unwrapped
+    }
+
+    private mutating func compact() {
+        guard position > 0 else { return }
+        buffer.removeFirst(min(position, buffer.count))
+        position = 0
+    }
+}
+
+extension [UInt8] {
+    /// Reads a big-endian number of `bytes` bytes from `index` on.
+    package func bigEndian(at index: Int, bytes: Int) -> UInt32 {
+        self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

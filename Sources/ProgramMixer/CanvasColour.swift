@@ -1,0 +1,90 @@
+import EncodedMedia
+import GStreamerKit
+import LayoutEngine
+
+/// Colour conversion that keeps a source's colours the same in its own bypass and in its pane of a mix.
+///
+/// The canvas is signalled exactly as the program's bypass is. Where the bypass signals nothing, players guess, and
+/// they guess the same for the mix as long as its numbers are not touched. An unsignalled source on an unsignalled
+/// canvas is therefore copied without conversion. Where only one of the two is signalled, the other is taken for what
+/// most players assume: BT.709 from 720 lines on (720 on the shorter side or 1280 on the longer), BT.601 below.
+struct CanvasColour: Hashable {
+    let signal: ColourSignal
+    /// Meaning of the canvas's numbers in conversions and for the background.
+    let canvas: Colorimetry
+
+    init(signal: ColourSignal, canvas: Canvas) {
+        self.signal = signal
+        self.canvas = Self.assumed(signal, width: canvas.width, height: canvas.height)
+    }
+
+    /// Returns the meaning of the numbers in a source's pictures.
+    func colorimetry(of source: ColourSignal, width: Int, height: Int) -> Colorimetry {
+        if source.matrix == nil, signal.matrix == nil {
+            var same = canvas
+            same.isFullRange = source.isFullRange
+            return same
+        }
+        return Self.assumed(source, width: width, height: height)
+    }
+
+    /// Returns luma and chroma of a background colour on the canvas.
+    func planes(of colour: RGB) -> (y: UInt8, u: UInt8, v: UInt8) {
+        let (kr, kb) = Self.weights(matrix: canvas.matrix)
+        let (r, g, b) = (Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+        let luma = kr * r + (1 - kr - kb) * g + kb * b
+        let (u, v) = ((b - luma) / (2 * (1 - kb)), (r - luma) / (2 * (1 - kr)))
+        let isFull = canvas.isFullRange
+        func byte(_ value: Double) -> UInt8 { UInt8(min(255, max(0, value.rounded()))) }
+        return (
+            byte(isFull ? luma * 255 : 16 + luma * 219), byte(128 + u * (isFull ? 255 : 224)),
+            byte(128 + v * (isFull ? 255 : 224))
+        )
+    }
+
+    /// x264's options for the colour description in the SPS (`option-string` of `x264enc`).
+    var x264Options: String {
+        func name(_ value: Int?, _ names: [Int: String]) -> String { value.flatMap { names[$0] } ?? "undef" }
+        return "colorprim=\(name(signal.primaries, Self.primaries)):transfer=\(name(signal.transfer, Self.transfers))"
+            + ":colormatrix=\(name(signal.matrix, Self.matrices)):fullrange=\(signal.isFullRange ? "on" : "off")"
+    }
+
+    /// x265's options for the colour description in the SPS. They use the numbers of ITU-T H.273, and each is preceded
+    /// by a colon.
+    var x265Options: String {
+        ":colorprim=\(signal.primaries ?? 2):transfer=\(signal.transfer ?? 2):colormatrix=\(signal.matrix ?? 2)"
+            + ":range=\(signal.isFullRange ? "full" : "limited")"
+    }
+
+    private static func assumed(_ signal: ColourSignal, width: Int, height: Int) -> Colorimetry {
+        let standard: Colorimetry = max(width, height) >= 1280 || min(width, height) >= 720 ? .bt709 : .bt601
+        return Colorimetry(
+            primaries: signal.primaries ?? standard.primaries, transfer: signal.transfer ?? standard.transfer,
+            matrix: signal.matrix ?? standard.matrix, isFullRange: signal.isFullRange)
+    }
+
+    /// Returns K_R and K_B of ITU-T H.273, table 4.
+    private static func weights(matrix: Int) -> (Double, Double) {
+        switch matrix {
+        case 1: (0.2126, 0.0722)
+        case 4: (0.30, 0.11)
+        case 7: (0.212, 0.087)
+        case 9, 10: (0.2627, 0.0593)
+        default: (0.299, 0.114)
+        }
+    }
+
+    private static let primaries = [
+        1: "bt709", 4: "bt470m", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "film", 9: "bt2020",
+        10: "smpte428", 11: "smpte431", 12: "smpte432",
+    ]
+    private static let transfers = [
+        1: "bt709", 4: "bt470m", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "linear", 9: "log100",
+        10: "log316", 11: "iec61966-2-4", 12: "bt1361e", 13: "iec61966-2-1", 14: "bt2020-10", 15: "bt2020-12",
+        16: "smpte2084", 17: "smpte428", 18: "arib-std-b67",
+    ]
+    private static let matrices = [
+        0: "GBR", 1: "bt709", 4: "fcc", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "YCgCo", 9: "bt2020nc",
+        10: "bt2020c",
+    ]
+}

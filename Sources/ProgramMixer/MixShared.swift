@@ -1,0 +1,53 @@
+import Dispatch
+import EncodedMedia
+import Foundation
+import MixModel
+import Synchronization
+
+/// The mix's state, and the bell that wakes the tick thread. Safe to use from any thread; no operation under its lock
+/// waits.
+final class MixShared: Sendable {
+    private let state: Mutex<MixState>
+    private let programStart: Int64
+    private let bell = DispatchSemaphore(value: 0)
+    /// Whether the bell was rung and not heard yet. Keeps rings from piling up.
+    private let isRung = Atomic(false)
+
+    init(setup: MixerSetup) {
+        programStart = setup.programStart
+        state = Mutex(MixState(setup: setup))
+    }
+
+    /// Current program time.
+    var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
+
+    /// Seconds since 1970 at program time 0, by the wall clock as it is set now.
+    var epoch: Double { Date().timeIntervalSince1970 - now.inSeconds }
+
+    /// Runs `body` on the state without waking the tick thread.
+    func look<Result: Sendable>(_ body: (inout MixState) -> Result) -> Result {
+        state.withLock { body(&$0) }
+    }
+
+    /// Runs `body`, which may allow a frame to be made, and wakes the tick thread.
+    func change(_ body: (inout MixState) -> Void) {
+        state.withLock { body(&$0) }
+        ring()
+    }
+
+    func ring() {
+        if isRung.exchange(true, ordering: .acquiringAndReleasing) { return }
+        bell.signal()
+    }
+
+    /// Waits for the next ring, at most until program time `time`; `nil` = for as long as it takes.
+    func waitForRing(until time: MediaTime?) {
+        if let time {
+            let remaining = max(0, (time - now).nanoseconds)
+            _ = bell.wait(timeout: .now() + .nanoseconds(Int(remaining)))
+        } else {
+            bell.wait()
+        }
+        isRung.store(false, ordering: .releasing)
+    }
+}

@@ -1,0 +1,125 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// One frame of 1024 samples per channel that can be made now.
+struct SoundJob: Sendable {
+    /// Program time.
+    var time: MediaTime
+    /// Interleaved samples.
+    var samples: [Float]
+    /// Volume of each source, if a report is due.
+    var volumes: [SourceID: Int]?
+}
+
+extension MixState {
+    private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
+
+    /// Returns the program time of a frame of sound.
+    func time(ofSound index: Int64) -> MediaTime {
+        setup.audioOrigin + soundGrid.offset + .units(index * frameLength, rate: setup.sampleRate)
+    }
+
+    mutating func add(_ samples: [Float], at time: MediaTime, of id: SourceID, now: MediaTime) {
+        guard var source = sources.removeValue(forKey: id) else { return }
+        defer { sources[id] = source }
+        source.lastSound = now
+        // Sound that is too late for the mix, other than the cached GOP at the start, makes the mix more patient. A
+        // steadily late source would otherwise never be heard.
+        let end = time + .units(Int64(samples.count / setup.channels), rate: setup.sampleRate)
+        if time < self.time(ofSound: nextSound), time > setup.audioOrigin + Patience.silence, let fed = source.fedSound,
+            now - fed > Patience.silence
+        {
+            let wanted = min(Patience.mostForSound, now - end + .milliseconds(20))
+            soundPatience = max(soundPatience, wanted)
+        }
+        source.sound.append(at: time + source.soundDelay - setup.audioOrigin - soundGrid.offset, samples)
+    }
+
+    /// Returns the next 1024 samples, if they can be made. They then count as made, so ask once.
+    mutating func nextSoundFrame(now: MediaTime) -> Step<SoundJob> {
+        takeSceneOfSound()
+        guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
+        let index = nextSound
+        let end = (index + 1) * frameLength
+        let endTime = time(ofSound: index + 1)
+        let deadline = max(endTime + soundPatience, started + Patience.start)
+        var waitsUntil = MediaTime(nanoseconds: .min)
+        var isLive = false
+        for level in sound.levels {
+            let id = SourceID(level.source)
+            guard let source = sources[id], source.fedSound != nil, !source.hasEnded else {
+                if index == 0 { waitsUntil = max(waitsUntil, started + Patience.firstFrame) }
+                continue
+            }
+            if let have = source.sound.end, have >= end {
+                isLive = true
+            } else if let last = source.lastSound {
+                waitsUntil = max(waitsUntil, min(deadline, last + Patience.silence))
+            } else if index == 0 {
+                waitsUntil = max(waitsUntil, started + Patience.start)
+            }
+        }
+        waitsUntil = max(waitsUntil, isLive ? endTime - Patience.early : endTime)
+        if waitsUntil > now { return .wait(until: waitsUntil) }
+        return .make(mix(index, sound))
+    }
+
+    private mutating func mix(_ index: Int64, _ scene: SceneSound) -> SoundJob {
+        let time = time(ofSound: index)
+        let range = index * frameLength..<(index + 1) * frameLength
+        let targets = targets(scene, range)
+        var sum = [Float](repeating: 0, count: Int(frameLength) * setup.channels)
+        var voices = 0
+        var loudest: Float = 0
+        var powers: [SourceID: Float] = [:]
+        for id in Array(sources.keys) {
+            guard var source = sources.removeValue(forKey: id) else { continue }
+            let target = targets[id] ?? 0
+            // Sources that are there at the start, and the host at any time, are heard from the first sample on.
+            let gain = source.gain ?? (index == 0 || id == setup.host ? target : 0)
+            if meter.isOn, let named = targets[id] { powers[id] = source.sound.power(range) * named * named }
+            if gain > 0 || target > 0 {
+                if source.sound.mix(range, into: &sum, gain: gain, to: target) {
+                    voices += 1
+                    loudest = max(loudest, gain, target)
+                }
+            }
+            source.gain = target
+            source.isAudible = targets[id] != nil
+            source.sound.discard(before: range.upperBound)
+            sources[id] = source
+        }
+        // A single voice passes unchanged, as in its bypass.
+        if voices > 1 || loudest > 1 { Loudness.softClip(&sum) }
+        if let host = setup.host, let sound = sources[host]?.sound, sound.end != nil {
+            let movement = soundGrid.follow(.seconds(sound.disagreement / Double(setup.sampleRate)))
+            sources[host]?.sound.noteGridMoved(by: movement)
+        }
+        nextSound = index + 1
+        return SoundJob(time: time, samples: sum, volumes: meter.take(powers))
+    }
+
+    /// Switches to the wanted scene at once if the mix has no pictures, for which it would have to wait.
+    private mutating func takeSceneOfSound() {
+        guard !setup.hasVideo, let wanted else { return }
+        player = ScenePlayer(wanted.scene)
+        self.wanted = nil
+        forgetEnded(shown: wanted.scene)
+    }
+
+    /// Returns the gain of each source of the scene at the end of `range`: 0 for those beyond the loudest.
+    private mutating func targets(_ scene: SceneSound, _ range: Range<Int64>) -> [SourceID: Float] {
+        var gains = Dictionary(
+            scene.levels.map { (SourceID($0.source), Float($0.gain) / 100) }, uniquingKeysWith: { first, _ in first })
+        guard let most = scene.loudest else { return gains }
+        var powers: [SourceID: Float] = [:]
+        for (id, gain) in gains {
+            if let source = sources[id] { powers[id] = source.sound.power(range) * gain * gain }
+        }
+        let heard = voices.choose(powers, most: most)
+        for id in powers.keys where !heard.contains(id) { gains[id] = 0 }
+        return gains
+    }
+}

@@ -1,0 +1,141 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+
+/// One frame of the canvas that can be made now.
+struct VideoJob: Sendable {
+    var tick: Int64
+    /// Program time.
+    var time: MediaTime
+    var composition: Composition
+    var isIDR: Bool
+    /// Delay with which sources are shown from this frame on; `nil` if unchanged.
+    var delays: [SourceID: MediaTime]?
+}
+
+extension MixState {
+    mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) {
+        guard var source = sources.removeValue(forKey: id) else { return }
+        source.sampler.append(time)
+        source.decoding.noteDelivered(time)
+        source.alignSound()
+        source.pictures[time] = picture
+        source.dropPictures()
+        source.lastPicture = now
+        source.isStalled = false
+        sources[id] = source
+    }
+
+    /// Returns the next frame of the canvas, if it can be made. It then counts as made, so ask once.
+    ///
+    /// - Parameter epoch: Seconds since 1970 at program time 0, for clocks.
+    mutating func nextVideo(now: MediaTime, epoch: Double) -> Step<VideoJob> {
+        guard let started else { return .wait(until: nil) }
+        let tick = nextDrawnTick
+        let time = time(ofTick: tick)
+        let clock = Int((epoch + time.inSeconds).rounded(.down))
+        applyWantedScene(at: time, tick: tick, now: now, clock: clock)
+        guard let player else { return .wait(until: nil) }
+        if tick > 0, now - time > Patience.hopeless {
+            skip(to: now)
+            return nextVideo(now: now, epoch: epoch)
+        }
+        let deadline = max(time + Patience.normal, started + Patience.start)
+        var waitsUntil: MediaTime?
+        var isLive = false
+        if tick == 0, isAwaitingGraphics(of: player.scene, now: now, clock: clock, waitingSince: started) {
+            waitsUntil = started + Patience.scene
+        }
+        let scene = player.picture(at: tick)
+        for pane in scene.panes where pane.isLive {
+            guard let source = sources[SourceID(pane.source)], let fed = source.fedVideo, !source.hasEnded else {
+                // The first frame on air should already show every source.
+                if tick == 0, sources[SourceID(pane.source)]?.fedSound == nil {
+                    waitsUntil = max(waitsUntil, started + Patience.firstFrame)
+                }
+                continue
+            }
+            switch source.sampler.choice(tick: time) {
+            case .frame:
+                isLive = true
+            case .pending(nil):
+                // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
+                waitsUntil = max(waitsUntil, tick == 0 ? started + Patience.start : fed + Patience.scene)
+            case .pending:
+                let silent = (source.lastPicture ?? now) + Patience.silence
+                let isComing = source.decoding.contains { source.sampler.isAwaited($0, tick: time) }
+                let latest = isComing ? max(deadline, time + Patience.decoding) : deadline
+                waitsUntil = max(waitsUntil, min(latest, silent))
+            }
+        }
+        waitsUntil = max(waitsUntil, isLive ? time - Patience.early : time)
+        if let waitsUntil, waitsUntil > now { return .wait(until: waitsUntil) }
+        return .make(commit(tick: tick, time: time, scene: scene, now: now, clock: clock))
+    }
+
+    /// The next frame of the canvas that is rendered: one on the divided grid, or one that was requested as an IDR.
+    private var nextDrawnTick: Int64 {
+        guard frameDivisor > 1, nextTick > 0 else { return nextTick }
+        let divisor = Int64(frameDivisor)
+        let onGrid = (nextTick + divisor - 1) / divisor * divisor
+        return min(onGrid, idrTicks.filter { $0 >= nextTick }.min() ?? onGrid)
+    }
+
+    /// Whether the mix requests a keyframe at this tick. Keyframes keep their distance in time even where frames are
+    /// left out, because the encoder counts frames.
+    private func isKeyTick(_ tick: Int64) -> Bool {
+        let distance = Int64(setup.keyframeDistance)
+        return frameDivisor > 1 && (lastDrawnTick ?? tick) / distance != tick / distance
+    }
+
+    /// Leaves out frames instead of falling further behind on a machine that is too slow.
+    private mutating func skip(to now: MediaTime) {
+        let from = nextTick
+        while time(ofTick: nextTick) < now - Patience.normal { nextTick += 1 }
+        if let asked = idrTicks.filter({ $0 >= from && $0 < nextTick }).max() {
+            idrTicks.remove(asked)
+            idrTicks.insert(nextTick)
+        }
+    }
+
+    private mutating func commit(
+        tick: Int64, time: MediaTime, scene: Scene, now: MediaTime, clock: Int
+    ) -> VideoJob {
+        var chosen: [SourceID: SourcePicture] = [:]
+        for id in Array(sources.keys) {
+            guard var source = sources.removeValue(forKey: id) else { continue }
+            let pts =
+                switch source.sampler.choice(tick: time) {
+                case .frame(let pts): Optional(pts)
+                case .pending(let newest): newest
+                }
+            source.sampler.commit(tick: time, shown: pts)
+            chosen[id] = pts.flatMap { source.pictures[$0] }
+            source.dropPictures()
+            if let last = source.lastPicture, now - last > Patience.stall { source.isStalled = true }
+            sources[id] = source
+        }
+        if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {
+            sources[host]?.sampler.noteGridMoved(by: videoGrid.follow(sampler.wander))
+        }
+        let isIDR = idrTicks.remove(tick) != nil || isKeyTick(tick)
+        lastDrawnTick = tick
+        nextTick = tick + 1
+        let composition = compose(scene, tick: tick, chosen: chosen, now: now, clock: clock)
+        forgetEnded(shown: scene)
+        player?.settle(at: nextTick)
+        if nextTick % 64 == 0 { shelf.sweep(unusedSince: tick) }
+        return VideoJob(tick: tick, time: time, composition: composition, isIDR: isIDR, delays: newDelays())
+    }
+
+    private func max(_ left: MediaTime?, _ right: MediaTime) -> MediaTime {
+        left.map { $0 > right ? $0 : right } ?? right
+    }
+    private func max(_ left: MediaTime, _ right: MediaTime) -> MediaTime { left > right ? left : right }
+}
+
+extension MixSource {
+    fileprivate mutating func dropPictures() {
+        for time in pictures.keys where !sampler.isNeeded(time) { pictures[time] = nil }
+    }
+}

@@ -1,0 +1,197 @@
+import EncodedMedia
+import GStreamerKit
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// State that the mixer's threads share: the wanted scenes and sound, the decoders' output, and the next frame.
+///
+/// Decides when a frame can be made. Makes none itself and reads no clock. All times are program time.
+struct MixState: Sendable {
+    /// Times for which the mix waits.
+    enum Patience {
+        /// Wait for late sources, after the time of a frame of the mix.
+        static let normal = MediaTime.milliseconds(120)
+        /// Wait for pictures that the decoder has been given, which are sure to come, after the time of a frame. The
+        /// processor is busy then, and a late frame is less visible than a missing one.
+        static let decoding = MediaTime.milliseconds(400)
+        /// Upper limit for the wait for sound, which grows from `normal` when sound comes late.
+        static let mostForSound = MediaTime.milliseconds(400)
+        /// Silence after which a source is no longer waited for.
+        static let silence = MediaTime.milliseconds(500)
+        /// Wait at the start, from the first scene on, for decoders that work through a GOP of the past.
+        static let start = MediaTime.milliseconds(400)
+        /// Wait at the start for sources of the scene of which no frame has come.
+        static let firstFrame = MediaTime.milliseconds(100)
+        /// Longest wait of a new scene for its graphics and for new sources that work through a GOP of the past.
+        static let scene = MediaTime.milliseconds(250)
+        /// Time without a picture after which a source is unlikely to have one for the new scene, so that its card is
+        /// drawn.
+        static let card = MediaTime.milliseconds(100)
+        /// Time at the start for which a source that is still connecting gets no card. The mix is mostly not on air
+        /// yet, and drawing the first card takes the processor from the decoders.
+        static let firstCard = MediaTime.milliseconds(1000)
+        /// Time without a picture after which a source has stalled and gives way to its fallback. Longer than a network
+        /// hiccup, or a relay's reconnect with the next keyframe, mostly takes: the last frame is better than a card
+        /// that flashes up.
+        static let stall = MediaTime.milliseconds(3000)
+        /// Time after which a decoder that is fed without a result is given up.
+        static let decoder = MediaTime.milliseconds(3000)
+        /// Lateness beyond which frames of the mix are left out.
+        static let hopeless = MediaTime.milliseconds(2000)
+        /// Longest time before its own at which a frame may be rendered, even if every source is ahead.
+        static let early = MediaTime.milliseconds(250)
+    }
+
+    enum Step<Job: Sendable>: Sendable {
+        case make(Job)
+        /// Nothing can be made before this time unless something arrives; `nil` = not at any time.
+        case wait(until: MediaTime?)
+    }
+
+    struct WantedScene {
+        var scene: Scene
+        var since: MediaTime
+    }
+
+    let setup: MixerSetup
+    var sources: [SourceID: MixSource] = [:]
+    /// The scene on the canvas; `nil` before the first one.
+    var player: ScenePlayer?
+    /// The newest scene while it waits for its sources and graphics.
+    var wanted: WantedScene?
+    /// Time at which the first scene arrived.
+    var started: MediaTime?
+    var shelf = GraphicShelf()
+    /// Graphics of each source's pane in the newest frame. `drawnBefore`: in the last frame before the scene changed.
+    var drawn: [String: PaneGraphics] = [:]
+    var drawnBefore: [String: PaneGraphics] = [:]
+    var voices: LoudestVoices
+    var meter: VolumeMeter
+
+    var nextTick: Int64 = 0
+    var nextSound: Int64 = 0
+    var idrTicks: Set<Int64> = []
+    private static let mostIDRTicks = 64
+    /// Renders every n-th canvas frame.
+    var frameDivisor = 1
+    var lastDrawnTick: Int64?
+    /// Delay with which each source is shown, as reported last.
+    var toldDelays: [SourceID: MediaTime] = [:]
+    var videoGrid = GridFollower.video
+    var soundGrid = GridFollower.sound
+    var soundPatience = Patience.normal
+
+    init(setup: MixerSetup) {
+        self.setup = setup
+        voices = LoudestVoices(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+        meter = VolumeMeter(frame: .units(Int64(AudioEncoder.samplesPerFrame), rate: setup.sampleRate))
+    }
+
+    /// Returns the delays with which sources are shown, if they differ from those reported last.
+    ///
+    /// A delay differs by an eighth of a frame interval or more; half an interval tells one frame from the next.
+    mutating func newDelays() -> [SourceID: MediaTime]? {
+        let delays = sources.compactMapValues(\.sampler.delay)
+        let isTold = delays.allSatisfy { id, delay in
+            toldDelays[id].map { (delay - $0).magnitude < interval / 8 } ?? false
+        }
+        guard !isTold || delays.count != toldDelays.count else { return nil }
+        toldDelays = delays
+        return delays
+    }
+
+    var interval: MediaTime { .units(1, rate: setup.canvas.fps) }
+
+    /// Returns the program time of a frame of the canvas.
+    func time(ofTick tick: Int64) -> MediaTime {
+        setup.videoOrigin + videoGrid.offset + .units(tick, rate: setup.canvas.fps)
+    }
+
+    mutating func requestIDR(at time: MediaTime) {
+        let sinceOrigin = time - setup.videoOrigin - videoGrid.offset - interval / 2
+        var tick = max(0, sinceOrigin.units(rate: setup.canvas.fps) - 1)
+        while self.time(ofTick: tick) < time - interval / 2 { tick += 1 }
+        idrTicks.insert(max(tick, nextTick))
+        // Drops the furthest request, because requests for times that never come would pile up.
+        if idrTicks.count > Self.mostIDRTicks, let furthest = idrTicks.max() { idrTicks.remove(furthest) }
+    }
+
+    /// Begins a source's stream, perhaps after an earlier one that has ended.
+    mutating func begin(_ id: SourceID) {
+        let old = sources[id]
+        guard old == nil || old?.hasEnded == true else { return }
+        sources[id] = MixSource(
+            sampler: FrameSampler(
+                interval: interval, firstTick: time(ofTick: nextTick), isHost: id == setup.host),
+            sound: PCMTimeline(
+                sampleRate: setup.sampleRate, channels: setup.channels, isHost: id == setup.host,
+                start: nextSound * Int64(AudioEncoder.samplesPerFrame)))
+        // The last picture stays until there is a new one.
+        sources[id]?.lastShown = old?.lastShown
+        sources[id]?.isStalled = old?.isStalled ?? false
+    }
+
+    /// Notes that a frame of the source, with this timestamp, goes to its decoder.
+    mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
+        switch track {
+        case .video:
+            if sources[id]?.fedVideo == nil { sources[id]?.fedVideo = now }
+            sources[id]?.decoding.noteFed(time)
+        case .audio: if sources[id]?.fedSound == nil { sources[id]?.fedSound = now }
+        }
+    }
+
+    /// Whether a track's decoder is fed and has never delivered, for longer than `Patience.decoder`.
+    func isDumb(_ track: Track, of id: SourceID, now: MediaTime) -> Bool {
+        guard let source = sources[id] else { return false }
+        let (fed, last) =
+            track == .video ? (source.fedVideo, source.lastPicture) : (source.fedSound, source.lastSound)
+        guard let fed, last == nil else { return false }
+        return now - fed > Patience.decoder
+    }
+
+    /// Stops waiting for a track that cannot be decoded. Its last picture stays.
+    mutating func giveUp(_ track: Track, of id: SourceID) {
+        switch track {
+        case .video: sources[id]?.fedVideo = nil
+        case .audio: sources[id]?.fedSound = nil
+        }
+    }
+}
+
+/// One source inside a mix.
+struct MixSource {
+    var sampler: FrameSampler
+    /// Decoded pictures that may still be shown, by timestamp.
+    var pictures: [MediaTime: SourcePicture] = [:]
+    var sound: PCMTimeline
+    /// Delay of the sound against its timestamps. Equals the delay of the pictures, so that lips and sound stay
+    /// together. A splice to this source's bypass moves it by the same amount.
+    private(set) var soundDelay = MediaTime.zero
+    /// Gain reached last, 0…4; `nil` before the first frame of the mix that could have contained the source.
+    var gain: Float?
+    /// Whether the scene lets the source be heard.
+    var isAudible = false
+    /// Pictures in the video decoder.
+    var decoding = DecoderBacklog()
+    /// Time at which the first video frame came from the relay. `fedSound`: the first audio frame.
+    var fedVideo: MediaTime?
+    var fedSound: MediaTime?
+    /// Time of the last decoded picture. `lastSound`: of the last decoded sound.
+    var lastPicture: MediaTime?
+    var lastSound: MediaTime?
+    var hasEnded = false
+    /// Whether the fallback is shown until the source delivers again.
+    var isStalled = false
+    /// The last picture shown while the source was live.
+    var lastShown: SourcePicture?
+
+    /// Delays the sound as much as the pictures, as long as the source is not heard.
+    mutating func alignSound() {
+        guard let phase = sampler.phase, !sampler.isHost, !isAudible, gain ?? 0 == 0 else { return }
+        guard (soundDelay + phase).magnitude > .milliseconds(1) else { return }
+        soundDelay = -phase
+        sound.restart()
+    }
+}

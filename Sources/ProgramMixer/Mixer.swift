@@ -1,0 +1,196 @@
+import Dispatch
+import EncodedMedia
+import GStreamerKit
+import LayoutEngine
+import MixModel
+
+/// Decodes sources, composes them by ticks of the program clock, encodes the result, and reports the encoded frames.
+///
+/// Commands are carried out in order on a queue of the mixer's own; `handle` never waits. Reports come on the encoders'
+/// threads: those of one track in order, its configuration before its first frame. No source can stop the mix.
+public final class Mixer: Sendable {
+    private let queue = DispatchQueue(label: "mixer.commands")
+    private let worker: MixerWorker
+
+    public init(
+        tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
+    ) {
+        worker = MixerWorker(tuning: tuning, report: reports)
+        // A mixer often waits for its sources; the codecs are loaded meanwhile.
+        queue.async { Self.loadCodecs() }
+    }
+
+    /// Loads the libraries of every element that a mixer uses, which takes a third of the time to the first picture.
+    private static func loadCodecs() {
+        let elements = "avdec_h264 avdec_aac audioconvert audioresample x264enc avenc_aac"
+        // A missing element is reported by the pipeline that needs it.
+        _ = try? Pipeline(elements, name: "load")
+    }
+
+    /// Queues a command. Safe to call from any thread.
+    public func handle(_ command: MixerCommand) {
+        queue.async { [worker] in worker.perform(command) }
+    }
+
+    /// Carries out all queued commands, stops and frees everything. No reports follow.
+    public func stop() async {
+        await withCheckedContinuation { continuation in
+            queue.async { [worker] in
+                worker.perform(.stop)
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// The part of the mixer that runs on its queue.
+///
+/// `@unchecked Sendable`: every method is called on that queue only.
+private final class MixerWorker: @unchecked Sendable {
+    private struct Running {
+        var setup: MixerSetup
+        var shared: MixShared
+        /// The video encoder; `nil` in a mix of sound alone.
+        var video: VideoEncoder?
+        var audio: AudioEncoder
+        var artist: GraphicArtist
+        var loop: TickLoop
+    }
+    private struct DecoderKey: Hashable {
+        var source: SourceID
+        var track: Track
+    }
+
+    private let tuning: EncoderTuning
+    private let report: @Sendable (MixerReport) -> Void
+    private var running: Running?
+    private var decoders: [DecoderKey: TrackDecoder] = [:]
+
+    init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
+        self.tuning = tuning
+        self.report = report
+    }
+
+    func perform(_ command: MixerCommand) {
+        if case .start(let setup) = command {
+            guard running == nil else { return }
+            do {
+                running = try start(setup)
+            } catch {
+                report(.failed(reason: "\(error)"))
+            }
+            return
+        }
+        guard let running else { return }
+        let shared = running.shared
+        switch command {
+        case .start: break
+        case .scene(let scene):
+            shared.change { [now = shared.now] in $0.show(scene, at: now) }
+        case .sceneChange(let difference):
+            shared.change { [now = shared.now] in $0.change(difference, at: now) }
+        case .configuration(let source, let configuration):
+            configure(source, configuration, running)
+        case .frame(let source, let frame):
+            decode(frame, of: source, running)
+        case .ended(let source):
+            end(source, running)
+        case .requestIDR(let time):
+            shared.change { $0.requestIDR(at: time) }
+        case .frameDivisor(let divisor):
+            shared.change { $0.frameDivisor = max(1, divisor) }
+        case .reportVolumes(let isOn):
+            shared.change { $0.meter.isOn = isOn }
+        case .stop:
+            stop(running)
+        }
+    }
+
+    private func start(_ setup: MixerSetup) throws -> Running {
+        let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
+        let shared = MixShared(setup: setup)
+        // A tick loop that waits for a free picture waits for the encoder.
+        let deliver: @Sendable (MixerReport) -> Void = { [report] in
+            report($0)
+            shared.ring()
+        }
+        let format = CanvasComposer.format(of: setup.canvas, colour: colour)
+        let video =
+            setup.hasVideo
+            ? try VideoEncoder(format: format, setup: setup, colour: colour, tuning: tuning, output: deliver) : nil
+        let audio = try AudioEncoder(
+            sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: deliver)
+        try waiting {
+            try await video?.start()
+            try await audio.start()
+        }
+        let artist = GraphicArtist(shared: shared, easel: Easel(canvas: setup.canvas, colour: colour), report: report)
+        let loop = TickLoop(shared: shared, video: video, audio: audio, artist: artist, report: report)
+        loop.start { try CanvasComposer(canvas: setup.canvas, colour: colour) }
+        return Running(
+            setup: setup, shared: shared, video: video, audio: audio, artist: artist, loop: loop)
+    }
+
+    private func configure(_ id: SourceID, _ configuration: CodecConfiguration, _ running: Running) {
+        let key = DecoderKey(source: id, track: configuration.track)
+        guard decoders[key]?.configuration != configuration else { return }
+        discard(key)
+        let shared = running.shared
+        shared.change { $0.begin(id) }
+        let output = DecoderOutput(
+            picture: { time, picture in
+                shared.change { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }
+            },
+            sound: { time, samples in
+                shared.change { [now = shared.now] in $0.add(samples, at: time, of: id, now: now) }
+            },
+            failed: { [report] track, reason in
+                shared.change { $0.giveUp(track, of: id) }
+                report(.sourceFailed(id, reason: reason))
+            })
+        do {
+            let decoder = try TrackDecoder(
+                configuration, name: "mixer-\(id)-\(configuration.track)", sampleRate: running.setup.sampleRate,
+                channels: running.setup.channels, output: output)
+            try waiting { try await decoder.start() }
+            decoders[key] = decoder
+        } catch {
+            output.failed(configuration.track, "\(error)")
+        }
+    }
+
+    private func decode(_ frame: EncodedFrame, of id: SourceID, _ running: Running) {
+        guard let decoder = decoders[DecoderKey(source: id, track: frame.track)] else { return }
+        guard decoder.push(frame) else { return }
+        let shared = running.shared
+        let isDumb = shared.look { [now = shared.now] state in
+            state.noteFed(frame.track, at: frame.pts, of: id, now: now)
+            return state.isDumb(frame.track, of: id, now: now)
+        }
+        guard isDumb else { return }
+        discard(DecoderKey(source: id, track: frame.track))
+        shared.change { $0.giveUp(frame.track, of: id) }
+        report(.sourceFailed(id, reason: "its \(frame.track) cannot be decoded"))
+    }
+
+    private func end(_ id: SourceID, _ running: Running) {
+        for track in Track.allCases { discard(DecoderKey(source: id, track: track)) }
+        running.shared.change { $0.end(id) }
+    }
+
+    private func discard(_ key: DecoderKey) {
+        guard let decoder = decoders.removeValue(forKey: key) else { return }
+        try? waiting { await decoder.tearDown() }
+    }
+
+    private func stop(_ running: Running) {
+        running.loop.stop()
+        for key in Array(decoders.keys) { discard(key) }
+        try? waiting {
+            await running.artist.stop()
+            await running.video?.tearDown()
+            await running.audio.tearDown()
+        }
+        self.running = nil
+    }
+}

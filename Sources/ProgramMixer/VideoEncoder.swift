@@ -1,0 +1,105 @@
+import EncodedMedia
+import GStreamerKit
+import LayoutEngine
+import MediaFormats
+import MixModel
+import ProgramSplicer
+import Synchronization
+
+/// Settings for the amount of work that the encoder puts into a picture.
+public struct EncoderTuning: Hashable, Sendable {
+    /// x264 preset for programs that name none.
+    public var preset: String
+    /// x265 preset for programs that name none.
+    public var h265Preset = "superfast"
+    /// Threads (slices) per picture.
+    public var threads: Int
+
+    public init(preset: String = "veryfast", threads: Int = 1) {
+        self.preset = preset
+        self.threads = threads
+    }
+}
+
+/// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
+final class VideoEncoder: Sendable {
+    private let pipeline: Pipeline
+    private let source: AppSource
+    private let codec: VideoCodec
+    private let fps: Int
+    private let pending: Mutex<Pending>
+
+    /// Longest distance between two keyframes if the task sets none, in seconds.
+    static let keyframeSeconds = 2
+
+    private struct Pending {
+        /// Program time by tick, from the push to the access unit.
+        var times: [Int64: MediaTime] = [:]
+        var hasBegun = false
+        var configuration: [UInt8]?
+        var known: VideoConfiguration?
+    }
+
+    /// Creates an encoder that is not running yet.
+    /// - Parameter output: Called on the encoder's thread, with the configuration before the first frame.
+    init(
+        format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
+        output: @escaping @Sendable (MixerReport) -> Void
+    ) throws(GStreamerError) {
+        codec = setup.videoCodec ?? .h264
+        fps = setup.canvas.fps
+        let description =
+            ["appsrc name=in format=time is-live=true block=false max-bytes=0"]
+            + Self.elements(setup, colour: colour, tuning: tuning)
+            + ["appsink name=out sync=false async=false"]
+        pipeline = try Pipeline(description.joined(separator: " ! "), name: "mixer-video-encoder")
+        source = try pipeline.appSource("in")
+        try source.setCaps(format)
+        pending = Mutex(Pending())
+        try pipeline.appSink("out") { [weak self] sample in self?.deliver(sample, to: output) }
+    }
+
+    func start() async throws(GStreamerError) { try await pipeline.play() }
+    func tearDown() async { await pipeline.tearDown() }
+    /// The pipeline's first error, if any.
+    var failure: BusFailure? { pipeline.firstError }
+
+    /// Encodes the picture of tick `tick`, which is shown at program time `time`.
+    func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
+        let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
+        let isFirst = pending.withLock { pending in
+            pending.times[tick] = time
+            defer { pending.hasBegun = true }
+            return !pending.hasBegun
+        }
+        // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
+        // ignores all further requests.
+        if isIDR, !isFirst { source.pushForceKeyUnit(runningTime: running) }
+        source.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
+    }
+
+    private func deliver(_ sample: borrowing Sample, to output: @Sendable (MixerReport) -> Void) {
+        guard let running = sample.runningTime else { return }
+        let tick = MediaTime(nanoseconds: running).units(rate: fps)
+        let codecData = sample.codecData
+        let (time, isNew, known) = pending.withLock { pending in
+            let isNew = codecData != nil && codecData != pending.configuration
+            if isNew {
+                pending.configuration = codecData
+                pending.known = codecData.flatMap { VideoConfiguration(CodecConfiguration(codec, bytes: $0)) }
+            }
+            return (pending.times.removeValue(forKey: tick), isNew, pending.known)
+        }
+        if isNew, let codecData { output(.configuration(CodecConfiguration(codec, bytes: codecData))) }
+        guard let time else { return }
+        var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: sample.bytes)
+        // Repeated before each IDR, for viewers that keep the first parameter sets they read.
+        if frame.isIDR { frame.payload = frame.withParameterSets(of: known) }
+        output(.frame(frame))
+    }
+}
+
+extension MixerSetup {
+    /// Longest distance between two keyframes, in frames of the canvas.
+    var keyframeDistance: Int { gopFrames ?? canvas.fps * VideoEncoder.keyframeSeconds }
+}

@@ -1,0 +1,183 @@
+import MediaFormats
+
+/// The tags that one destination has not been given yet. Pure.
+///
+/// The tags taken from it always form a stream that a player can decode: after a loss, it goes on with the headers in
+/// force and an IDR. What does not fit is dropped in whole groups of pictures, the oldest first, with their sound.
+struct OutputQueue: Sendable {
+    /// Most media that may wait, in ms and in bytes.
+    struct Limits: Hashable, Sendable {
+        var milliseconds: UInt32 = 8_000
+        var bytes = 32 << 20
+    }
+
+    /// Approximate memory that a tag takes besides its own bytes, in bytes.
+    private static let overhead = 128
+
+    private let limits: Limits
+    private var tags: [OutputTag] = []
+    private var head = 0
+    private(set) var bytes = 0
+    /// Headers in force at the front of the queue: those taken or dropped before it.
+    private var current: [FLVTag.Role: OutputTag] = [:]
+    /// Whether the stream has video, by all headers so far, including those still in the queue.
+    private var hasVideo = false
+    /// Timestamp of the newest video frame, in ms.
+    private var lastPicture: UInt32?
+    /// Whether frames are dropped until the next IDR.
+    private var waitsForIDR = false
+    /// Whether the headers in force must precede the next frame that is taken.
+    private var owesHeaders = false
+    /// Tags taken since the last restart, without repeated headers, until the connection confirms that they arrive. No
+    /// more than may wait.
+    private(set) var unconfirmed: [OutputTag]? = []
+    private var unconfirmedBytes = 0
+    /// Frames dropped before they were taken.
+    private(set) var droppedFrames = 0
+
+    /// Creates a queue.
+    /// - Parameter preamble: Tags that precede the next one of a program that is already on air: headers, and perhaps
+    ///   the current group of pictures. With headers alone, the destination begins with the next IDR.
+    init(limits: Limits = Limits(), preamble: [OutputTag] = []) {
+        self.limits = limits
+        for tag in preamble { append(tag) }
+        waitsForIDR = hasVideo && !preamble.contains(where: \.isFrame)
+    }
+
+    var isEmpty: Bool { head == tags.count }
+    var count: Int { tags.count - head }
+
+    mutating func append(_ tag: OutputTag) {
+        if tag.role == .sequenceHeader(.video) {
+            hasVideo = true
+            lastPicture = tag.timestamp
+        }
+        notePictures(tag)
+        if waitsForIDR && tag.isFrame {
+            guard tag.isIDR else {
+                droppedFrames += 1
+                return
+            }
+            waitsForIDR = false
+        }
+        tags.append(tag)
+        bytes += tag.bytes.count
+        if isTooLong { shorten() }
+    }
+
+    /// Notes the time of the newest picture, and whether the program has pictures at all.
+    ///
+    /// A program has pictures all the time or not at all. After none for as long as media may wait here, the queue
+    /// stops waiting for an IDR, and a new connection is not given the video header.
+    private mutating func notePictures(_ tag: OutputTag) {
+        if case .frame(.video, _) = tag.role { lastPicture = tag.timestamp }
+        guard hasVideo, case .frame(.audio, _) = tag.role, let lastPicture,
+            Int32(bitPattern: tag.timestamp &- lastPicture) > Int32(limits.milliseconds)
+        else { return }
+        hasVideo = false
+        waitsForIDR = false
+        current[.sequenceHeader(.video)] = nil
+    }
+
+    /// Returns and removes the next tags in order: at least one if there is any, about `budget` bytes.
+    mutating func take(_ budget: Int) -> [OutputTag] {
+        var taken: [OutputTag] = []
+        var size = 0
+        while head < tags.count, taken.isEmpty || size < budget {
+            let tag = removeFirst()
+            // No connection begins with anything older.
+            if tag.isIDR || unconfirmedBytes > limits.bytes {
+                unconfirmed?.removeAll(keepingCapacity: true)
+                unconfirmedBytes = 0
+            }
+            unconfirmed?.append(tag)
+            unconfirmedBytes += tag.bytes.count + Self.overhead
+            if tag.isFrame {
+                if owesHeaders {
+                    taken += headers(at: tag.timestamp)
+                    owesHeaders = false
+                }
+            } else {
+                current[tag.role] = tag
+                if owesHeaders { continue }
+            }
+            taken.append(tag)
+            size += tag.bytes.count
+        }
+        return taken
+    }
+
+    /// Forgets the tags already taken, because the connection delivers them.
+    mutating func confirm() { unconfirmed = nil }
+
+    /// Prepares for a new connection: the queue then begins with the newest group of pictures, headers first. Tags that
+    /// went into a connection that never began are queued again.
+    mutating func restart() {
+        if let unconfirmed, !unconfirmed.isEmpty {
+            tags = unconfirmed + tags[head...]
+            head = 0
+            bytes += unconfirmed.reduce(0) { $0 + $1.bytes.count }
+        }
+        unconfirmed = []
+        unconfirmedBytes = 0
+        owesHeaders = true
+        keepFromNewestIDR()
+        if isTooLong { shorten() }
+    }
+
+    private var isTooLong: Bool {
+        guard bytes <= limits.bytes, let last = tags.last, last.isFrame else { return bytes > limits.bytes }
+        guard let first = tags[head...].first(where: \.isFrame) else { return false }
+        // Signed: B-frames and two tracks make timestamps that step back a little.
+        return Int32(bitPattern: last.timestamp &- first.timestamp) > Int32(limits.milliseconds)
+    }
+
+    private mutating func shorten() {
+        owesHeaders = true
+        keepFromNewestIDR()
+    }
+
+    private mutating func keepFromNewestIDR() {
+        guard hasVideo else { return dropAll() }
+        guard let index = tags[head...].lastIndex(where: \.isIDR) else {
+            dropAll()
+            waitsForIDR = true
+            return
+        }
+        // The newest group may itself be too long: then the queue has to wait for the next one.
+        if index == tags[head...].firstIndex(where: \.isFrame), isTooLong {
+            dropAll()
+            waitsForIDR = true
+            return
+        }
+        // By count, because dropping may move the storage.
+        for _ in head..<index { drop() }
+    }
+
+    private mutating func dropAll() {
+        for _ in 0..<count { drop() }
+    }
+
+    private mutating func drop() {
+        let tag = removeFirst()
+        if tag.isFrame { droppedFrames += 1 } else { current[tag.role] = tag }
+    }
+
+    private mutating func removeFirst() -> OutputTag {
+        let tag = tags[head]
+        head += 1
+        bytes -= tag.bytes.count
+        if head == tags.count {
+            tags.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head > 256, head * 2 > tags.count {
+            tags.removeFirst(head)
+            head = 0
+        }
+        return tag
+    }
+
+    private func headers(at timestamp: UInt32) -> [OutputTag] {
+        [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)].compactMap { current[$0]?.at(timestamp) }
+    }
+}

@@ -1,0 +1,104 @@
+import EncodedMedia
+import MediaFormats
+import RTMP
+import Synchronization
+
+/// Publishes over RTMP or RTMPS with a socket of its own.
+///
+/// The pushing thread writes a tag to the socket itself, so that no thread is woken for it. The loop's thread, which
+/// all sockets share, works only when the socket is full or the server sends a message.
+final class RTMPSocketConnection: OutputConnection {
+    /// State shared by the loop and the owner.
+    private final class Shared: Sendable {
+        struct State {
+            /// Tags pushed before the server was ready for them.
+            var early: [OutputTag] = []
+            var uplink: RTMPUplink?
+            /// Bytes that the destination had taken at the last look, kept beyond the connection's end.
+            var takenAtEnd: Int64?
+            var reading = ReadingWatch()
+            var fault: OutputFault?
+
+            /// Returns the bytes that the destination's machine has acknowledged.
+            mutating func taken() -> Int64 {
+                guard let uplink else { return 0 }
+                let taken = max(takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
+                takenAtEnd = taken
+                return taken
+            }
+        }
+        let state = Mutex(State())
+
+        func take(_ event: RTMPSession.Event) {
+            state.withLock { state in
+                switch event {
+                case .began(let uplink):
+                    for tag in state.early { uplink.send(tag) }
+                    state.early = []
+                    state.uplink = uplink
+                case .media: break
+                case .acknowledged: state.reading.confirmed(state.taken(), at: MonotonicClock.now())
+                case .ended(let fault):
+                    state.fault = OutputFault(fault)
+                    state.early = []
+                }
+            }
+        }
+    }
+
+    private let shared = Shared()
+    private let session: RTMPSession
+
+    /// Creates a connection; `open()` connects it.
+    /// - Parameter trust: Trusted certificates; `nil` = those that the system trusts.
+    /// - Throws: `RTMPError.badURL`, if no attempt can succeed.
+    init(url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil) throws(RTMPError) {
+        let address = try RTMPAddress(url)
+        session = RTMPSession(
+            .publish, address, limits: limits, trust: trust, timeouts: RTMPSession.Timeouts(step: 5, idle: 0)
+        ) { [shared] event in shared.take(event) }
+    }
+
+    deinit { session.stop() }
+
+    func open() async { session.start() }
+
+    func push(_ tag: OutputTag) {
+        shared.state.withLock { state in
+            guard state.fault == nil else { return }
+            if let uplink = state.uplink { uplink.send(tag) } else { state.early.append(tag) }
+        }
+    }
+
+    var waiting: Int {
+        shared.state.withLock { state in
+            state.uplink?.connection.waiting ?? state.early.reduce(0) { $0 + $1.bytes.count }
+        }
+    }
+
+    var isWaiting: Bool {
+        shared.state.withLock { state in
+            guard let progress = state.uplink?.connection.progress else { return !state.early.isEmpty }
+            return progress.waiting + progress.unacknowledged > 0
+        }
+    }
+
+    /// Bytes of media that the destination's machine has acknowledged. A server that is cut off takes nothing, however
+    /// large the buffers on this side are.
+    var taken: Int64 { shared.state.withLock { $0.taken() } }
+
+    var hasBegun: Bool { shared.state.withLock { $0.uplink != nil } }
+
+    var silentSince: Int64? {
+        shared.state.withLock { state in
+            let taken = state.taken()
+            return state.reading.silentSince(taken, now: MonotonicClock.now())
+        }
+    }
+
+    var fault: OutputFault? { shared.state.withLock { $0.fault } }
+
+    func abandon() { session.stop() }
+
+    func close() async { await session.finish(within: 2) }
+}

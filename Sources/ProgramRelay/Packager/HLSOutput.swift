@@ -1,0 +1,62 @@
+import Foundation
+import Logging
+import MediaFormats
+import MixModel
+import ProgramSplicer
+import Synchronization
+
+/// The HLS output of a relay's program: the packager's process and its newest status.
+final class HLSOutput: Sendable {
+    let plan: PlannedHLS
+    private let consumer: ProgramConsumer<PlannedHLS, HLSStatus>
+    private let told: Mutex<HLSStatus>
+
+    /// Starts the packager's process.
+    /// - Parameter onChange: Called on any thread when `status` may have changed.
+    init(
+        _ plan: PlannedHLS, worker: URL, preamble: [FLVTag], logger: Logger, onChange: @escaping @Sendable () -> Void
+    ) {
+        self.plan = plan
+        let events = EventSlot()
+        told = Mutex(HLSStatus())
+        consumer = ProgramConsumer(
+            worker: worker, subcommand: "packager", settings: plan, preamble: preamble, label: "relay.packager",
+            onEvent: { events.take($0) })
+        events.handle { [weak self] event in
+            guard let self else { return }
+            switch event {
+            case .started(let processID): logger.info("packager \(processID) started")
+            case .ended: logger.info("packager ended")
+            case .report(let status): told.withLock { $0 = status }
+            case .failed(let reason, _):
+                logger.warning("packager: \(reason)")
+                told.withLock { status in
+                    status.service = ServiceState(
+                        running: false,
+                        error: ServiceState.Failure(
+                            code: "packager_failed", message: "the packager \(reason); it is being restarted"))
+                }
+            }
+            onChange()
+        }
+        consumer.tick()
+    }
+
+    var status: HLSStatus { told.withLock { $0 } }
+
+    func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
+    func tick() { consumer.tick() }
+
+    /// Waits until the playlists are closed. The packager is killed after 10 s.
+    func close() async { await consumer.end(within: 10) }
+
+    private typealias Event = ProgramConsumer<PlannedHLS, HLSStatus>.Event
+
+    /// Passes a consumer's events to its owner, which is complete only after the consumer.
+    private final class EventSlot: Sendable {
+        private let body = Mutex<(@Sendable (Event) -> Void)?>(nil)
+
+        func handle(_ body: @escaping @Sendable (Event) -> Void) { self.body.withLock { $0 = body } }
+        func take(_ event: Event) { body.withLock { $0 }?(event) }
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+import Logging
+import TextFormats
+
+/// The log of a worker's process: lines on standard error.
+///
+/// Text from outside, such as users' ids or answers of servers, cannot begin a line of its own.
+public enum WorkerLog {
+    public static func handler(label: String) -> any LogHandler {
+        StreamLogHandler(label: label, stream: Lines { FileHandle.standardError.write(Data($0.utf8)) })
+    }
+
+    /// Prints one line at a time, as `StreamLogHandler` passes it.
+    struct Lines: TextOutputStream, Sendable {
+        let print: @Sendable (String) -> Void
+
+        func write(_ line: String) {
+            print(OneLine.of(line.endsInUTF8(with: "\n") ? String(line.dropLast()) : line) + "\n")
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import MediaFormats
+import MixModel
+
+/// Settings of a recorder. The first line that it reads.
+struct RecorderSettings: Hashable, Codable, Sendable {
+    var room: String
+    var task: String
+    /// The participant's source to record; `nil` = the program.
+    var source: SourceID?
+    var recording: PlannedRecording
+    /// Seconds since 1970 at time 0 of the stream; `nil` = taken when its first frame comes.
+    var wallClockAtZero: Double?
+
+    /// Common part of the files' names: the start of the recording in UTC, its id, and the source, if any.
+    var stem: String {
+        let parts = [UTCTime(recording.settings.startedAt).compact, FileName.safe(recording.id)]
+        return (parts + (source.map { [FileName.safe($0.rawValue)] } ?? [])).joined(separator: "-")
+    }
+
+    /// Returns the name of a part's file, without its directory.
+    func fileName(part: Int) -> String { stem + (part > 1 ? "-\(part)" : "") + ".mp4" }
+
+    var limits: ProgramRecording.Limits {
+        ProgramRecording.Limits(
+            partSeconds: recording.settings.partSeconds.map(Double.init),
+            seconds: recording.settings.maxSeconds.map(Double.init), bytes: recording.settings.maxBytes)
+    }
+}

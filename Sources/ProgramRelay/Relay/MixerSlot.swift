@@ -1,0 +1,107 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// One of a program's mixers, and the commands that it has been given.
+struct MixerSlot {
+    let generation: Int
+    let process: MixerProcess
+    /// The mixer's setup; `nil` while the process only waits, with its codecs loaded.
+    private(set) var setup: MixerSetup?
+    private(set) var scene: Scene?
+    /// The failure that the mixer reported before it ended, or the reason why it was killed.
+    var failure: String?
+    /// Renders every n-th canvas frame.
+    private(set) var frameDivisor = 1
+    private(set) var pace = FramePace()
+    /// Volumes of the sources as reported last, 0…255.
+    var volumes: [SourceID: Int] = [:]
+    private var reportsVolumes = false
+    private var encoding: EncodingSettings?
+    private var sources: Set<SourceID> = []
+
+    init(generation: Int, process: MixerProcess) {
+        self.generation = generation
+        self.process = process
+    }
+
+    var feed: Feed { .mixer(generation) }
+    var isRunning: Bool { setup != nil }
+
+    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?) {
+        self.setup = setup
+        self.encoding = encoding
+        process.send(.start(setup))
+    }
+
+    /// Renders only every n-th canvas frame from the next one on.
+    mutating func divideFrames(by divisor: Int) {
+        guard isRunning, divisor != frameDivisor else { return }
+        frameDivisor = divisor
+        process.send(.frameDivisor(divisor))
+    }
+
+    /// Starts or stops reports of the sources' volumes.
+    mutating func reportVolumes(_ isWanted: Bool) {
+        guard isRunning, isWanted != reportsVolumes else { return }
+        reportsVolumes = isWanted
+        volumes = [:]
+        process.send(.reportVolumes(isWanted))
+    }
+
+    /// Notes the arrival of a frame at `now`, in program time.
+    mutating func note(_ frame: EncodedFrame, now: MediaTime) {
+        guard frame.track == .video, let setup else { return }
+        pace.take(
+            pts: frame.pts, now: now, origin: setup.videoOrigin,
+            interval: .units(Int64(frameDivisor), rate: setup.canvas.fps))
+    }
+
+    /// The CPU time used so far and the pace of the frames; `nil` once the process is gone.
+    var load: MixerLoad? {
+        ProcessClock.seconds(of: process.processID).map {
+            MixerLoad(processID: process.processID, cpuSeconds: $0, frameDivisor: frameDivisor, pace: pace)
+        }
+    }
+
+    /// Shows `scene` from the next frame on. The mixer is sent only the difference from the scene before.
+    mutating func show(_ scene: Scene) {
+        guard isRunning, scene != self.scene else { return }
+        process.send(self.scene.map { .sceneChange(scene.difference(from: $0)) } ?? .scene(scene))
+        self.scene = scene
+    }
+
+    /// Sends the configurations and the current GOP of a source, so that decoding can begin at once.
+    mutating func replay(_ source: SourceID, _ timeline: SourceTimeline) {
+        guard isRunning, sources.insert(source).inserted else { return }
+        for configuration in [timeline.video, timeline.audio].compactMap({ $0 }) {
+            process.send(.configuration(source, configuration))
+        }
+        for frame in timeline.currentGOP { process.send(.frame(source, frame)) }
+    }
+
+    func configure(_ source: SourceID, _ configuration: CodecConfiguration) {
+        guard sources.contains(source) else { return }
+        process.send(.configuration(source, configuration))
+    }
+
+    func send(_ frame: EncodedFrame, of source: SourceID) {
+        guard sources.contains(source) else { return }
+        process.send(.frame(source, frame))
+    }
+
+    mutating func remove(_ source: SourceID) {
+        guard sources.remove(source) != nil else { return }
+        process.send(.ended(source))
+    }
+
+    /// Whether this mixer can make such a program.
+    func fits(_ canvas: Canvas, _ plan: ProgramPlan) -> Bool {
+        guard let setup else { return true }
+        guard encoding == plan.encoding, setup.hasVideo == (plan.tracks != .audio) else { return false }
+        return !setup.hasVideo
+            || setup.canvas.width == canvas.width && setup.canvas.height == canvas.height
+                && setup.canvas.fps == canvas.fps
+    }
+}

@@ -1,0 +1,208 @@
+import EncodedMedia
+import MediaFormats
+import MixModel
+import ProgramSplicer
+import RTMP
+
+/// One planned source, with its connection, its reader and its timeline.
+struct PulledSource {
+    var planned: PlannedSource
+    var timeline = SourceTimeline()
+    /// Number of connections so far. Tells late bytes of an old connection apart.
+    private(set) var attempt = 0
+    private(set) var failures = 0
+    /// The source's failure, in words for operators; `nil` while there is none.
+    private(set) var error: String?
+    /// Program time of the next attempt; `nil` while connected.
+    private(set) var retryAt: MediaTime?
+    /// Program time at which the first keyframe of this connection arrived.
+    private(set) var firstKeyframeAt: MediaTime?
+    /// Bytes of the connection that the relay has not read yet.
+    var backlog: Backlog?
+    /// Program time at which the source left the plan. It is pulled until it is off air.
+    var removedAt: MediaTime?
+
+    private var reader = FLVReader(videoCodecs: [.h264])
+    private var pull: (any SourcePull)?
+    private var isUnsupported = false
+    /// Program time at which it was planned.
+    private let plannedAt: MediaTime
+    /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
+    private var connectedAt: MediaTime?
+    private var firstFrameAt: MediaTime?
+    /// Errors that were reported since the source last worked.
+    private var told: [String] = []
+
+    /// Silence after which a source is reported as stalled.
+    static let silence = MediaTime.milliseconds(1000)
+    /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
+    static let patience = MediaTime.seconds(6)
+    /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix
+    /// would show an empty pane.
+    static let absence = MediaTime.milliseconds(2500)
+    /// Time with frames after which a connection counts as good, because an unsupported track may come late.
+    static let trial = MediaTime.seconds(1)
+    /// Most errors that are reported, so that a flapping source does not fill the timeline.
+    private static let mostTold = 8
+
+    private static let nothingCame = "connected, but no media arrived: is this stream being published?"
+
+    init(planned: PlannedSource, now: MediaTime) {
+        self.planned = planned
+        plannedAt = now
+    }
+
+    /// Creates the source for the same stream at another address. It begins anew, and bytes of the old connection are
+    /// told apart.
+    init(planned: PlannedSource, replacing old: PulledSource, now: MediaTime) {
+        self.planned = planned
+        plannedAt = now
+        attempt = old.attempt
+    }
+
+    /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
+    mutating func connected(_ pull: any SourcePull, now: MediaTime) {
+        reader = FLVReader(videoCodecs: [.h264])
+        retryAt = nil
+        firstKeyframeAt = nil
+        firstFrameAt = nil
+        connectedAt = now
+        self.pull = pull
+    }
+
+    /// Takes out the connection, which the caller has to close. Late bytes of it are ignored from now on.
+    mutating func disconnect() -> (any SourcePull)? {
+        attempt += 1
+        defer { pull = nil }
+        return pull
+    }
+
+    /// Parses bytes that arrived, and returns the items of the planned tracks.
+    mutating func read(_ bytes: [UInt8], now: MediaTime) -> [FLVReader.Item] {
+        do {
+            let items = try reader.push(bytes).filter { planned.takes($0.track) }
+            if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
+            if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
+                failures = 0
+                error = nil
+                isUnsupported = false
+            }
+            if firstKeyframeAt == nil, items.contains(where: { $0.isIDR }) { firstKeyframeAt = now }
+            return items
+        } catch {
+            if case .unsupportedCodec = error { isUnsupported = true }
+            failed(reason: error.description, now: now)
+            return []
+        }
+    }
+
+    /// Notes that the server ended the connection, or that it could not be made.
+    mutating func ended(reason: String, now: MediaTime) {
+        // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
+        let isMute = firstFrameAt == nil && reason == ConnectionFault.endOfStream
+        failed(reason: isMute ? PulledSource.nothingCame : reason, now: now)
+    }
+
+    /// Notes that the connection is over or useless, and schedules the next attempt, after a longer delay each time.
+    private mutating func failed(reason: String, now: MediaTime) {
+        failures += 1
+        error = reason
+        let wait = isUnsupported ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
+        retryAt = now + .seconds(wait)
+    }
+
+    /// Whether the connection has to be made again.
+    func isDue(now: MediaTime) -> Bool { retryAt.map { now >= $0 } ?? false }
+
+    /// Whether the source is planned, connected and delivers, so that no deadline of it is near.
+    func isSteady(now: MediaTime) -> Bool {
+        removedAt == nil && retryAt == nil && lastOfTrack.map { now - $0 < PulledSource.silence / 4 } ?? false
+    }
+
+    func isSilent(now: MediaTime) -> Bool {
+        lastOfTrack.map { now - $0 > PulledSource.silence } ?? true
+    }
+
+    /// Time of the last frame of the track by which the source is judged.
+    private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
+
+    /// Whether the source has nothing to show, for other reasons than having just begun.
+    func isAbsent(now: MediaTime) -> Bool {
+        isUnsupported || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
+    }
+
+    func fact(now: MediaTime) -> ProgramDirector.SourceFact {
+        ProgramDirector.SourceFact(
+            isDecodable: timeline.isDecodable(at: now, expectsVideo: planned.video) && !isUnsupported,
+            isSilent: isSilent(now: now),
+            hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
+            isSettled: timeline.clock.isSettled(at: now))
+    }
+
+    func status(now: MediaTime) -> SourceStatus {
+        let state: SourceStatus.State =
+            if isUnsupported {
+                .failed
+            } else if retryAt != nil {
+                .recovering
+            } else if timeline.lastArrival == nil {
+                .connecting
+            } else {
+                isStalled(now: now) ? .stalled : .live
+            }
+        let isOverdue =
+            state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
+        return SourceStatus(
+            id: planned.id, state: state, error: error ?? (isOverdue ? PulledSource.nothingCame : nil),
+            isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize,
+            frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds)
+    }
+
+    /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.
+    private func isStalled(now: MediaTime) -> Bool {
+        guard isSilent(now: now) else { return false }
+        return planned.video || timeline.lastAudio.map { now - $0 > PulledSource.silence } ?? true
+    }
+
+    /// Returns a message that operators have not had yet: a new error, or that the source is well again.
+    mutating func news(now: MediaTime) -> (code: String, message: String)? {
+        let status = status(now: now)
+        if let error = status.error {
+            guard !told.contains(error), told.count < PulledSource.mostTold else { return nil }
+            told.append(error)
+            return ("source-\(status.state)", "\(status.id): \(error)")
+        }
+        guard status.state == .live, !told.isEmpty else { return nil }
+        told = []
+        return ("source-live", "\(status.id) is live")
+    }
+}
+
+extension PlannedSource {
+    fileprivate func takes(_ track: Track?) -> Bool {
+        switch tracks {
+        case .audio: track != .video
+        case .video: track != .audio
+        case .all, nil: true
+        }
+    }
+}
+
+extension FLVReader.Item {
+    /// The item's track; `nil` if it belongs to both.
+    fileprivate var track: Track? {
+        switch self {
+        case .metadata: nil
+        case .configuration(let configuration): configuration.track
+        case .frame(let frame): frame.track
+        }
+    }
+
+    var isIDR: Bool {
+        if case .frame(let frame) = self { frame.isIDR } else { false }
+    }
+
+    var isFrame: Bool {
+        if case .frame = self { true } else { false }
+    }
+}

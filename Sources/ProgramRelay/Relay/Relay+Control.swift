@@ -1,0 +1,180 @@
+import Foundation
+import MixModel
+import TextFormats
+
+/// One connection on the relay's socket.
+struct Connection {
+    enum Role {
+        /// No line has come yet.
+        case unknown
+        case control
+        case viewer
+    }
+
+    /// Bytes by which a viewer may be behind before it is disconnected: about half a minute of a program.
+    static let viewerLimit = 8 << 20
+    /// Bytes of commands that may wait for the relay.
+    static let commandLimit = 8 << 20
+
+    let channel: SocketChannel
+    var role = Role.unknown
+    var lines = LineBuffer()
+    /// Commands that have come and are not handled yet.
+    let backlog: Backlog
+}
+
+extension Relay {
+    func accept(_ descriptor: Int32) {
+        connectionCount += 1
+        let id = connectionCount
+        let backlog = Backlog(limit: Connection.commandLimit)
+        let channel = SocketChannel(
+            descriptor: descriptor, label: "relay.connection.\(id)",
+            onBytes: { [inbox] bytes in
+                switch backlog.add(bytes.count) {
+                case .taken: inbox.yield(.received(connection: id, bytes: bytes))
+                case .exceeded: inbox.yield(.disconnected(connection: id))
+                case .over: break
+                }
+            },
+            onClosed: { [inbox] in inbox.yield(.disconnected(connection: id)) })
+        connections[id] = Connection(channel: channel, backlog: backlog)
+    }
+
+    func disconnected(_ id: Int) {
+        connections[id]?.channel.close()
+        connections[id] = nil
+        if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
+    }
+
+    func received(_ bytes: [UInt8], on id: Int) {
+        connections[id]?.backlog.remove(bytes.count)
+        guard let lines = connections[id]?.lines.push(bytes) else { return disconnected(id) }
+        for line in lines {
+            do {
+                try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
+            } catch {
+                logger.error("unreadable command: \(URLRedaction.redact("\(error)"))")
+                reply(.refused(reason: "unreadable command: \(URLRedaction.redact("\(error)"))"), on: id)
+            }
+        }
+    }
+
+    private func handle(_ command: RelayCommand, on id: Int) throws {
+        switch command {
+        case .hello(let version) where version == RelayCommand.version:
+            connections[id]?.role = .control
+            orphanSince = nil
+            reply(.status(status), on: id)
+        case .hello(let version):
+            reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: id)
+        case .viewFLV:
+            connections[id]?.role = .viewer
+            connections[id]?.channel.send(viewerPreamble)
+        case .apply(let plan) where plan.task == configuration.task:
+            apply(plan)
+        case .apply(let plan):
+            reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
+        case .retryOutput(let output): outputs[output]?.retryNow()
+        case .drain:
+            isDraining = true
+        }
+    }
+
+    /// Applies a plan, which is complete in itself. A plan that is not newer than the current one changes nothing.
+    private func apply(_ plan: ProgramPlan) {
+        guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
+        logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
+        self.plan = plan
+        planAppliedAt = now
+        setTracks(plan.tracks ?? .all)
+        if messages.settings != plan.sei { messages.settings = plan.sei }
+        if case .bypass = plan.mode { mixerError = nil }
+        let planned = Dictionary(plan.sources.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        for (id, source) in planned {
+            if let known = sources[id], known.planned.url == source.url {
+                sources[id]?.planned = source
+                sources[id]?.removedAt = nil
+            } else {
+                disconnect(id)
+                sources[id] =
+                    sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
+                    ?? PulledSource(planned: source, now: now)
+                removeFromMixers(id)
+                connect(id)
+            }
+        }
+        let removedAt = now
+        for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
+            sources[id]?.removedAt = removedAt
+        }
+        applyOutputs(plan.outputs, reach: plan.outputReach)
+        applyHLS(plan.hls)
+        applyRecordings(plan)
+        reconsider()
+        reportStatus()
+    }
+
+    /// Opens and closes outputs. An output with another URL begins anew; the others are not affected.
+    private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
+        for (id, output) in outputs where !planned.contains(where: { $0.id == id && $0.url == output.url }) {
+            endings.append { await output.close() }
+            outputs[id] = nil
+        }
+        for output in planned {
+            if let known = outputs[output.id] {
+                known.setRetry(output.retry)
+            } else {
+                let preamble = program.preamble + program.currentGOP
+                outputs[output.id] = RTMPOutput(output, reach: reach, preamble: preamble) { [inbox] in
+                    inbox.yield(.outputChanged)
+                }
+            }
+        }
+    }
+
+    private func applyHLS(_ planned: PlannedHLS?) {
+        guard planned != hls?.plan else { return }
+        if let hls { endings.append { await hls.close() } }
+        hls = planned.map { plan in
+            HLSOutput(
+                plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
+            ) { [inbox, news] in
+                if news.addIfItFits(0) { inbox.yield(.hlsChanged) }
+            }
+        }
+    }
+
+    func note(code: String, _ message: String, isBad: Bool = true) {
+        logger.log(level: isBad ? .warning : .info, "\(code): \(message)")
+        send(.note(code: code, message: message))
+    }
+
+    func send(_ report: RelayReport) {
+        for (id, connection) in connections where connection.role == .control { reply(report, on: id) }
+    }
+
+    func reportStatus() {
+        lastStatusAt = now
+        send(.status(status))
+    }
+
+    private func reply(_ report: RelayReport, on id: Int) {
+        guard let line = try? DocumentEncoder.json(report), let channel = connections[id]?.channel else { return }
+        // A client that reads nothing is disconnected, as a viewer is.
+        guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
+        channel.send(Array(line.utf8) + [0x0A])
+    }
+
+    private var status: RelayStatus {
+        let now = now
+        return RelayStatus(
+            task: configuration.task, processID: getpid(), revision: plan?.revision ?? 0,
+            onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
+            scene: splicer.onAir?.isMixer ?? false && sceneOnAir != plan?.scene ? sceneOnAir : nil,
+            sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
+            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
+            recordings: recordingStatuses, hls: hls?.status)
+    }
+}

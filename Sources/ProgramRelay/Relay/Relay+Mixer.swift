@@ -1,0 +1,286 @@
+import EncodedMedia
+import LayoutEngine
+import MediaFormats
+import MixModel
+import ProgramSplicer
+
+extension Relay {
+    /// Time after which a mixer counts as healthy and its next failure counts as the first.
+    private static let healthyAfter = MediaTime.seconds(30)
+    /// Bytes that may wait for a mixer before it counts as hung.
+    private static let hangLimit = 24 << 20
+    /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
+    /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
+    /// takes place at the one after it.
+    private static let fadeOut = MediaTime.milliseconds(100)
+
+    /// Adapts the mixer, the splicer's target and the scene to the plan and to what is possible now.
+    func reconsider() {
+        guard let plan else { return }
+        let now = now
+        let facts = sources.mapValues { $0.fact(now: now) }
+        let onAir = splicer.onAir
+        let isMixerFailing = mixer == nil && mixerFailures > 1 && now < mixerRetryAt
+        let decision = director.decide(
+            plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
+            isMixerFailing: isMixerFailing)
+        let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
+        provideMixer(decision, plan: plan, scene: scene, now: now)
+        // A mixer that is about to be left or replaced keeps its scene.
+        if let mixer, mixer.fits(scene.canvas, plan) {
+            divideFrames(of: mixer, by: plan.degradation?.frameDivisor ?? 1)
+            self.mixer?.reportVolumes(plan.sei?.layoutVolume != nil)
+            let shown = opening(of: scene) ?? scene
+            // Before the scene, which then finds every source decoding and waits for its pictures.
+            for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
+                if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
+            }
+            self.mixer?.show(shown)
+            if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
+                fadesUntil = now + Relay.fadeOut
+            }
+            sceneOnAir = shown
+        }
+        switch decision.aim {
+        case .wait: break
+        case .source where splicer.onAir?.isMixer ?? false && now < fadesUntil && !isOnAirLost: break
+        case .source(let source):
+            perform(splicer.setTarget(.source(source), now: now))
+            if splicer.onAir == nil { begin(with: source, now: now) }
+        case .mixer:
+            if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
+        }
+        retireMixers(need: decision.mixer, now: now)
+        let isCalm = isCalm(now: now)
+        let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
+        // The plan after a mix says nothing about the mix's degradation, so that the mix's own plan counts.
+        if case .mix = plan.mode { isMixCheaper = plan.degradation != nil }
+        let isSpareWanted = sparePolicy.isWanted(
+            for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
+            isBusy: isMixCheaper, now: now)
+        keepSpare(isWanted: isSpareWanted, now: now)
+        ticker.setPace(isCalm ? .calm : .quick)
+    }
+
+    /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
+    /// takes over has to deliver the exact frame requested.
+    private func divideFrames(of slot: MixerSlot, by divisor: Int) {
+        mixer?.divideFrames(by: divisor)
+        guard let fps = slot.setup?.canvas.fps else { return }
+        splicer.setInterval(.units(splicer.onAir == slot.feed ? Int64(divisor) : 1, rate: fps), of: slot.feed)
+    }
+
+    /// Returns the scene that a mixer shows until it takes over from a participant's bypass: that participant alone.
+    /// The transition then begins when viewers see it, and from the picture they saw before. Returns `nil` if scenes
+    /// are cut.
+    private func opening(of scene: Scene) -> Scene? {
+        guard case .source(let source) = splicer.onAir, scene.transition.duration > 0 else { return nil }
+        return scene.opening(with: source)
+    }
+
+    /// Whether a bypass runs undisturbed, so that only packets and messages can change anything next.
+    private func isCalm(now: MediaTime) -> Bool {
+        guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
+        guard splicer.onAir == .source(source), splicer.target == splicer.onAir else { return false }
+        return sources.values.allSatisfy { $0.isSteady(now: now) }
+    }
+
+    /// Whether the mixer on air has died.
+    private var isOnAirLost: Bool {
+        guard let onAir = splicer.onAir, onAir.isMixer else { return false }
+        return onAir != mixer?.feed && onAir != outgoingMixer?.feed
+    }
+
+    /// Puts the first source on air from its last keyframe, without waiting for the next one.
+    private func begin(with source: SourceID, now: MediaTime) {
+        for frame in sources[source]?.timeline.currentGOP ?? [] where frame.track == .video {
+            perform(splicer.frame(frame, of: .source(source), now: now))
+        }
+    }
+
+    /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene goes on, fed as
+    /// before, until another one takes over. It is not replaced if a source is about to take over.
+    private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
+        guard decision.mixer == .running else { return }
+        if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
+            if case .source = decision.aim, splicer.onAir == mixer.feed { return }
+            outgoingMixer = mixer
+            self.mixer = nil
+        }
+        guard mixer == nil, now >= mixerRetryAt, let next = spareMixer ?? launchMixer(now: now) else { return }
+        spareMixer = nil
+        logger.debug("mixer \(next.generation) is told to run at \(now)")
+        mixer = next
+        mixer?.start(setup(scene: scene, plan: plan, now: now), encoding: plan.encoding)
+        splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
+    }
+
+    /// Keeps a mixer's process waiting while one is likely to be needed soon.
+    private func keepSpare(isWanted: Bool, now: MediaTime) {
+        if isWanted, spareMixer == nil, mixerFailures == 0 { spareMixer = launchMixer(now: now) }
+        if !isWanted, let spare = spareMixer {
+            spare.process.stop()
+            spareMixer = nil
+        }
+    }
+
+    /// Starts a mixer's process; returns `nil` if that fails.
+    private func launchMixer(now: MediaTime) -> MixerSlot? {
+        mixerGeneration += 1
+        let generation = mixerGeneration
+        do {
+            let process = try MixerProcess(
+                executable: configuration.worker, label: "mixer.\(generation)",
+                onEvent: { [inbox] event in inbox.yield(.mixer(generation: generation, event)) })
+            logger.info("mixer \(generation) started, pid \(process.processID)")
+            return MixerSlot(generation: generation, process: process)
+        } catch {
+            mixerFailed("cannot be started: \(error)", now: now)
+            return nil
+        }
+    }
+
+    /// Ends mixers that are neither on air nor on their way there, and kills one that hangs.
+    private func retireMixers(need: ProgramDirector.MixerNeed, now: MediaTime) {
+        if let outgoing = outgoingMixer, !splicer.needs(outgoing.feed) {
+            outgoing.process.stop()
+            perform(splicer.remove(outgoing.feed, now: now))
+            outgoingMixer = nil
+        }
+        if let mixer, need == .none, !splicer.needs(mixer.feed) {
+            mixer.process.stop()
+            perform(splicer.remove(mixer.feed, now: now))
+            self.mixer = nil
+            sceneOnAir = nil
+        }
+        if let mixer, mixer.process.pendingBytes > Relay.hangLimit {
+            self.mixer?.failure = "accepts no input and is being replaced"
+            mixer.process.kill()
+        }
+    }
+
+    /// Returns the setup that lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a
+    /// step.
+    ///
+    /// Encoding settings that the plan leaves open are chosen by the service for video and follow the host's format for
+    /// sound.
+    private func setup(scene: Scene, plan: ProgramPlan, now: MediaTime) -> MixerSetup {
+        let encoding = plan.encoding
+        let host = hostID
+        let timeline = host.flatMap { sources[$0]?.timeline }
+        let videoOrigin = videoOrigin(fps: scene.canvas.fps, now: now)
+        let format =
+            splicer.audioConfiguration.flatMap { AudioSpecificConfig($0.bytes) } ?? timeline?.audioFormat
+        let isUsable = format.map { (8000...48000).contains($0.sampleRate) } ?? false
+        let channels = encoding?.audioChannels ?? min(max(format?.channels ?? 2, 1), 2)
+        let area = scene.canvas.width * scene.canvas.height
+        return MixerSetup(
+            canvas: scene.canvas, videoOrigin: videoOrigin, audioOrigin: audioOrigin(near: videoOrigin),
+            programStart: programStart,
+            sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.sampleRate ?? 48000 : 48000),
+            channels: channels, colour: timeline?.sequenceParameters?.colour ?? .unsignalled,
+            // 0.1 bit per pixel is transparent enough for faces at these sizes.
+            videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
+            audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
+            gopFrames: encoding?.gopFrames, videoCodec: encoding?.videoCodec, profile: encoding?.profile,
+            preset: encoding?.preset)
+    }
+
+    /// The source whose grid and configuration the program follows.
+    var hostID: SourceID? {
+        switch plan?.mode {
+        case .mix(let host): host
+        case .bypass(let source): source
+        case .slate, nil: splicer.onAir.flatMap(source(of:))
+        }
+    }
+
+    /// Returns the next frame time on air that the mixer can reach, or the one right after a source that is silent.
+    private func videoOrigin(fps: Int, now: MediaTime) -> MediaTime {
+        guard let last = splicer.lastVideo, let onAir = splicer.onAir else { return now }
+        guard case .source(let id) = onAir, let source = sources[id] else {
+            return last + .units(1, rate: fps)
+        }
+        let frames: Int64 = source.isSilent(now: now) ? 1 : 2
+        return last + source.timeline.frameInterval * frames
+    }
+
+    /// Returns the boundary of the host's own audio frames nearest before the video origin and before the program's
+    /// next audio frame, so that its samples stay whole frames and none is missing. Uses the program's grid if the host
+    /// has none.
+    private func audioOrigin(near video: MediaTime) -> MediaTime {
+        let origin = splicer.audioGrid.map { min(video, $0.next + $0.frame / 2) } ?? video
+        if let (newest, format) = hostID.flatMap({ sources[$0]?.timeline.audioGrid }) {
+            let frame = Double(format.samplesPerFrame) / Double(format.sampleRate)
+            let frames = Int64(saturating: ((origin - newest).inSeconds / frame).rounded(.down))
+            return newest + .units(frames * Int64(format.samplesPerFrame), rate: format.sampleRate)
+        }
+        guard let (next, frame) = splicer.audioGrid else { return origin }
+        return next + frame * Int64(saturating: ((origin - next).inSeconds / frame.inSeconds).rounded(.down))
+    }
+
+    func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
+        let slots = [mixer, outgoingMixer, spareMixer].compactMap(\.self)
+        guard let slot = slots.first(where: { $0.generation == generation })
+        else {
+            if case .exited(let status) = event { logger.info("mixer \(generation) has ended, \(status)") }
+            return
+        }
+        if case .report(let report) = event { slot.process.backlog.remove(report.footprint) }
+        switch event {
+        case .report(.configuration(let configuration)):
+            logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
+            splicer.configure(slot.feed, configuration)
+        case .report(.frame(let frame)):
+            if mixer?.generation == generation { mixer?.note(frame, now: now) }
+            perform(splicer.frame(frame, of: slot.feed, now: now))
+            mixerError = nil
+            if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
+                mixerFailures = 0
+                toldMixerErrors = []
+            }
+            if splicer.onAir == slot.feed, outgoingMixer != nil { reconsider() }
+        case .report(.sourceFailed(let source, let reason)):
+            note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
+        case .report(.volumes(let volumes)):
+            if mixer?.generation == generation { mixer?.volumes = volumes }
+        case .report(.delays(let delays)): splicer.setDelays(delays, in: slot.feed)
+        case .report(.note(let code, let message)):
+            note(code: code, message)
+        case .report(.failed(let reason)):
+            // The mixer now ends. Its end is reported once, with this reason.
+            if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
+        case .unreadable(let reason):
+            // Its end is reported, with this reason.
+            if mixer?.generation == generation { mixer?.failure = reason }
+            if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            slot.process.kill()
+        case .exited(let status):
+            perform(splicer.remove(slot.feed, now: now))
+            if outgoingMixer?.generation == generation {
+                outgoingMixer = nil
+            } else {
+                if mixer?.generation == generation { mixer = nil } else { spareMixer = nil }
+                mixerFailed(slot.failure ?? "exited unexpectedly, \(status)", now: now)
+            }
+            reconsider()
+        }
+    }
+
+    /// Notes a failure and schedules a replacement: at once after the first one, then after 0.5, 1, 2, 4, 8, 16 and 30
+    /// s. A reason is reported only once until a mixer is healthy: a missing encoder must not fill the log and the
+    /// timeline.
+    private func mixerFailed(_ reason: String, now: MediaTime) {
+        mixerFailures += 1
+        let wait = mixerFailures == 1 ? 0 : min(0.5 * Double(1 << min(mixerFailures - 2, 6)), 30)
+        mixerRetryAt = now + .seconds(wait)
+        mixerError = "mixer: \(reason)"
+        if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
+            note(
+                code: "mixer-failed",
+                "\(reason). Viewers get one participant's own stream until a mixer works; the relay keeps retrying")
+        }
+        reportStatus()
+    }
+}

@@ -1,0 +1,119 @@
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MediaFormats
+import MixModel
+import ProgramSplicer
+
+extension Relay {
+    /// Performs the splicer's actions, in order.
+    func perform(_ actions: [Splicer.Action]) {
+        for action in actions {
+            switch action {
+            case .configure(let configuration):
+                if configuration.track == .video { pictures = VideoConfiguration(configuration) }
+                distribute(program.configure(configuration))
+            case .emit(let frame): distribute(program.write(withMessages(frame)))
+            case .requestIDR(let generation, let time):
+                logger.debug("asks mixer \(generation) for an IDR at \(time), now \(now)")
+                if mixer?.generation == generation { mixer?.process.send(.requestIDR(time)) }
+            case .shift(let source, let amount):
+                sources[source]?.timeline.shift(by: amount)
+                tellRecorders(of: source, movedBy: amount)
+            case .switched(let splice): report(splice)
+            }
+        }
+    }
+
+    /// Returns the frame with the SEI messages that are due; unchanged if there are none.
+    private func withMessages(_ frame: EncodedFrame) -> EncodedFrame {
+        guard frame.track == .video, !messages.isEmpty else { return frame }
+        let due = messages.messages(at: frame.dts, isIDR: frame.isIDR, wallClock: { wallClock(of: frame) }) {
+            layout(at: wallClock(of: frame))
+        }
+        guard !due.isEmpty, let pictures else { return frame }
+        let unit = SEIMessage.nalUnit(due, pictures.codec)
+        return frame.inserting(nalUnit: unit, lengthSize: pictures.lengthSize, codec: pictures.codec) ?? frame
+    }
+
+    /// Returns the time of day that belongs to the frame's program time, in ms since 1970. Frames that wait for a
+    /// splice or come in a burst keep the distances at which they are shown.
+    private func wallClock(of frame: EncodedFrame) -> Int64 {
+        Int64((Date().timeIntervalSince1970 * 1000 + (frame.pts - now).inMilliseconds).rounded())
+    }
+
+    /// Returns the layout of the picture on air, for the SEI messages.
+    private func layout(at milliseconds: Int64) -> SEILayout {
+        if case .source(let source) = splicer.onAir {
+            return SEILayout(bypass: source, size: sources[source]?.timeline.pictureSize, at: milliseconds)
+        }
+        let scene = sceneOnAir ?? plan?.scene ?? Scene(canvas: .portrait, panes: [])
+        return SEILayout(scene: scene, volumes: mixer?.volumes ?? [:], at: milliseconds)
+    }
+
+    /// Changes the program's tracks from now on.
+    func setTracks(_ tracks: SourceSelection.Tracks) {
+        guard tracks != splicer.tracks else { return }
+        perform(splicer.setTracks(tracks, now: now))
+        distribute(program.setTracks(tracks))
+    }
+
+    /// Sends tags to every output, recorder and viewer. Each output has its own queue, so that none can hold up
+    /// another.
+    private func distribute(_ tags: [FLVTag]) {
+        guard !tags.isEmpty else { return }
+        if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
+            let shared = tags.map(OutputTag.init)
+            for output in outputs.values { output.send(shared: shared) }
+            hls?.send(shared: shared)
+            sendToRecorders(shared)
+        }
+        guard connections.values.contains(where: { $0.role == .viewer }) else { return }
+        let bytes = tags.flatMap { $0.encoded }
+        for (id, connection) in connections where connection.role == .viewer {
+            guard connection.channel.pendingBytes < Connection.viewerLimit else {
+                logger.notice("a viewer is too slow and is disconnected")
+                connection.channel.close()
+                connections[id] = nil
+                continue
+            }
+            connection.channel.send(bytes)
+        }
+    }
+
+    /// FLV header, metadata, sequence headers, and everything since the last keyframe.
+    var viewerPreamble: [UInt8] {
+        FLVTag.fileHeader(of: splicer.tracks) + (program.preamble + program.currentGOP).flatMap { $0.encoded }
+    }
+
+    private func report(_ splice: Splice) {
+        let caused = MediaTime(nanoseconds: plan?.causedAt ?? programStart) - MediaTime(nanoseconds: programStart)
+        let keyframes = (plan?.sources ?? []).compactMap { sources[$0.id]?.firstKeyframeAt }
+        let ready = max(caused, keyframes.max() ?? caused)
+        let record = SwitchRecord(
+            at: splice.at, from: splice.from.map(kind), to: kind(splice.to),
+            source: source(of: splice.to), cause: plan?.cause ?? "", causes: plan?.causes,
+            latencyMs: (splice.performedAt - caused).inMilliseconds,
+            afterKeyframeMs: (splice.performedAt - ready).inMilliseconds,
+            videoGapMs: splice.videoGap?.inMilliseconds ?? 0, audioGapMs: splice.audioGap?.inMilliseconds,
+            wallClock: Date().timeIntervalSince1970)
+        logger.info(
+            "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
+        )
+        send(.switched(record))
+        tellRecorders(record)
+        reportStatus()
+    }
+
+    /// Returns the kind of program that viewers see while `feed` is on air.
+    func kind(_ feed: Feed) -> OnAir {
+        guard feed.isMixer else { return .bypass }
+        guard let scene = sceneOnAir else { return .slate }
+        let isEmpty = splicer.tracks == .audio ? scene.sound.levels.isEmpty : scene.panes.isEmpty
+        return isEmpty ? .slate : .mix
+    }
+
+    func source(of feed: Feed) -> SourceID? {
+        if case .source(let source) = feed { source } else { nil }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// The reason why a connection is over, or was never made.
+package struct ConnectionFault: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// None of the host's addresses may be connected to.
+        case notAllowed
+        case unresolvable
+        /// No process listens at the address.
+        case refused
+        /// There is no route to the address.
+        case unreachable
+        case timedOut
+        /// The connection was made and then ended.
+        case lost
+        /// The server cannot, or may not, be spoken to over TLS.
+        case tlsFailed
+        /// The server does not keep to the protocol.
+        case protocolBroken
+        /// The server refuses the application.
+        case applicationRefused
+        /// The server does not take, or does not have, the stream.
+        case streamRefused
+        case badURL
+    }
+
+    /// The words for a stream that its server ended.
+    package static let endOfStream = "the server ended the stream"
+
+    package var kind: Kind
+    /// Description for operators; may hold parts of the URL.
+    package var words: String
+
+    package init(_ kind: Kind, _ words: String) {
+        self.kind = kind
+        self.words = words
+    }
+
+    /// - Parameters:
+    ///   - error: Value of `errno`.
+    ///   - words: Text before the system's description of the error.
+    package init(errno error: Int32, _ words: String = "") {
+        kind =
+            switch error {
+            case ECONNREFUSED: .refused
+            case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL: .unreachable
+            case ETIMEDOUT: .timedOut
+            default: .lost
+            }
+        self.words = words + String(cString: strerror(error))
+    }
+
+    package init(_ error: RTMPError) {
+        kind =
+            switch error {
+            case .badURL: .badURL
+            case .notRTMP, .malformed: .protocolBroken
+            case .refused(.application, _, _): .applicationRefused
+            case .refused(.stream, _, _), .unpublished: .streamRefused
+            case .closed: .lost
+            }
+        words = error.description
+    }
+}

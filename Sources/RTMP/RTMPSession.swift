@@ -1,0 +1,255 @@
+import EncodedMedia
+
+/// One RTMP connection: its socket, the client that speaks over it, and its deadlines.
+///
+/// `@unchecked Sendable`: all state belongs to the loop; `start()`, `stop()` and `close()` may be called from any
+/// thread. The code that starts a session stops it.
+package final class RTMPSession: @unchecked Sendable {
+    package enum Event: Sendable {
+        /// The server plays the stream, or takes a published one, whose tags go to the uplink.
+        case began(RTMPUplink)
+        /// The audio, video and script messages that one read completed, and the time of the read in ns of
+        /// CLOCK_MONOTONIC.
+        case media([RTMPMessage], arrivedAt: Int64)
+        /// The server has acknowledged more bytes.
+        case acknowledged
+        /// The last event.
+        case ended(ConnectionFault)
+    }
+
+    /// Timeouts in whole seconds.
+    package struct Timeouts: Hashable, Sendable {
+        /// Timeout of every step of making the connection.
+        package var step = 5
+        /// Timeout for media that does not come; 0 means no limit.
+        package var idle = 15
+
+        package init(step: Int = 5, idle: Int = 15) {
+            self.step = step
+            self.idle = idle
+        }
+    }
+
+    /// Limit in bytes of answers that wait for a server that does not read them.
+    private static let longestOutbox = 1 << 20
+
+    private let loop = SocketLoop.shared
+    private let onEvent: @Sendable (Event) -> Void
+    private let timeouts: Timeouts
+    private let limits: Destination.Limits?
+    /// The trusted certificates; `nil` without TLS.
+    private let tls: TLSContext?
+    private var client: RTMPClient
+    private var connection: TCPConnection?
+    private var timer: SocketLoop.Watch?
+    private var hasFrames = false
+    private var farewell: Farewell?
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - limits: Addresses to which the connection may go; `nil` allows all.
+    ///   - trust: Trusted certificates if the address is `rtmps`; `nil` uses those of the system.
+    ///   - onEvent: Called on the loop, one event after another; must return at once.
+    package init(
+        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?,
+        trust: TLSContext? = nil, timeouts: Timeouts, onEvent: @escaping @Sendable (Event) -> Void
+    ) {
+        var random = SystemRandomNumberGenerator()
+        client = RTMPClient(purpose, address, using: &random)
+        self.timeouts = timeouts
+        self.limits = limits
+        tls = address.isSecure ? trust ?? .system : nil
+        self.onEvent = onEvent
+    }
+
+    /// Begins to connect and returns at once.
+    package func start() {
+        loop.perform { [self] in
+            guard !isOver, connection == nil else { return }
+            let timer = SocketLoop.Watch(onReady: {}, onDeadline: { [weak self] in self?.deadlinePassed() })
+            self.timer = timer
+            loop.add(timer)
+            let connection = TCPConnection(
+                Destination(
+                    scheme: tls == nil ? "rtmp" : "rtmps", host: client.address.host, port: client.address.port,
+                    limits: limits),
+                tls: tls, loop: loop, timeout: timeouts.step
+            ) { [weak self] event in self?.take(event) }
+            self.connection = connection
+            connection.open()
+        }
+    }
+
+    /// Ends the connection without an event, and returns at once. Idempotent.
+    package func stop() {
+        loop.perform { [self] in finish() }
+    }
+
+    /// Ends the connection as `stop()` does, and waits until it is done.
+    package func close() async {
+        await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                finish()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Sends the waiting bytes, tells the server that the stream is over, and closes, all within `limit` seconds. A
+    /// stream that has not begun gets that time to begin.
+    package func finish(within limit: Double) async {
+        await withCheckedContinuation { continuation in
+            loop.perform { [self] in
+                guard !isOver, connection != nil, farewell == nil else {
+                    finish()
+                    return continuation.resume()
+                }
+                farewell = Farewell(end: MonotonicClock.now() + Int64(limit * 1e9), continuation: continuation)
+                if client.step == .running { leave() } else { timer?.deadline = farewell?.end ?? 0 }
+            }
+        }
+    }
+
+    // MARK: - On the loop
+
+    private struct Farewell {
+        let end: Int64
+        let continuation: CheckedContinuation<Void, Never>
+        /// Whether everything was given to the connection.
+        var isSaid = false
+    }
+
+    private func leave() {
+        client.leave()
+        connection?.send(client.takeOutput())
+        connection?.finish()
+        farewell?.isSaid = true
+        awaitFarewell()
+    }
+
+    /// Finishes once the server has acknowledged everything. No event reports that, so it is polled every 10 ms.
+    private func awaitFarewell() {
+        guard let farewell, farewell.isSaid, MonotonicClock.now() < farewell.end, let progress = connection?.progress,
+            progress.waiting + progress.unacknowledged > 0
+        else { return finish() }
+        timer?.deadline = MonotonicClock.now() + 10_000_000
+    }
+
+    private func take(_ event: TCPConnection.Event) {
+        switch event {
+        case .connected:
+            expect(within: timeouts.step)
+            connection?.send(client.takeOutput())
+        case .received(let bytes, let arrival): read(bytes, arrival)
+        case .ended(let fault): end(with: fault ?? faultOfClosing)
+        }
+    }
+
+    private func read(_ bytes: ArraySlice<UInt8>, _ arrival: Int64) {
+        let before = client.step
+        var messages: [RTMPMessage] = []
+        for event in client.read(bytes) {
+            switch event {
+            case .began: begin()
+            case .media(let message): messages.append(message)
+            case .acknowledged: onEvent(.acknowledged)
+            case .ended(let error):
+                take(messages, arrival)
+                return end(with: ConnectionFault(error))
+            }
+        }
+        take(messages, arrival)
+        guard !isOver, let connection else { return }
+        let answers = client.takeOutput()
+        if !answers.isEmpty {
+            connection.send(answers)
+            guard client.purpose == .publish || connection.waiting <= Self.longestOutbox else {
+                return end(with: ConnectionFault(.lost, "the server does not read responses"))
+            }
+        }
+        guard client.step != before else { return }
+        expect(within: client.step < .running ? timeouts.step : timeouts.idle)
+    }
+
+    private func begin() {
+        guard let connection else { return }
+        // No other bytes are sent between the last command and the stream.
+        connection.send(client.takeOutput())
+        let progress = connection.progress
+        onEvent(
+            .began(
+                RTMPUplink(
+                    connection: connection, stream: client.stream, writer: client.writer,
+                    bytesBefore: progress.acknowledged + Int64(progress.unacknowledged + progress.waiting))))
+        if farewell != nil { leave() }
+    }
+
+    private func take(_ messages: [RTMPMessage], _ arrival: Int64) {
+        guard !messages.isEmpty else { return }
+        if !hasFrames { hasFrames = messages.contains { $0.kind != .script } }
+        expect(within: timeouts.idle)
+        onEvent(.media(messages, arrivedAt: arrival))
+    }
+
+    private func expect(within seconds: Int) {
+        guard farewell == nil else { return }
+        timer?.deadline = seconds > 0 ? MonotonicClock.now() + Int64(seconds) * 1_000_000_000 : .max
+    }
+
+    private func deadlinePassed() {
+        guard !isOver else { return }
+        if farewell != nil { return awaitFarewell() }
+        if client.step < .running, !hasFrames {
+            let words = "timed out: no answer to \(client.step.words) within \(timeouts.step) s"
+            end(with: ConnectionFault(.timedOut, words))
+        } else {
+            let words = hasFrames ? "nothing received for \(timeouts.idle) s" : ConnectionFault.endOfStream
+            end(with: ConnectionFault(.lost, words))
+        }
+    }
+
+    /// nginx-rtmp and others refuse by closing, so the last request tells what they refuse.
+    private var faultOfClosing: ConnectionFault {
+        let words = "the server closed the connection"
+        return switch (client.step, client.purpose) {
+        case (.connect, _):
+            ConnectionFault(
+                .applicationRefused, "\(words): is there an application \(client.address.application)?")
+        case (.start, .publish):
+            ConnectionFault(.streamRefused, "\(words) instead of accepting the stream: is the stream key correct?")
+        case (.running, .play): ConnectionFault(.lost, ConnectionFault.endOfStream)
+        case (.running, .publish): ConnectionFault(.lost, words)
+        default: ConnectionFault(.lost, "\(words) during \(client.step.words)")
+        }
+    }
+
+    private func end(with fault: ConnectionFault) {
+        guard !isOver else { return }
+        let isFarewell = farewell != nil
+        finish()
+        // A caller of `finish(within:)` does not need the event.
+        if !isFarewell { onEvent(.ended(fault)) }
+    }
+
+    private func finish() {
+        isOver = true
+        connection?.close()
+        connection = nil
+        if let timer { loop.remove(timer) }
+        timer = nil
+        farewell?.continuation.resume()
+        farewell = nil
+    }
+}
+
+extension RTMPClient.Step {
+    fileprivate var words: String {
+        switch self {
+        case .handshake: "the handshake"
+        case .connect: "connect"
+        case .createStream: "createStream"
+        case .start: "play or publish"
+        case .running, .ended: "the stream"
+        }
+    }
+}

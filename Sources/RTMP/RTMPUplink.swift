@@ -1,0 +1,52 @@
+import MediaFormats
+
+/// The way to send tags to a server that has accepted the stream. Usable from any thread.
+package struct RTMPUplink: Sendable {
+    /// `@setDataFrame` in AMF0, which makes a server keep metadata for players that join later.
+    private static let keepMetadata: [UInt8] = [2, 0, 13] + "@setDataFrame".utf8
+    private static let metadataName: [UInt8] = [2, 0, 10] + "onMetaData".utf8
+
+    package let connection: TCPConnection
+    /// The message stream.
+    package let stream: UInt32
+    package let writer: RTMPChunkWriter
+    /// Number of bytes that the connection was given before the first byte of the stream.
+    package let bytesBefore: Int64
+
+    package init(connection: TCPConnection, stream: UInt32, writer: RTMPChunkWriter, bytesBefore: Int64) {
+        self.connection = connection
+        self.stream = stream
+        self.writer = writer
+        self.bytesBefore = bytesBefore
+    }
+
+    /// Sends a tag.
+    ///
+    /// - Parameter tag: An FLV tag with its header and back pointer. Bytes that are not one are left out.
+    package func send(_ tag: [UInt8]) { connection.send(encode(tag)) }
+
+    /// Sends a tag, reusing the bytes that other destinations have encoded alike.
+    package func send(_ tag: OutputTag) {
+        guard stream == Self.usualStream, writer.chunkSize == RTMPClient.publishedChunkSize else {
+            return send(tag.bytes)
+        }
+        connection.send(tag.message { encode(tag.bytes) })
+    }
+
+    /// The number that nearly every server gives to the first stream of a connection.
+    private static let usualStream: UInt32 = 1
+
+    /// Returns the tag as the chunks of one message.
+    package func encode(_ tag: [UInt8]) -> [UInt8] {
+        guard tag.count >= 15 else { return [] }
+        let kind = RTMPMessage.Kind(rawValue: tag[0])
+        let timestamp = tag[4..<7].bigEndian | UInt32(tag[7]) << 24
+        var body = tag[11..<tag.count - 4]
+        if kind == .script, body.starts(with: Self.metadataName) { body = (Self.keepMetadata + body)[...] }
+        var bytes: [UInt8] = []
+        // Video goes on a chunk stream of its own, as with other clients.
+        writer.append(
+            kind, on: kind == .video ? 6 : 4, timestamp: timestamp, stream: stream, body: body, to: &bytes)
+        return bytes
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import TextFormats
+
+/// An address that a TCP socket can be connected to.
+package struct SocketAddress: Sendable {
+    /// The reason why a name has no address, in the system's words.
+    package struct Unresolved: Error {
+        package let reason: String
+    }
+
+    private let storage: sockaddr_storage
+    private let length: socklen_t
+
+    package init(storage: sockaddr_storage, length: socklen_t) {
+        self.storage = storage
+        self.length = length
+    }
+
+    /// The IPv4 or IPv6 address; `nil` for other families.
+    package var internet: InternetAddress? {
+        withUnsafePointer(to: storage) { pointer in
+            switch family {
+            case AF_INET:
+                pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { socket in
+                    withUnsafeBytes(of: socket.pointee.sin_addr) { InternetAddress(Array($0)) }
+                }
+            case AF_INET6:
+                pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { socket in
+                    withUnsafeBytes(of: socket.pointee.sin6_addr) { InternetAddress(Array($0)) }
+                }
+            default: nil
+            }
+        }
+    }
+
+    package var family: Int32 { Int32(storage.ss_family) }
+
+    func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+
+    /// Returns all addresses of a host, in the order in which the system wants them tried.
+    ///
+    /// Blocks while it asks the network, unless `isNumeric`, which accepts nothing but an address in digits.
+    static func resolve(host: String, port: UInt16, isNumeric: Bool) throws(Unresolved) -> [SocketAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = isNumeric ? AI_NUMERICHOST | AI_NUMERICSERV : AI_NUMERICSERV
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = getaddrinfo(host, String(port), &hints, &list)
+        guard status == 0, let list else { throw Unresolved(reason: String(cString: gai_strerror(status))) }
+        defer { freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var entry: UnsafeMutablePointer<addrinfo>? = list
+        while let info = entry?.pointee {
+            if let address = info.ai_addr, Int(info.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size {
+                var storage = sockaddr_storage()
+                memcpy(&storage, address, Int(info.ai_addrlen))
+                addresses.append(SocketAddress(storage: storage, length: info.ai_addrlen))
+            }
+            entry = info.ai_next
+        }
+        return addresses
+    }
+}
+
+extension SocketAddress: Equatable {
+    package static func == (one: SocketAddress, other: SocketAddress) -> Bool {
+        one.length == other.length
+            && one.withPointer { left, length in
+                other.withPointer { right, _ in memcmp(left, right, Int(length)) == 0 }
+            }
+    }
+}

@@ -1,0 +1,133 @@
+import EncodedMedia
+import Foundation
+import Synchronization
+
+/// One thread that waits for many sockets and deadlines, and calls their owners.
+///
+/// A dispatch source costs eleven system calls and wakes two threads for every packet that comes; this costs three and
+/// wakes one (docs/adr/0010-rtmp-over-sockets.md). Work on the loop delays every other socket on it: it must take
+/// constant time and must not block.
+///
+/// `@unchecked Sendable`: `watches` belongs to the thread; everything else does not change or locks itself.
+package final class SocketLoop: @unchecked Sendable {
+    /// A socket, a deadline, or both, with the calls that they cause. Use on the loop only.
+    final class Watch {
+        /// The socket; negative means none.
+        var descriptor: Int32 = -1
+        /// Awaited events of `poll()`: `POLLIN`, `POLLOUT`.
+        var events: Int32 = 0
+        /// Deadline in ns of CLOCK_MONOTONIC. Moving it costs nothing.
+        var deadline = Int64.max
+        fileprivate let onReady: () -> Void
+        fileprivate let onDeadline: () -> Void
+        fileprivate var isOver = false
+
+        /// - Parameters:
+        ///   - onReady: Called when the socket is ready for one of `events`, or broken.
+        ///   - onDeadline: Called once for every deadline.
+        init(onReady: @escaping () -> Void, onDeadline: @escaping () -> Void) {
+            self.onReady = onReady
+            self.onDeadline = onDeadline
+        }
+    }
+
+    /// The loop of all RTMP connections of the process. Its thread begins with the first of them and stays.
+    package static let shared = SocketLoop()
+
+    private var watches: [Watch] = []
+    private struct Inbox {
+        var work: [@Sendable () -> Void] = []
+        /// Whether the loop looks into the inbox before it waits.
+        var isAwake = true
+    }
+    private let inbox = Mutex(Inbox())
+    /// A pair of sockets that ends the wait; −1 if the system has none left.
+    private let wake: (read: Int32, write: Int32)
+    /// Interval in ms at which the loop looks for work without `wake`.
+    private static let patience: Int32 = 10
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        wake = socketpair(AF_UNIX, kind, 0, &ends) == 0 ? (ends[0], ends[1]) : (-1, -1)
+        let thread = Thread { self.run() }
+        thread.name = "sockets"
+        thread.start()
+    }
+
+    /// Runs `work` on the loop, in the order of the calls; returns at once. Call from any thread.
+    package func perform(_ work: @escaping @Sendable () -> Void) {
+        let isAsleep = inbox.withLock { inbox in
+            inbox.work.append(work)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        if isAsleep { _ = send(wake.write, [1], 1, Int32(MSG_NOSIGNAL)) }
+    }
+
+    /// Adds a watch. Call on the loop only.
+    func add(_ watch: Watch) { watches.append(watch) }
+
+    /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
+    func remove(_ watch: Watch) {
+        watch.isOver = true
+        watch.descriptor = -1
+        watches.removeAll { $0 === watch }
+    }
+
+    private func run() {
+        var polled: [pollfd] = []
+        while true {
+            let current = watches
+            polled.removeAll(keepingCapacity: true)
+            polled.append(pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0))
+            var next = Int64.max
+            for watch in current {
+                polled.append(pollfd(fd: watch.descriptor, events: Int16(watch.events), revents: 0))
+                next = min(next, watch.deadline)
+            }
+            let hasWork = inbox.withLock { inbox in
+                inbox.isAwake = !inbox.work.isEmpty
+                return inbox.isAwake
+            }
+            poll(&polled, nfds_t(polled.count), hasWork ? 0 : wait(until: next))
+            inbox.withLock { $0.isAwake = true }
+            if polled[0].revents != 0 { emptyPipe() }
+            let now = MonotonicClock.now()
+            for (watch, result) in zip(current, polled.dropFirst()) {
+                if result.revents != 0, !watch.isOver { watch.onReady() }
+                if watch.deadline <= now, !watch.isOver {
+                    watch.deadline = .max
+                    watch.onDeadline()
+                }
+            }
+            emptyInbox()
+        }
+    }
+
+    /// Returns the time to wait in ms; −1 means for ever. Rounded up, so that the wait never ends before the deadline.
+    private func wait(until deadline: Int64) -> Int32 {
+        let longest = wake.read < 0 ? Self.patience : -1
+        guard deadline != .max else { return longest }
+        let time = Int32(clamping: max(0, deadline - MonotonicClock.now() + 999_999) / 1_000_000)
+        return longest < 0 ? time : min(time, longest)
+    }
+
+    private func emptyPipe() {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while recv(wake.read, &bytes, bytes.count, 0) > 0 {}
+    }
+
+    /// Runs the waiting work, including work that it adds itself, but in a bounded number of rounds so that sockets get
+    /// their turn.
+    private func emptyInbox() {
+        for _ in 0..<8 {
+            let work = inbox.withLock { inbox in
+                defer { inbox.work = [] }
+                return inbox.work
+            }
+            guard !work.isEmpty else { return }
+            for piece in work { piece() }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+import Dispatch
+import EncodedMedia
+import Foundation
+import Synchronization
+
+/// A TCP connection to a server, with or without TLS, read and written without ever blocking.
+///
+/// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. Every event comes on the
+/// loop, and every method must be called there unless it says otherwise. The code that opens a connection closes it.
+package final class TCPConnection: @unchecked Sendable {
+    package enum Event {
+        /// The connection is made; with TLS, the server has proved its identity.
+        case connected
+        /// Bytes, valid for the time of the call, and their arrival time in ns of CLOCK_MONOTONIC.
+        case received(ArraySlice<UInt8>, arrivedAt: Int64)
+        /// The last event; it does not come after `close()`. `nil` means that the server closed.
+        case ended(ConnectionFault?)
+    }
+
+    private static let tcp = Int32(IPPROTO_TCP)
+
+    private let destination: Destination
+    private let loop: SocketLoop
+    /// Timeout in ns.
+    private let timeout: Int64
+    private let onEvent: (Event) -> Void
+    private var watch: SocketLoop.Watch?
+    private var dialler: TCPDialler?
+    private var isResolving = false
+    private var isConnected = false
+    private var isOver = false
+    /// The socket; −1 means none.
+    private var descriptor: Int32 = -1
+    private var buffer: [UInt8] = []
+    private let outgoing: Mutex<Outgoing>
+    /// Whether bytes go through TLS and its handshake is not complete.
+    private var isShakingHands: Bool
+
+    /// - Parameters:
+    ///   - destination: Destination, whose host is resolved when the connection is opened.
+    ///   - tls: Trusted certificates; `nil` means no TLS.
+    ///   - timeout: Seconds for resolving the name, for each of its addresses, and for the TLS handshake.
+    ///   - onEvent: Called on the loop.
+    package init(
+        _ destination: Destination, tls: TLSContext? = nil, loop: SocketLoop, timeout: Int,
+        onEvent: @escaping (Event) -> Void
+    ) {
+        self.destination = destination
+        isShakingHands = tls != nil
+        outgoing = Mutex(Outgoing(tls: tls.map { TLSSession($0, host: destination.target.host) }))
+        self.loop = loop
+        self.timeout = Int64(timeout) * 1_000_000_000
+        self.onEvent = onEvent
+    }
+
+    deinit { drop() }
+
+    /// Resolves the name and tries its addresses one after another.
+    package func open() {
+        do throws(Destination.Unreachable) {
+            if let addresses = try destination.numericAddresses() { return open(trying: addresses) }
+        } catch {
+            return refuse(error)
+        }
+        let watch = makeWatch()
+        isResolving = true
+        watch.deadline = MonotonicClock.now() + timeout
+        // Not on the loop: a name server that does not answer holds the thread for many seconds.
+        DispatchQueue.global().async { [weak self, destination, loop] in
+            let result = Result { () throws(Destination.Unreachable) in try destination.addresses() }
+            loop.perform { [weak self] in self?.resolved(result) }
+        }
+    }
+
+    /// Tries these addresses of the host; see `TCPDialler`.
+    package func open(trying addresses: [SocketAddress]) {
+        if watch == nil { _ = makeWatch() }
+        watch?.deadline = .max
+        let dialler = TCPDialler(loop: loop, timeout: timeout) { [weak self, loop] result in
+            // Not from within `open()`, because its caller does not know the connection yet.
+            loop.perform { [weak self] in
+                if let self { return self.dialled(result) }
+                if case .success(let descriptor) = result { Foundation.close(descriptor) }
+            }
+        }
+        self.dialler = dialler
+        dialler.dial(addresses)
+    }
+
+    private func makeWatch() -> SocketLoop.Watch {
+        let watch = SocketLoop.Watch(
+            onReady: { [weak self] in self?.ready() }, onDeadline: { [weak self] in self?.timedOut() })
+        self.watch = watch
+        loop.add(watch)
+        return watch
+    }
+
+    /// Releases the socket. Bytes that have not been sent are lost. Idempotent.
+    package func close() {
+        isOver = true
+        dialler?.stop()
+        dialler = nil
+        if let watch { loop.remove(watch) }
+        watch = nil
+        drop()
+        buffer = []
+    }
+
+    /// Sends as much as the system takes at once, and the rest later; before the connection is made, everything is sent
+    /// later. Call from any thread.
+    package func send(_ bytes: [UInt8]) {
+        act(on: outgoing.withLock { $0.send(bytes) })
+    }
+
+    /// Call from any thread.
+    private func act(on outcome: Outgoing.Outcome) {
+        switch outcome {
+        case .sent: break
+        case .blocked: loop.perform { [weak self] in self?.watchWriting() }
+        case .failed(let error): loop.perform { [weak self] in self?.end(afterFailure: error) }
+        }
+    }
+
+    /// Sends the waiting bytes and tells the server that nothing more comes. The server's bytes are still received.
+    package func finish() {
+        act(on: outgoing.withLock { $0.finish() })
+    }
+
+    /// The progress of the bytes that were to be sent. Read from any thread.
+    package var progress: Progress { outgoing.withLock { $0.progress } }
+
+    /// The same as `progress.waiting`. Read from any thread.
+    package var waiting: Int { outgoing.withLock { $0.waiting } }
+
+    package struct Progress: Hashable, Sendable {
+        /// Number of bytes that have not left this machine.
+        package var waiting = 0
+        /// Number of bytes on their way, which the server's machine has not acknowledged.
+        package var unacknowledged = 0
+        /// Number of bytes that the server's machine has acknowledged.
+        package var acknowledged: Int64 = 0
+    }
+
+    // MARK: - Connecting
+
+    /// Ends the connection later, not from within `open()`, because its caller does not know the connection yet.
+    private func refuse(_ error: Destination.Unreachable) {
+        _ = makeWatch()
+        loop.perform { [weak self] in self?.end(error.fault) }
+    }
+
+    private func resolved(_ result: Result<[SocketAddress], Destination.Unreachable>) {
+        guard !isOver, isResolving else { return }
+        isResolving = false
+        switch result {
+        case .failure(let failure): end(failure.fault)
+        case .success(let addresses): open(trying: addresses)
+        }
+    }
+
+    private func dialled(_ result: Result<Int32, ConnectionFault>) {
+        switch result {
+        case .failure(var fault):
+            fault.words = "cannot connect to \(destination.target.host):\(destination.target.port): \(fault.words)"
+            end(fault)
+        case .success(let descriptor):
+            // The connection was closed meanwhile, and no other code knows the socket.
+            guard !isOver else {
+                Foundation.close(descriptor)
+                return
+            }
+            begin(with: descriptor)
+        }
+    }
+
+    private func timedOut() {
+        if isResolving {
+            end(ConnectionFault(.unresolvable, "cannot resolve \(destination.target.host): timed out"))
+        } else if isConnected, isShakingHands {
+            let words = "timed out: no answer to the TLS handshake within \(timeout / 1_000_000_000) s"
+            end(ConnectionFault(.timedOut, words))
+        }
+    }
+
+    private func begin(with descriptor: Int32) {
+        dialler = nil
+        self.descriptor = descriptor
+        // A command or a frame goes out at once, however small it is.
+        set(Self.tcp, TCP_NODELAY)
+        set(SOL_SOCKET, SO_KEEPALIVE)
+        watch?.descriptor = descriptor
+        isConnected = true
+        buffer = [UInt8](repeating: 0, count: 1 << 16)
+        watch?.events = POLLIN
+        watch?.deadline = isShakingHands ? MonotonicClock.now() + timeout : .max
+        outgoing.withLock { $0.descriptor = descriptor }
+        if isShakingHands {
+            act(on: outgoing.withLock { $0.beginHandshake() })
+            // Read without bytes from the server: a session that cannot even begin has failed already.
+            decrypt([], at: MonotonicClock.now())
+        } else {
+            onEvent(.connected)
+        }
+        // Bytes that were sent before go out now.
+        flush()
+    }
+
+    // MARK: - Bytes
+
+    private func ready() {
+        guard isConnected else { return }
+        flush()
+        receive()
+    }
+
+    private func receive() {
+        // Bounded, so that a fast sender does not delay the other sockets on the loop.
+        for _ in 0..<4 {
+            guard !isOver else { return }
+            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            let arrival = MonotonicClock.now()
+            if count == 0 { return end(faultOfClosing) }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                if errno != EAGAIN { end(ConnectionFault(errno: errno)) }
+                return
+            }
+            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel
+            // delays by 40 ms. The option is not lasting: the kernel returns to delaying by itself.
+            set(Self.tcp, TCP_QUICKACK)
+            decrypt(buffer[..<count], at: arrival)
+            if count < buffer.count { return }
+        }
+    }
+
+    private func decrypt(_ bytes: ArraySlice<UInt8>, at arrival: Int64) {
+        guard let reception = outgoing.withLock({ $0.receive(bytes) }) else {
+            return onEvent(.received(bytes, arrivedAt: arrival))
+        }
+        if isShakingHands, reception.state == .open || reception.state == .ended {
+            isShakingHands = false
+            watch?.deadline = .max
+            onEvent(.connected)
+        }
+        if !isOver, !reception.plaintext.isEmpty { onEvent(.received(reception.plaintext[...], arrivedAt: arrival)) }
+        guard !isOver else { return }
+        switch reception.state {
+        case .handshake, .open: act(on: reception.outcome)
+        case .ended: end(nil)
+        case .failed(let words): end(ConnectionFault(.tlsFailed, "TLS: \(words)"))
+        }
+    }
+
+    private func flush() {
+        guard !isOver else { return }
+        if case .failed(let error) = outgoing.withLock({ $0.flush() }) { return end(afterFailure: error) }
+        watchWriting()
+    }
+
+    private func watchWriting() {
+        watch?.events = outgoing.withLock { $0.isBlocked } ? POLLIN | POLLOUT : POLLIN
+    }
+
+    private func set(_ level: Int32, _ option: Int32) {
+        var on: Int32 = 1
+        setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    // MARK: - The end
+
+    /// Fault of a connection that the server has closed; `nil` leaves its meaning to the owner.
+    private var faultOfClosing: ConnectionFault? {
+        isShakingHands ? ConnectionFault(.lost, "the server closed the connection during the TLS handshake") : nil
+    }
+
+    private func drop() {
+        watch?.descriptor = -1
+        outgoing.withLock { $0.descriptor = -1 }
+        if descriptor >= 0 { Foundation.close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Ends after a failed write, but first reads the server's last words, which tell more than the failure does.
+    private func end(afterFailure error: Int32) {
+        if isConnected { receive() }
+        end(ConnectionFault(errno: error))
+    }
+
+    private func end(_ fault: ConnectionFault?) {
+        guard !isOver else { return }
+        close()
+        onEvent(.ended(fault))
+    }
+}

@@ -1,0 +1,56 @@
+import Testing
+
+@testable import EncodedMedia
+@testable import ProgramRelay
+
+@Suite struct ConsumerMachineTests {
+    @Test func itStartsAtOnceAndRestartsLaterEachTime() {
+        var machine = ConsumerMachine(now: .seconds(1))
+        #expect(machine.advance(to: .seconds(1), taken: 0, isWaiting: false) == .launch)
+        var now = MediaTime.seconds(2)
+        for delay in [0.5, 1, 2, 4, 8, 16, 30, 30] {
+            machine.ended("exit code 1", isFinal: false, at: now)
+            #expect(machine.state == .waiting(until: now + .seconds(delay)))
+            #expect(machine.advance(to: now + .seconds(delay) - .milliseconds(1), taken: 0, isWaiting: true) == nil)
+            now += .seconds(delay)
+            #expect(machine.advance(to: now, taken: 0, isWaiting: true) == .launch)
+            #expect(machine.lastError == "exit code 1")
+            machine.recovered()
+            #expect(machine.lastError == nil)
+        }
+    }
+
+    @Test func oneThatRanForLongIsRestartedAtOnceAgain() {
+        var machine = ConsumerMachine(now: .zero)
+        _ = machine.advance(to: .zero, taken: 0, isWaiting: false)
+        for _ in 0..<5 {
+            machine.ended("signal 11", isFinal: false, at: .zero)
+            _ = machine.advance(to: .seconds(100), taken: 0, isWaiting: false)
+        }
+        machine.ended("signal 11", isFinal: false, at: .seconds(131))
+        #expect(machine.state == .waiting(until: .seconds(131.5)))
+    }
+
+    @Test func oneThatSaysThatNothingHelpsIsLeftAlone() {
+        var machine = ConsumerMachine(now: .zero)
+        _ = machine.advance(to: .zero, taken: 0, isWaiting: false)
+        machine.ended("disk full", isFinal: true, at: .seconds(1))
+        #expect(machine.state == .finished && machine.lastError == "disk full")
+        #expect(machine.advance(to: .seconds(1000), taken: 0, isWaiting: true) == nil)
+    }
+
+    @Test func oneThatTakesNothingOfWhatWaitsIsKilled() {
+        var machine = ConsumerMachine(policy: .init(patience: 15), now: .zero)
+        _ = machine.advance(to: .zero, taken: 0, isWaiting: false)
+        // Nothing waits: it may be idle for ever.
+        #expect(machine.advance(to: .seconds(100), taken: 10, isWaiting: false) == nil)
+        #expect(machine.advance(to: .seconds(114), taken: 10, isWaiting: true) == nil)
+        // It goes on, however slowly.
+        #expect(machine.advance(to: .seconds(115), taken: 11, isWaiting: true) == nil)
+        #expect(machine.advance(to: .seconds(130), taken: 11, isWaiting: true) == nil)
+        #expect(machine.advance(to: .seconds(131), taken: 11, isWaiting: true) == .kill)
+        #expect(machine.advance(to: .seconds(132), taken: 11, isWaiting: true) == nil)
+        machine.ended("signal 9", isFinal: false, at: .seconds(133))
+        #expect(machine.lastError == "it accepted no data for 15 s and was killed")
+    }
+}

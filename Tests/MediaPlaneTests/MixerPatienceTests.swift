@@ -1,0 +1,81 @@
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import EncodedMedia
+@testable import ProgramMixer
+
+/// How long a frame of the mix waits for a picture that is late, and why. Time is moved by hand.
+@Suite("Patience of a mix") struct MixerPatienceTests {
+    private static let alice: SourceID = "alice/camera"
+    private static let canvas = Canvas(width: 64, height: 64, fps: 20)
+
+    /// A mix of alice alone that has made its first ten frames in time. The next one is due at 500 ms.
+    private static func mix() throws -> MixState {
+        var state = try MixerStage(canvas).state
+        let pane = Pane(source: "\(alice)", user: "alice", x: 0, y: 0, width: 64, height: 64)
+        state.begin(alice)
+        state.show(Scene(canvas: canvas, panes: [pane]), at: .zero)
+        for tick in 0..<10 {
+            let time = MediaTime.milliseconds(50 * Int64(tick))
+            state.noteFed(.video, at: time, of: alice, now: time)
+            state.add(try MixerStage.picture(.moss), at: time, of: alice, now: time)
+            guard case .make(let job) = state.nextVideo(now: time, epoch: 0) else {
+                Issue.record("frame \(tick) is not made at its time")
+                break
+            }
+            #expect(job.time == time)
+        }
+        return state
+    }
+
+    private static func wait(_ state: inout MixState, at milliseconds: Int64) -> MediaTime? {
+        guard case .wait(let until) = state.nextVideo(now: .milliseconds(milliseconds), epoch: 0) else { return nil }
+        return until
+    }
+
+    @Test("a picture that its decoder has is shown, though it takes 300 ms")
+    func inTheDecoder() throws {
+        var state = try Self.mix()
+        state.noteFed(.video, at: .milliseconds(500), of: Self.alice, now: .milliseconds(500))
+        #expect(Self.wait(&state, at: 630) == .milliseconds(900))
+        state.noteFed(.video, at: .milliseconds(550), of: Self.alice, now: .milliseconds(550))
+        state.add(
+            try MixerStage.picture(.brick), at: .milliseconds(500), of: Self.alice, now: .milliseconds(800))
+        guard case .make(let job) = state.nextVideo(now: .milliseconds(800), epoch: 0) else {
+            Issue.record("the picture has come")
+            return
+        }
+        #expect(job.time == .milliseconds(500))
+        let sampler = try #require(state.sources[Self.alice]?.sampler)
+        #expect(sampler.isNeeded(.milliseconds(500)) && !sampler.isNeeded(.milliseconds(450)))
+        // The one after it is in the decoder, too.
+        #expect(Self.wait(&state, at: 800) == .milliseconds(950))
+    }
+
+    @Test("one that has not come from the network is waited for 120 ms")
+    func onTheWay() throws {
+        var state = try Self.mix()
+        #expect(Self.wait(&state, at: 500) == .milliseconds(620))
+        #expect(Self.wait(&state, at: 619) == .milliseconds(620))
+        guard case .make(let job) = state.nextVideo(now: .milliseconds(620), epoch: 0) else {
+            Issue.record("nobody waits longer for it")
+            return
+        }
+        #expect(job.time == .milliseconds(500))
+    }
+
+    @Test("nor a decoder that works through the past, nor one that has been silent for half a second")
+    func farBehind() throws {
+        var state = try Self.mix()
+        for number in 1...9 {
+            state.noteFed(
+                .video, at: .milliseconds(460 + 5 * Int64(number)), of: Self.alice, now: .milliseconds(500))
+        }
+        #expect(Self.wait(&state, at: 500) == .milliseconds(620))
+        state = try Self.mix()
+        state.noteFed(.video, at: .milliseconds(500), of: Self.alice, now: .milliseconds(500))
+        state.sources[Self.alice]?.lastPicture = .milliseconds(300)
+        #expect(Self.wait(&state, at: 500) == .milliseconds(800))
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import LayoutEngine
+import Logging
+import MixModel
+import Synchronization
+import Testing
+
+@testable import EncodedMedia
+@testable import MediaFormats
+@testable import ProgramRelay
+@testable import TextFormats
+@testable import RTMP
+
+/// A relay in this process with real mixers, pulling live FLV over HTTP from here, and a viewer of its program.
+final class RelayRig: Sendable {
+    /// One person's stream, played from its beginning to whoever connects.
+    private final class Streams: Sendable {
+        let tracks = Mutex<[String: [TestTrack]]>([:])
+    }
+    private struct State {
+        var lines = LineBuffer()
+        var status: RelayStatus?
+        var notes: [String] = []
+        var reader = FLVReader()
+        var segments: [TestTrack] = []
+        var sound = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
+        var revision = 0
+    }
+    private final class Shared: Sendable { let state = Mutex(State()) }
+
+    private let directory: URL
+    private let server: HTTPFLVServer
+    private let streams = Streams()
+    private let relay: Relay
+    private let run: Task<Void, any Error>
+    private let control: SocketChannel
+    private let viewer: SocketChannel
+    private let shared = Shared()
+
+    init() async throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "rig-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        server = try HTTPFLVServer { [streams] name in streams.tracks.withLock { $0[name] ?? [] } }
+        let products = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let worker = URL(filePath: products).deletingLastPathComponent().appending(path: "mixworker")
+        try #require(FileManager.default.isExecutableFile(atPath: worker.path), "build mixworker first")
+        let socket = directory.appending(path: "relay.sock").path
+        let relay = Relay(
+            Relay.Configuration(task: "auto-rig", socketPath: socket, orphanTimeout: 60, worker: worker),
+            logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() })
+        self.relay = relay
+        run = Task { try await relay.run() }
+        let shared = shared
+        control = try await Self.connect(socket) { bytes in
+            shared.state.withLock { state in
+                for line in state.lines.push(bytes) ?? [] {
+                    switch try? JSONDecoder().decode(RelayReport.self, from: Data(line)) {
+                    case .status(let status): state.status = status
+                    case .note(let code, let message): state.notes.append("\(code): \(message)")
+                    default: break
+                    }
+                }
+            }
+        }
+        viewer = try await Self.connect(socket) { bytes in
+            shared.state.withLock { state in
+                for item in (try? state.reader.push(bytes)) ?? [] {
+                    switch item {
+                    case .configuration(let configuration) where configuration.track == .video:
+                        state.segments.append(TestTrack(configuration: configuration, frames: []))
+                    case .configuration(let configuration): state.sound.configuration = configuration
+                    case .frame(let frame) where frame.track == .video:
+                        if !state.segments.isEmpty { state.segments[state.segments.count - 1].frames.append(frame) }
+                    case .frame(let frame): state.sound.frames.append(frame)
+                    case .metadata: break
+                    }
+                }
+            }
+        }
+        try send(.hello(version: RelayCommand.version), on: control)
+        try send(.viewFLV, on: viewer)
+    }
+
+    /// From now on whoever pulls `name` gets this.
+    func publish(_ name: String, _ tracks: [TestTrack]) { streams.tracks.withLock { $0[name] = tracks } }
+
+    func url(_ name: String) -> String { "http://127.0.0.1:\(server.port)/\(name)" }
+
+    func apply(
+        _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil,
+        outputs: [PlannedOutput] = [], sei: SEISettings? = nil
+    ) throws {
+        let revision = shared.state.withLock { state in
+            state.revision += 1
+            return state.revision
+        }
+        try send(
+            .apply(
+                ProgramPlan(
+                    revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
+                    outputs: outputs, causedAt: MonotonicClock.now(), cause: "test",
+                    degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei)), on: control)
+    }
+
+    /// Asks for an attempt now.
+    func retry(_ output: OutputID) throws { try send(.retryOutput(output), on: control) }
+
+    /// Suspends until the program is of this kind, 15 s at most.
+    func waitFor(_ kind: OnAir) async throws {
+        for _ in 0..<1500 {
+            if shared.state.withLock({ $0.status?.onAir }) == kind { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let (status, notes) = shared.state.withLock { ($0.status, $0.notes) }
+        Issue.record("not \(kind) within 15 s: \(String(describing: status)) \(notes)")
+        throw CancellationError()
+    }
+
+    var status: RelayStatus? { shared.state.withLock { $0.status } }
+    /// The program's pictures so far, cut where their configuration changes.
+    var segments: [TestTrack] { shared.state.withLock { $0.segments } }
+    var sound: TestTrack { shared.state.withLock { $0.sound } }
+
+    /// Ends the relay, its mixers and everything else.
+    func stop() async throws {
+        try send(.drain, on: control)
+        try await run.value
+        control.close()
+        viewer.close()
+        server.stop()
+        try FileManager.default.removeItem(at: directory)
+    }
+
+    private func send(_ command: RelayCommand, on channel: SocketChannel) throws {
+        channel.send([UInt8](try JSONEncoder().encode(command)) + [0x0A])
+    }
+
+    /// Waits until somebody listens there, 5 s at most.
+    static func connect(
+        _ path: String, onBytes: @escaping @Sendable ([UInt8]) -> Void
+    ) async throws -> SocketChannel {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        for _ in 0..<500 {
+            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            let result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            if result == 0 {
+                return SocketChannel(descriptor: descriptor, label: "rig", onBytes: onBytes, onClosed: {})
+            }
+            close(descriptor)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw CancellationError()
+    }
+}
+
+/// Serves streams as HTTP-FLV on loopback, each from its beginning and in its own time.
+private final class HTTPFLVServer: Sendable {
+    let port: Int
+    private let accepting: Task<Void, Never>
+    private let listener: Int32
+
+    /// - Parameter tracks: Of a name, asked for at each connection.
+    init(tracks: @escaping @Sendable (String) -> [TestTrack]) throws {
+        let listening = try LoopbackListener()
+        let listener = listening.descriptor
+        self.listener = listener
+        port = listening.port
+        let (connections, arrived) = AsyncStream.makeStream(of: Int32.self)
+        Thread.detachNewThread {
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0 else { break }
+                arrived.yield(connection)
+            }
+            arrived.finish()
+        }
+        accepting = Task {
+            await withDiscardingTaskGroup { group in
+                for await connection in connections {
+                    group.addTask { await Self.serve(connection, tracks) }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    func stop() {
+        accepting.cancel()
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func serve(_ descriptor: Int32, _ tracks: @Sendable (String) -> [TestTrack]) async {
+        let (bytes, arrived) = AsyncStream.makeStream(of: [UInt8].self)
+        let client = Client()
+        let channel = SocketChannel(
+            descriptor: descriptor, label: "flv", onBytes: { arrived.yield($0) },
+            onClosed: {
+                client.isGone.store(true, ordering: .relaxed)
+                arrived.finish()
+            })
+        defer { channel.close() }
+        var request: [UInt8] = []
+        for await more in bytes {
+            request += more
+            if String(decoding: request, as: UTF8.self).contains("\r\n\r\n") { break }
+        }
+        let path = String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first ?? "/"
+        let playing = tracks(String(path.dropFirst()))
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\nConnection: close\r\n\r\n"
+        channel.send(Array(head.utf8) + FLVTag.fileHeader)
+        for track in playing {
+            channel.send(FLVTag(track.configuration, at: .zero, origin: .zero).encoded)
+        }
+        let start = ContinuousClock.now
+        for frame in playing.flatMap(\.frames).sorted(by: { $0.dts < $1.dts }) where frame.dts >= .zero {
+            try? await Task.sleep(until: start + .nanoseconds(frame.dts.nanoseconds))
+            guard !Task.isCancelled, !client.isGone.load(ordering: .relaxed) else { return }
+            channel.send(FLVTag(frame, origin: .zero).encoded)
+        }
+    }
+
+    private final class Client: Sendable {
+        let isGone = Atomic(false)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Testing
+import EncodedMedia
+
+@testable import MediaFormats
+@testable import ProgramRelay
+@testable import RTMP
+
+/// A real nginx with the RTMP module, as deploy/media-server.sh starts it.
+struct OutputMediaServer {
+    let directory: URL
+    let rtmpPort: Int
+    let httpPort: Int
+    let processID: Int32
+
+    /// - Parameter ports: To come back at the same address; `nil` = free ones.
+    static func start(in directory: URL? = nil, ports: (rtmp: Int, http: Int) = (0, 0)) async throws
+        -> OutputMediaServer
+    {
+        let directory =
+            directory
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)")
+        // To a file: nginx, which goes on, would keep a pipe open.
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let answer = directory.appendingPathComponent("answer")
+        let result = try await outputTool(
+            "/bin/sh",
+            ["-c", "\"$0\" start \"$1\" \(ports.rtmp) \(ports.http) >\"$2\" 2>&1", script, directory.path, answer.path])
+        let text = try String(contentsOf: answer, encoding: .utf8)
+        try #require(result == 0, "\(text)")
+        func number(_ key: String) throws -> Int {
+            let line = text.split(separator: "\n").first { $0.hasPrefix("\(key)=") }
+            return try #require(line.flatMap { Int($0.dropFirst(key.count + 1)) }, "\(text)")
+        }
+        return OutputMediaServer(
+            directory: directory, rtmpPort: try number("RTMP_PORT"), httpPort: try number("HTTP_PORT"),
+            processID: Int32(try number("PID")))
+    }
+
+    /// To the master and to the worker, which does the work.
+    func signal(_ number: Int32) throws {
+        let children = try String(contentsOfFile: "/proc/\(processID)/task/\(processID)/children", encoding: .utf8)
+        for process in [processID] + children.split(separator: " ").compactMap({ Int32($0) }) { kill(process, number) }
+    }
+
+    func stop() async {
+        _ = try? await outputTool(Self.script, ["stop", directory.path])
+    }
+
+    func remove() async {
+        await stop()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func url(_ name: String, application: String = "live") -> String {
+        "rtmp://127.0.0.1:\(rtmpPort)/\(application)/\(name)"
+    }
+
+    /// Whether somebody publishes as `name`.
+    func isPublished(_ name: String) async throws -> Bool {
+        let url = try #require(URL(string: "http://127.0.0.1:\(httpPort)/stat"))
+        let page = directory.appendingPathComponent("stat-\(UUID().uuidString)")
+        guard try await outputTool("/usr/bin/env", ["curl", "-s", "-o", page.path, url.absoluteString]) == 0 else {
+            return false
+        }
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let stream = text.components(separatedBy: "<stream>").first { $0.contains("<name>\(name)</name>") }
+        return stream?.contains("<publishing/>") ?? false
+    }
+
+    private static var script: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("deploy/media-server.sh").path
+    }
+}
+
+/// Runs a program to its end without holding a cooperative thread; its exit status.
+///
+/// Not with `Process`: that waits for everybody who has inherited its socket, and nginx goes on as a daemon.
+func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 {
+    var words = ([program] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var child: pid_t = 0
+    let error = posix_spawn(&child, program, nil, nil, &words, environ)
+    try #require(error == 0, "\(program): \(String(cString: strerror(error)))")
+    let started = child
+    return await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+            var status: Int32 = 0
+            while waitpid(started, &status, 0) < 0 && errno == EINTR {}
+            continuation.resume(returning: status & 0x7F == 0 ? status >> 8 & 0xFF : -1)
+        }
+    }
+}
+
+/// Waits for a condition, asking every 20 ms.
+func outputEventually(
+    within limit: Duration = .seconds(15), _ condition: () async throws -> Bool
+) async throws -> Bool {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    return false
+}
+
+/// A program of `seconds` seconds made by ffmpeg: H.264 with B-frames, an IDR a second, and AAC.
+func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVTag] {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString).flv")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let status = try await outputTool(
+        "/usr/bin/env",
+        [
+            "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25", "-f", "lavfi", "-i",
+            "sine=frequency=440:sample_rate=48000", "-t", "\(seconds)", "-c:v", "libx264", "-preset", "ultrafast",
+            "-bf", "2", "-b:v", bitrate, "-g", "25", "-sc_threshold", "0", "-pix_fmt", "yuv420p", "-c:a", "aac", "-f",
+            "flv",
+            "-y", file.path,
+        ])
+    try #require(status == 0)
+    var reader = FLVReader()
+    let items = try reader.push([UInt8](try Data(contentsOf: file)))
+    // FLV allows no negative times; ffmpeg has shifted the program so that it begins at 0.
+    return items.compactMap { item in
+        switch item {
+        case .configuration(let configuration): FLVTag(configuration, at: .zero, origin: .zero)
+        case .frame(let frame): FLVTag(frame, origin: .zero)
+        case .metadata(let body): FLVTag(role: .metadata, timestamp: 0, body: body)
+        }
+    }
+}
+
+extension RTMPOutput {
+    /// Sends `tags` in the time of their timestamps, `speed` times as fast.
+    func play(_ tags: [FLVTag], speed: Double = 1) async throws {
+        let start = ContinuousClock.now
+        let first = tags.first { $0.timestamp > 0 }?.timestamp ?? 0
+        for tag in tags {
+            let due = start + .milliseconds(Int(Double(tag.timestamp &- min(first, tag.timestamp)) / speed))
+            if due > .now { try await Task.sleep(until: due) }
+            send([tag])
+        }
+    }
+}

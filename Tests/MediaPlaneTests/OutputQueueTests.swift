@@ -1,0 +1,213 @@
+import MixModel
+import TestSupport
+import Testing
+import EncodedMedia
+
+@testable import MediaFormats
+@testable import ProgramRelay
+@testable import RTMP
+
+@Suite struct OutputQueueTests {
+    @Test func everythingComesOutInOrder() {
+        var queue = OutputQueue()
+        let tags = Script(gops: 3).tags
+        for tag in tags { queue.append(tag) }
+        #expect(queue.take(.max) == tags)
+        #expect(queue.isEmpty && queue.bytes == 0 && queue.droppedFrames == 0)
+    }
+
+    @Test func aBudgetCutsBetweenTagsAndLetsOneThrough() {
+        var queue = OutputQueue()
+        let tags = Script(gops: 1).tags
+        for tag in tags { queue.append(tag) }
+        #expect(queue.take(1) == [tags[0]])
+        #expect(queue.take(tags[1].bytes.count + 1) == [tags[1], tags[2]])
+        #expect(queue.take(.max) == Array(tags[3...]))
+    }
+
+    @Test func aSlowDestinationLosesWholeGroupsOfPictures() {
+        var queue = OutputQueue(limits: .init(milliseconds: 3_000))
+        let tags = Script(gops: 6).tags  // Of one second.
+        for tag in tags { queue.append(tag) }
+        let taken = queue.take(.max)
+        #expect(taken.prefix(3).map(\.role) == [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)])
+        #expect(taken[3].isIDR)
+        #expect(taken[3].timestamp % 1_000 == 0 && taken[3].timestamp >= 2_000)
+        #expect(taken.prefix(3).allSatisfy { $0.timestamp == taken[3].timestamp })
+        #expect(Array(taken[3...]) == Array(tags.suffix(taken.count - 3)))
+        #expect(queue.droppedFrames == tags.count(where: \.isFrame) - (taken.count - 3))
+    }
+
+    @Test func aNewConnectionBeginsWithTheNewestGroup() throws {
+        var queue = OutputQueue()
+        let tags = Script(gops: 2).tags
+        for tag in tags { queue.append(tag) }
+        _ = queue.take(100)
+        queue.confirm()
+        queue.restart()
+        let taken = queue.take(.max)
+        try #require(taken.count > 3)
+        #expect(taken.prefix(3).allSatisfy { !$0.isFrame })
+        #expect(taken.count == 23 && taken[3].isIDR && taken[3].timestamp == 1_000)
+    }
+
+    /// An attempt that failed was given the beginning of the program: the next one gets it again.
+    @Test func whatAFailedAttemptWasGivenIsNotLost() throws {
+        var queue = OutputQueue()
+        let tags = Script(gops: 2).tags
+        for tag in tags.prefix(tags.count - 3) { queue.append(tag) }
+        #expect(queue.take(.max).count == tags.count - 3)
+        for tag in tags.suffix(3) { queue.append(tag) }
+        _ = queue.take(tags[tags.count - 3].bytes.count)
+        queue.restart()
+        let again = queue.take(.max)
+        #expect(again.prefix(3).allSatisfy { !$0.isFrame } && again[3].isIDR && again[3].timestamp == 1_000)
+        #expect(Array(again[3...]) == tags.suffix(again.count - 3))
+        // Once it arrives it is not repeated.
+        queue.confirm()
+        queue.restart()
+        #expect(queue.isEmpty)
+    }
+
+    @Test func aProgramThatLostItsPicturesGoesOnWithItsSound() {
+        var queue = OutputQueue(limits: .init(milliseconds: 2_000))
+        for tag in Script(gops: 1).tags { queue.append(tag) }
+        _ = queue.take(.max)
+        func sound(_ time: UInt32) -> OutputTag {
+            OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: time, body: [0xAF, 1, 2]))
+        }
+        for time in stride(from: 1_000 as UInt32, to: 9_000, by: 20) { queue.append(sound(time)) }
+        queue.confirm()
+        queue.restart()
+        queue.append(sound(9_000))
+        let taken = queue.take(.max)
+        // No header of pictures for the new connection, and nobody waits for an IDR.
+        #expect(taken.map(\.role) == [.metadata, .sequenceHeader(.audio), .frame(.audio, isIDR: false)])
+    }
+
+    @Test func withoutAnIDRItWaitsForOne() {
+        var queue = OutputQueue()
+        let tags = Script(gops: 2).tags
+        let second = tags.lastIndex(where: \.isIDR) ?? 0
+        for tag in tags[..<second] { queue.append(tag) }
+        _ = queue.take(.max)
+        queue.confirm()
+        queue.restart()
+        for tag in tags[(second - 5)...] { queue.append(tag) }
+        #expect(queue.take(.max).drop { !$0.isFrame }.first == tags[second])
+    }
+
+    @Test func headersOfAProgramThatIsOnMakeItWaitForAnIDR() {
+        let tags = Script(gops: 2).tags
+        var queue = OutputQueue(preamble: Array(tags[..<3]))
+        for tag in tags[8...] { queue.append(tag) }
+        let taken = queue.take(.max)
+        #expect(Array(taken[..<3]) == Array(tags[..<3]))
+        #expect(taken[3].isIDR && taken[3].timestamp == 1_000)
+    }
+
+    @Test func aProgramWithoutVideoWaitsForNothing() {
+        var queue = OutputQueue()
+        let tags = Script(gops: 2).tags.filter { $0.role != .sequenceHeader(.video) && !$0.isVideoFrame }
+        for tag in tags { queue.append(tag) }
+        queue.confirm()
+        queue.restart()
+        queue.append(tags[5])
+        #expect(queue.take(.max).last == tags[5])
+    }
+
+    /// Whatever happens, what comes out can be decoded: after a hole an IDR with the headers that hold there.
+    @Test(arguments: 0..<50 as Range<UInt64>) func whatComesOutIsDecodable(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var script = Script(gops: 40, random: &random)
+        var queue = OutputQueue(
+            limits: .init(milliseconds: UInt32.random(in: 500...4_000, using: &random), bytes: 4_000))
+        var out: [OutputTag] = []
+        var connectionStarts: Set<Int> = [0]
+        while let tag = script.next() {
+            queue.append(tag)
+            if Int.random(in: 0..<4, using: &random) == 0 { out += queue.take(Int.random(in: 1...600, using: &random)) }
+            if Int.random(in: 0..<150, using: &random) == 0 {
+                if Bool.random(using: &random) { queue.confirm() }
+                queue.restart()
+                connectionStarts.insert(out.count)
+            }
+            #expect(queue.bytes <= 4_000 + 300)
+        }
+        out += queue.take(.max)
+        var headers: [FLVTag.Role: [UInt8]] = [:]
+        var previous: OutputTag?
+        for (index, tag) in out.enumerated() {
+            if connectionStarts.contains(index) { (headers, previous) = ([:], nil) }
+            guard tag.isFrame else {
+                headers[tag.role] = Script.content(tag)
+                continue
+            }
+            guard case .frame(let track, _) = tag.role else { continue }
+            #expect(headers[.sequenceHeader(track)] == [script.configuration(of: tag)], "seed \(seed), tag \(index)")
+            if let before = previous,
+                script.index(of: tag) != script.index(of: before) + 1 || before.timestamp > tag.timestamp
+            {
+                #expect(tag.isIDR, "seed \(seed): a hole before tag \(index)")
+            }
+            if previous == nil && index > 0 && connectionStarts.contains(where: { $0 > 0 && $0 <= index }) {
+                #expect(tag.isIDR, "seed \(seed): connection begins at \(index)")
+            }
+            previous = tag
+        }
+        #expect(previous != nil)
+    }
+}
+
+/// A program of one-second groups: an IDR, nine more pictures, and sound between them. The body of a frame names its
+/// place among the frames and the configuration that holds.
+private struct Script {
+    private(set) var tags: [OutputTag] = []
+    private var position = 0
+
+    init(gops: Int) {
+        var none = SeededGenerator(seed: 0)
+        self.init(gops: gops, changes: false, random: &none)
+    }
+
+    init(gops: Int, random: inout SeededGenerator) { self.init(gops: gops, changes: true, random: &random) }
+
+    private init(gops: Int, changes: Bool, random: inout SeededGenerator) {
+        var configuration: UInt8 = 1
+        var frame = 0
+        func add(_ role: FLVTag.Role, _ time: Int, _ body: [UInt8]) {
+            tags.append(OutputTag(FLVTag(role: role, timestamp: UInt32(time), body: body)))
+        }
+        for gop in 0..<gops {
+            if gop == 0 || (changes && Int.random(in: 0..<3, using: &random) == 0) {
+                if gop > 0 { configuration &+= 1 }
+                if gop == 0 { add(.metadata, 0, [9]) }
+                add(.sequenceHeader(.video), gop * 1_000, [configuration])
+                add(.sequenceHeader(.audio), gop * 1_000, [configuration])
+            }
+            for picture in 0..<10 {
+                let time = gop * 1_000 + picture * 100
+                for role in [FLVTag.Role.frame(.video, isIDR: picture == 0), .frame(.audio, isIDR: false)] {
+                    add(role, time, [configuration, UInt8(frame >> 8), UInt8(frame & 0xFF)])
+                    frame += 1
+                }
+            }
+        }
+    }
+
+    mutating func next() -> OutputTag? {
+        guard position < tags.count else { return nil }
+        defer { position += 1 }
+        return tags[position]
+    }
+
+    static func content(_ tag: OutputTag) -> [UInt8] { Array(tag.bytes.dropFirst(11).dropLast(4)) }
+    func configuration(of tag: OutputTag) -> UInt8 { tag.bytes[11] }
+    func index(of tag: OutputTag) -> Int { Int(tag.bytes[12]) << 8 | Int(tag.bytes[13]) }
+}
+
+extension OutputTag {
+    fileprivate var isVideoFrame: Bool {
+        if case .frame(.video, _) = role { true } else { false }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import MixModel
+import ProgramSplicer
+import Synchronization
+import Testing
+import EncodedMedia
+
+@testable import MediaFormats
+@testable import ProgramRelay
+@testable import RTMP
+
+extension RTMPOutput {
+    /// An output that publishes as `kind` says.
+    convenience init(
+        _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
+        limits: OutputQueue.Limits = OutputQueue.Limits()
+    ) {
+        self.init(
+            PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits,
+            connect: { url, limits, name in
+                switch kind {
+                case .socket: try RTMPSocketConnection(url: url, limits: limits)
+                case .element: try RTMPConnection(url: url, limits: limits, name: name)
+                }
+            })
+    }
+}
+
+/// One destination against a real media server, with a socket of our own and through `rtmp2sink`.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputRTMPTests {
+    /// Timestamps, composition times and payload reach a viewer as they were sent: nothing is rewritten.
+    @Test(arguments: RTMPPullKind.allCases) func tagsArriveAsTheyWereSent(_ kind: RTMPPullKind) async throws {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 4)
+        let viewer = PullRecorder(url: server.url("same"))
+        // The viewer is there first and misses nothing.
+        #expect(try await outputEventually { viewer.hasBegun })
+        let output = RTMPOutput(server.url("same"), kind)
+        try await output.play(tags)
+        let sent = tags.filter { if case .frame = $0.role { true } else { false } }
+        #expect(try await outputEventually { viewer.frames.count >= sent.count })
+        await output.close()
+        await viewer.close()
+        let got = viewer.frames
+        for track in [FLVTag.Kind.video, .audio] {
+            #expect(got.filter { $0.kind == track } == sent.filter { $0.kind == track })
+        }
+        #expect(
+            viewer.configurations
+                == tags.compactMap { tag in
+                    if case .sequenceHeader = tag.role { tag.body } else { nil }
+                })
+        #expect(output.status.bytesSent > 0 && output.status.reconnects == 0)
+        #expect(output.droppedFrames == 0)
+        await server.remove()
+    }
+
+    @Test(arguments: RTMPPullKind.allCases) func aDestinationThatComesLateGetsTheProgramFromItsFirstFrame(
+        _ kind: RTMPPullKind
+    ) async throws {
+        let server = try await OutputMediaServer.start()
+        let ports = (server.rtmpPort, server.httpPort)
+        await server.stop()
+        let output = RTMPOutput(server.url("late-key"), kind)
+        let tags = try await outputProgram(seconds: 6)
+        async let playing: Void = output.play(tags)
+        #expect(try await outputEventually { output.status.state == .recovering })
+        #expect(output.status.lastError?.contains("refused") == true)
+        #expect(output.status.lastErrorCode == .connectionRefused)
+        #expect(output.status.lastError?.contains("late-key") == false)
+        let again = try await OutputMediaServer.start(in: server.directory, ports: ports)
+        #expect(try await outputEventually { output.status.state == .live })
+        #expect(output.status.reconnects == 0 && output.status.connectedSince != nil)
+        let viewer = PullRecorder(url: server.url("late-key"))
+        try await playing
+        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+        await viewer.close()
+        await output.close()
+        await again.remove()
+    }
+
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatRestartsGetsHeadersAndAnIDR(_ kind: RTMPPullKind)
+        async throws
+    {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 12)
+        let output = RTMPOutput(server.url("again"), kind)
+        async let playing: Void = output.play(tags)
+        #expect(try await outputEventually { output.status.state == .live })
+        let sent = output.status.bytesSent
+        await server.stop()
+        #expect(try await outputEventually { output.status.state == .recovering })
+        let again = try await OutputMediaServer.start(
+            in: server.directory, ports: (server.rtmpPort, server.httpPort))
+        #expect(try await outputEventually { output.status.state == .live })
+        let viewer = PullRecorder(url: server.url("again"))
+        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+        #expect(viewer.configurations.count == 2)
+        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+        #expect(output.status.reconnects == 1)
+        #expect(output.status.bytesSent > sent)
+        try await playing
+        await viewer.close()
+        await output.close()
+        await again.remove()
+    }
+
+    @Test(arguments: RTMPPullKind.allCases) func closingTellsTheServerAtOnce(_ kind: RTMPPullKind) async throws {
+        let server = try await OutputMediaServer.start()
+        let output = RTMPOutput(server.url("bye"), kind)
+        try await output.play(try await outputProgram(seconds: 2), speed: 2)
+        #expect(try await outputEventually { try await server.isPublished("bye") })
+        let start = ContinuousClock.now
+        await output.close()
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(try await outputEventually(within: .seconds(1)) { try await !server.isPublished("bye") })
+        await output.close()
+        await server.remove()
+    }
+
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatNeverAnswersIsGivenUpAndDoesNotHoldTheClose(
+        _ kind: RTMPPullKind
+    ) async throws {
+        let silent = try RTMPOddServer()
+        var policy = OutputMachine.Policy()
+        policy.connectLimit = 1_000_000_000
+        let output = RTMPOutput("rtmp://127.0.0.1:\(silent.port)/live/key", kind, policy: policy)
+        output.send(try await outputProgram(seconds: 1))
+        #expect(try await outputEventually { output.status.state == .recovering })
+        #expect(output.status.bytesSent == 0)
+        #expect(output.status.lastErrorCode == .timeout)
+        let start = ContinuousClock.now
+        await output.close()
+        #expect(ContinuousClock.now - start < .seconds(4.5))
+    }
+
+    /// The server stops reading: the caller is not held up, memory stays bounded, and the stream goes on when it wakes.
+    @Test(arguments: RTMPPullKind.allCases) func aServerThatStopsReadingCostsOnlyItsOwnFrames(_ kind: RTMPPullKind)
+        async throws
+    {
+        let server = try await OutputMediaServer.start()
+        var policy = OutputMachine.Policy()
+        policy.stallLimit = 3_000_000_000
+        // Real headers, then 20 Mbit/s, so that the sockets' buffers are full within seconds.
+        let headers = try await outputProgram(seconds: 1).filter { tag in
+            if case .frame = tag.role { false } else { true }
+        }
+        let noise = [UInt8](repeating: 0x55, count: 100_000)
+        let frames = (0..<900).map { index -> FLVTag in
+            let isIDR = index % 25 == 0
+            let head: [UInt8] = [isIDR ? 0x17 : 0x27, 1, 0, 0, 0]
+            return FLVTag(
+                role: .frame(.video, isIDR: isIDR), timestamp: UInt32(index * 40), body: head + noise)
+        }
+        let tags = headers + frames
+        let output = RTMPOutput(
+            server.url("stuck"), kind, policy: policy,
+            limits: .init(milliseconds: 2_000, bytes: 8 << 20))
+        let playing = Task { try await output.play(tags) }
+        #expect(try await outputEventually { output.status.bytesSent > 200_000 })
+        try server.signal(SIGSTOP)
+        var longest = Duration.zero
+        #expect(
+            try await outputEventually {
+                let start = ContinuousClock.now
+                output.send([])
+                longest = max(longest, ContinuousClock.now - start)
+                return output.droppedFrames > 0
+            })
+        #expect(longest < .milliseconds(100))
+        #expect(try await outputEventually { output.status.state == .recovering })
+        try server.signal(SIGCONT)
+        #expect(try await outputEventually { output.status.state == .live && output.status.reconnects >= 1 })
+        playing.cancel()
+        _ = await playing.result
+        await output.close()
+        await server.remove()
+    }
+
+    @Test func aURLThatIsNoneFailsForGoodAndSaysWhatOneIs() async throws {
+        let output = RTMPOutput(PlannedOutput(id: "o", url: "nonsense"), preamble: [])
+        output.send(try await outputProgram(seconds: 1))
+        #expect(try await outputEventually { output.status.state == .failed })
+        #expect(output.status.lastErrorCode == .badURL)
+        #expect(output.status.lastError?.contains("expected rtmp://host[:port]/application/stream") == true)
+        await output.close()
+    }
+
+    /// What is still waiting when an output is closed reaches the server, also if the connection was only begun. With
+    /// `rtmp2sink` not all of it does.
+    @Test func closingSendsWhatWaits() async throws {
+        let server = try await OutputMediaServer.start()
+        let viewer = PullRecorder(url: server.url("brief"))
+        #expect(try await outputEventually { viewer.hasBegun })
+        let tags = try await outputProgram(seconds: 2)
+        let output = RTMPOutput(server.url("brief"), .socket)
+        output.send(tags)
+        // Before that there is nothing that could be closed.
+        #expect(try await outputEventually { output.hasConnection })
+        await output.close()
+        let count = tags.count { if case .frame = $0.role { true } else { false } }
+        #expect(try await outputEventually(within: .seconds(3)) { viewer.frames.count == count })
+        await viewer.close()
+        await server.remove()
+    }
+
+    /// A server's refusal comes as its own words, and as a reason to try again.
+    @Test func aNameThatIsTakenIsToldOf() async throws {
+        let server = try await OutputMediaServer.start()
+        let tags = try await outputProgram(seconds: 8)
+        let first = RTMPOutput(server.url("name-taken"), .socket)
+        async let playing: Void = first.play(tags)
+        #expect(try await outputEventually { try await server.isPublished("name-taken") })
+        let second = RTMPOutput(server.url("name-taken"), .socket)
+        second.send(tags)
+        #expect(try await outputEventually { second.status.state == .recovering })
+        #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")
+        #expect(second.status.lastErrorCode == .publishRefused)
+        #expect(second.status.lastError?.contains("name-taken") == false)
+        #expect(first.status.reconnects == 0)
+        await second.close()
+        try await playing
+        await first.close()
+        await server.remove()
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Logging
+import MixModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import EncodedMedia
+@testable import MediaFormats
+@testable import ProgramRelay
+
+/// The packager on a real disk, fed with a program that nobody has to decode.
+@Suite struct PackagerTests {
+    /// A packager's directory and what it told.
+    private final class Bench: Sendable {
+        let directory = NSTemporaryDirectory() + "hls-packager-\(UUID().uuidString)"
+        let told = Mutex<[HLSStatus]>([])
+
+        func packager(_ settings: HLSSettings = HLSSettings(windowSeconds: 12)) -> Packager {
+            Packager(
+                PlannedHLS(directory: "\(directory)/room", settings: settings),
+                worker: URL(fileURLWithPath: "/nowhere/mixworker"), logger: Logger(label: "test")
+            ) { [self] status in told.withLock { $0.append(status) } }
+        }
+
+        var status: HLSStatus? { told.withLock { $0.last } }
+        /// Of the session that was told last; one that was closed is told no more.
+        var session: String {
+            let name = told.withLock { $0.compactMap(\.session).last }
+            return "\(directory)/room/\(name ?? "none")"
+        }
+
+        func text(_ name: String) throws -> String { try String(contentsOfFile: "\(session)/\(name)", encoding: .utf8) }
+        var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: session)) ?? [] }
+        func remove() { try? FileManager.default.removeItem(atPath: directory) }
+    }
+
+    /// FLV of some seconds from `start` on, with a keyframe each second; the header and configurations first.
+    private static func program(from start: Int, seconds: Int, picture: UInt8 = 1) -> [UInt8] {
+        let sps: [UInt8] = [
+            0x67, 0x4D, 0x40, 0x1E, 0xEC, 0xA0, 0x50, 0x17, 0xFC, 0xB8, 0x08, 0x80, 0, 0, 3, 0, 0x80, 0, 0, 0x19, 0x07,
+            0x8B, 0x16, 0xCB,
+        ]
+        let record =
+            [1, 0x4D, 0x40, 0x1E, 0xFF, 0xE1, 0, UInt8(sps.count)] + sps + [1, 0, 4, 0x68, picture, 0x8C, 0xB2]
+        let time = MediaTime.seconds(Double(start))
+        var tags = [
+            FLVTag(CodecConfiguration(track: .video, bytes: record), at: time, origin: .zero),
+            FLVTag(CodecConfiguration(track: .audio, bytes: [0x11, 0x90]), at: time, origin: .zero),
+        ]
+        for index in 0..<seconds * 20 {
+            let at = time + .milliseconds(index * 50)
+            let isIDR = index % 20 == 0
+            let payload: [UInt8] = [0, 0, 1, 0, isIDR ? 0x65 : 0x41] + [UInt8](repeating: 0xAA, count: 255)
+            tags.append(
+                FLVTag(EncodedFrame(track: .video, pts: at, dts: at, isIDR: isIDR, payload: payload), origin: .zero))
+            for part in 0..<2 {
+                let at = at + .milliseconds(part * 25)
+                tags.append(
+                    FLVTag(EncodedFrame(track: .audio, pts: at, dts: at, payload: [0x21, 1, 2]), origin: .zero))
+            }
+        }
+        return tags.flatMap(\.encoded)
+    }
+
+    @Test func aLiveProgramStaysWithinItsWindowAndIsClosed() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let packager = bench.packager()
+        var inspector = PlaylistInspector()
+        try packager.push(FLVTag.fileHeader)
+        for part in 0..<20 {
+            try packager.push(Self.program(from: part * 4, seconds: 4))
+            if let text = try? bench.text("video.m3u8") { inspector.take(text) }
+        }
+        await packager.finish(isInterrupted: false)
+        inspector.take(try bench.text("video.m3u8"))
+        #expect(inspector.complaints == [])
+        #expect(inspector.newest?.isEnded == true && inspector.newest?.targetDuration == 4)
+        #expect(inspector.seen.count == 20 && inspector.newest?.segments.count == 3)
+        // All at once takes no time: nothing may be deleted yet, and nothing is half there.
+        #expect(bench.files.count { $0.hasSuffix(".ts") } == 20 && !bench.files.contains { $0.hasSuffix(".part") })
+        #expect(try bench.text("index.m3u8").contains("CODECS=\"avc1.4D401E,mp4a.40.2\",RESOLUTION=640x360"))
+        #expect(bench.told.withLock { $0.contains { $0.service.running } })
+        #expect(bench.status?.service == ServiceState(running: false))
+        var mode = stat()
+        #expect(stat("\(bench.directory)/room", &mode) == 0 && mode.st_mode & 0o777 == 0o700)
+    }
+
+    @Test func anotherOneGoesOnWithThePlaylistOfOneThatWasKilled() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let settings = HLSSettings(windowSeconds: 12, enableVOD: true)
+        var inspector = PlaylistInspector()
+        var events = PlaylistInspector()
+        var killed: [Packager] = []
+        for life in 0..<3 {
+            // The one before is never told that it is over.
+            let packager = bench.packager(settings)
+            killed.append(packager)
+            try packager.push(FLVTag.fileHeader)
+            for part in 0..<3 {
+                try packager.push(Self.program(from: (life * 3 + part) * 4, seconds: 4))
+                guard let text = try? bench.text("video.m3u8") else { continue }
+                inspector.take(text)
+                events.take(try bench.text("video-event.m3u8"))
+            }
+            if life == 2 { await packager.finish(isInterrupted: false) }
+        }
+        inspector.take(try bench.text("video.m3u8"))
+        events.take(try bench.text("video-event.m3u8"))
+        #expect(inspector.complaints == [] && events.complaints == [])
+        #expect(Set(bench.told.withLock { $0 }.compactMap(\.session)).count == 1)
+        // Each loses what it had not completed.
+        #expect(events.newest?.segments.map(\.isDiscontinuity) == [false, false, true, false, true, false, false])
+        #expect(events.newest?.isEnded == true)
+        var kept = PlaylistInspector()
+        kept.take(try bench.text("video-vod.m3u8"))
+        #expect(kept.newest?.kind == "VOD" && kept.newest?.segments == events.newest?.segments)
+        #expect(try bench.text("vod.m3u8").contains("\nvideo-vod.m3u8\n"))
+        _ = killed
+    }
+
+    @Test func aDirectoryThatCannotBeWrittenIsToldAndGoneOnWithWhenItCan() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let packager = bench.packager()
+        try packager.push(FLVTag.fileHeader + Self.program(from: 0, seconds: 9))
+        #expect(bench.status?.service.running == true)
+        let session = bench.session
+        let aside = session + "0000aside"
+        // A file stands where the directory was.
+        try FileManager.default.moveItem(atPath: session, toPath: aside)
+        try Data().write(to: URL(fileURLWithPath: session))
+        try packager.push(Self.program(from: 9, seconds: 8))
+        #expect(bench.status?.service.running == false)
+        #expect(bench.status?.service.error?.code == "directory_unavailable", "\(String(describing: bench.status))")
+        try FileManager.default.removeItem(atPath: session)
+        try FileManager.default.moveItem(atPath: aside, toPath: session)
+        try packager.push(Self.program(from: 17, seconds: 8))
+        #expect(bench.status?.service == ServiceState(running: true))
+        var inspector = PlaylistInspector()
+        inspector.take(try bench.text("video.m3u8"))
+        #expect(inspector.complaints == [])
+        #expect(inspector.newest?.segments.contains { $0.isDiscontinuity } == true)
+        // Gone altogether: it is made again.
+        try FileManager.default.removeItem(atPath: bench.directory)
+        try packager.push(Self.program(from: 25, seconds: 8))
+        #expect(bench.status?.service == ServiceState(running: true))
+        await packager.finish(isInterrupted: false)
+        #expect(try bench.text("video.m3u8").hasSuffix("#EXT-X-ENDLIST\n"))
+    }
+
+    @Test func aFullDiskIsCalledThat() {
+        let failure = SessionFiles.Failure(errno: ENOSPC, path: "/data/hls/x.ts")
+        #expect(failure.state.code == "disk_full" && failure.state.message.contains("hls.directory"))
+        #expect(SessionFiles.Failure(errno: EDQUOT, path: "x").state.code == "disk_full")
+        // The real thing, where the machine has it.
+        guard access("/dev/full", W_OK) == 0 else { return }
+        #expect(throws: SessionFiles.Failure(errno: ENOSPC, path: "/dev/full")) {
+            try SessionFiles(directory: "/dev").append([1], to: "full")
+        }
+    }
+
+    @Test func anotherPictureCutsAtOnceAndTranscodersThatAreNotThereLeaveGaps() async throws {
+        let bench = Bench()
+        defer { bench.remove() }
+        let settings = HLSSettings(
+            windowSeconds: 60, renditions: [HLSRendition(height: 180, videoBitrate: 200_000, metadata: "small")])
+        let packager = bench.packager(settings)
+        try packager.push(FLVTag.fileHeader + Self.program(from: 0, seconds: 6))
+        for part in 0..<4 {
+            try packager.push(Self.program(from: 6 + part * 5, seconds: 5, picture: UInt8(2 + part % 2)))
+        }
+        await packager.finish(isInterrupted: false)
+        var top = PlaylistInspector()
+        top.take(try bench.text("video.m3u8"))
+        var low = PlaylistInspector()
+        low.take(try bench.text("180p.m3u8"))
+        #expect(top.complaints == [] && low.complaints == [])
+        let segments = try #require(top.newest?.segments)
+        #expect(segments.map { $0.duration.rounded() } == [4, 2, 4, 1, 4, 1, 4, 1, 4, 1])
+        #expect(segments.map(\.isDiscontinuity) == segments.indices.map { $0 >= 2 && $0 % 2 == 0 })
+        #expect(low.newest?.segments.allSatisfy(\.isGap) == true)
+        #expect(low.newest?.segments.map(\.duration) == segments.map(\.duration))
+        #expect(low.newest?.segments.map(\.isDiscontinuity) == segments.map(\.isDiscontinuity))
+        let status = bench.told.withLock { $0 }.last { !$0.variants.isEmpty }
+        #expect(status?.variants.last?.error != nil && status?.variants.last?.metadata == "small")
+    }
+
+    @Test(
+        "a rendition keeps the program's shape and is never larger",
+        arguments: [
+            (1280, 720, 640, 360), (720, 1280, 202, 360), (640, 360, 640, 360), (320, 180, 320, 180),
+            (854, 480, 640, 360),
+        ]) func size(width: Int, height: Int, scaledWidth: Int, scaledHeight: Int)
+    {
+        let size = RenditionTranscoder.size(of: HLSRendition(height: 360, videoBitrate: 1), from: width, height)
+        #expect(size == (scaledWidth, scaledHeight))
+    }
+}

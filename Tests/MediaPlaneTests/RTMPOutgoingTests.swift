@@ -1,0 +1,141 @@
+import EncodedMedia
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ProgramMixer
+@testable import RTMP
+
+/// What is sent, and what is known of it.
+@Suite(.timeLimit(.minutes(1))) struct RTMPOutgoingTests {
+    /// However much the socket takes at a time, everything arrives in order, and every byte is in exactly one place.
+    @Test func nothingIsLostAndEverythingIsCounted() throws {
+        var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCounted")
+        let pair = try SocketPair()
+        var outgoing = Outgoing()
+        var sent: [UInt8] = [1, 2, 3]
+        // Before there is a connection everything waits.
+        #expect(outgoing.send(sent) == .sent && outgoing.progress == TCPConnection.Progress(waiting: 3))
+        outgoing.descriptor = pair.here
+        #expect(outgoing.flush() == .sent && outgoing.progress.waiting == 0)
+        var received: [UInt8] = []
+        var outcomes: Set<Outgoing.Outcome> = []
+        while sent.count < 20 << 20 {
+            let piece = [UInt8](
+                repeating: .random(in: 0...255, using: &random), count: .random(in: 1...100_000, using: &random))
+            sent += piece
+            let wasBlocked = outgoing.isBlocked
+            let outcome = outgoing.send(piece)
+            outcomes.insert(outcome)
+            // Told once, not at every attempt.
+            if wasBlocked { #expect(outcome == .sent) }
+            if Int.random(in: 0..<3, using: &random) == 0 { received += pair.read(100_000) ?? [] }
+            if outgoing.isBlocked, Bool.random(using: &random) { _ = outgoing.flush() }
+            let progress = outgoing.progress
+            #expect(Int(progress.acknowledged) + progress.unacknowledged + progress.waiting == sent.count)
+        }
+        #expect(outcomes.contains(.blocked))
+        outgoing.finish()
+        #expect(outgoing.send([9]) == .sent)
+        let end = MonotonicClock.now() + 20_000_000_000
+        while let bytes = pair.read(1 << 20), MonotonicClock.now() < end {
+            received += bytes
+            _ = outgoing.flush()
+        }
+        #expect(received == sent, "\(received.count) of \(sent.count) bytes")
+        #expect(outgoing.progress.waiting == 0 && Int(outgoing.progress.acknowledged) == sent.count)
+    }
+
+    /// The same through TLS: what is counted is plaintext, and a write counts when it has arrived whole.
+    @Test func nothingIsLostAndEverythingIsCountedThroughTLS() async throws {
+        var random = SeededGenerator(announcedFor: "RTMPOutgoingTests.nothingIsLostAndEverythingIsCountedThroughTLS")
+        let certificate = try await TestCertificate.make()
+        defer { certificate.remove() }
+        let pair = try SocketPair()
+        let server = try TLSPeer(certificate)
+        var outgoing = Outgoing(tls: TLSSession(TLSContext(trusting: certificate.file), host: "localhost"))
+        var sent: [UInt8] = [1, 2, 3]
+        // Before there is a connection, and before there is TLS, everything waits.
+        #expect(outgoing.send(sent) == .sent && outgoing.progress == TCPConnection.Progress(waiting: 3))
+        outgoing.descriptor = pair.here
+        #expect(outgoing.flush() == .sent && outgoing.beginHandshake() == .sent)
+        #expect(outgoing.waiting == 3 && outgoing.progress.acknowledged == 0)
+        var received: [UInt8] = []
+        var outcomes: Set<Outgoing.Outcome> = []
+        var last: Int64 = 0
+        func exchange(_ limit: Int) -> Bool {
+            guard let bytes = pair.read(limit) else { return false }
+            received += server.receive(bytes) ?? []
+            pair.answer(server.takeOutput())
+            if let answer = pair.readAnswer(), let reception = outgoing.receive(answer[...]) {
+                #expect(reception.plaintext.isEmpty && reception.state == .open || sent.count == 3)
+                outcomes.insert(reception.outcome)
+            }
+            return true
+        }
+        func check() {
+            let progress = outgoing.progress
+            #expect(Int(progress.acknowledged) + progress.unacknowledged + progress.waiting == sent.count)
+            #expect(progress.acknowledged >= last && progress.waiting >= 0 && progress.unacknowledged >= 0)
+            #expect(outgoing.waiting <= progress.waiting)
+            last = progress.acknowledged
+        }
+        #expect(try await outputEventually { exchange(1 << 16) && received == sent })
+        while sent.count < 20 << 20 {
+            let piece = [UInt8](
+                repeating: .random(in: 0...255, using: &random), count: .random(in: 1...100_000, using: &random))
+            sent += piece
+            outcomes.insert(outgoing.send(piece))
+            if Int.random(in: 0..<3, using: &random) == 0 { _ = exchange(100_000) }
+            if Int.random(in: 0..<20, using: &random) == 0 { server.changeKeys() }
+            if outgoing.isBlocked, Bool.random(using: &random) { _ = outgoing.flush() }
+            check()
+        }
+        #expect(outcomes.contains(.blocked))
+        // Nobody reads any more: nothing more arrives.
+        let before = outgoing.progress
+        #expect(before.waiting > 0)
+        outgoing.finish()
+        #expect(outgoing.send([9]) == .sent)
+        let end = MonotonicClock.now() + 20_000_000_000
+        while exchange(1 << 20), MonotonicClock.now() < end {
+            _ = outgoing.flush()
+            check()
+        }
+        #expect(received == sent, "\(received.count) of \(sent.count) bytes")
+        #expect(server.receive([]) == nil, "no goodbye")
+        #expect(outgoing.progress == TCPConnection.Progress(acknowledged: Int64(sent.count)))
+    }
+
+    @Test func aConnectionThatIsGoneIsAFailure() throws {
+        let pair = try SocketPair()
+        var outgoing = Outgoing()
+        outgoing.descriptor = pair.here
+        shutdown(pair.here, Int32(SHUT_WR))
+        #expect(outgoing.send([1]) == .failed(EPIPE))
+    }
+
+    @Test func tagsGoUpAsMessagesAndMetadataIsKept() throws {
+        let connection = TCPConnection(
+            Destination(scheme: "rtmp", host: "h", port: 1, limits: nil), loop: .shared, timeout: 1
+        ) { _ in }
+        var writer = RTMPChunkWriter()
+        writer.chunkSize = 4096
+        let uplink = RTMPUplink(connection: connection, stream: 3, writer: writer, bytesBefore: 0)
+        var reader = RTMPChunkReader()
+        let name: [UInt8] = [2, 0, 10] + "onMetaData".utf8
+        let messages = [
+            RTMPMessage(kind: .video, timestamp: 0xFF00_0001, stream: 3, body: [UInt8](repeating: 1, count: 9000)),
+            RTMPMessage(kind: .audio, timestamp: 20, stream: 3, body: [2]),
+            RTMPMessage(kind: .script, timestamp: 0, stream: 3, body: name + [5]),
+            RTMPMessage(kind: .script, timestamp: 0, stream: 3, body: [2, 0, 1, 0x41]),
+        ]
+        var bytes: [UInt8] = []
+        writer.append(.setChunkSize, on: 2, body: RTMPPeer.number(4096, 4)[...], to: &bytes)
+        for message in messages { bytes += uplink.encode(message.flvTag) }
+        var expected = messages
+        expected[2].body = [2, 0, 13] + "@setDataFrame".utf8 + name + [5]
+        #expect(try reader.read(bytes[...]) == expected)
+        #expect(uplink.encode([9, 0, 0]).isEmpty)
+    }
+}

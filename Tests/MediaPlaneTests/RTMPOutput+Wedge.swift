@@ -1,0 +1,20 @@
+import Testing
+import EncodedMedia
+
+@testable import ProgramRelay
+@testable import RTMP
+
+extension RTMPOutput {
+    /// Waits until so many bytes are sent, has the destination take no more, and expects that this is noticed within 5 s.
+    func expectWedgeNoticed(_ name: String, afterBytes count: Int64, _ freeze: () throws -> Void) async throws {
+        #expect(try await outputEventually { self.status.bytesSent > count })
+        #expect(status.state == .live && status.reconnects == 0)
+        try freeze()
+        let start = ContinuousClock.now
+        #expect(try await outputEventually { self.status.state == .recovering })
+        let delay = ContinuousClock.now - start
+        print("\(name): noticed after \(delay / .milliseconds(1)) ms:", status.lastError ?? "")
+        #expect(delay <= .seconds(5))
+        #expect(status.lastErrorCode == .wedged)
+    }
+}

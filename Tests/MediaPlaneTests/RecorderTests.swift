@@ -1,0 +1,185 @@
+import Foundation
+import MixModel
+import Testing
+import EncodedMedia
+
+@testable import MediaFormats
+@testable import ProgramRelay
+
+/// Real files, judged by ffmpeg: what a player gets of a recording.
+@Suite(.timeLimit(.minutes(5))) struct RecorderTests {
+    @Test(arguments: [0, 2]) func aRecordingIsTheProgram(bFrames: Int) async throws {
+        let stream = try await RecorderStream.make(bFrames: bFrames)
+        try withBench { bench in
+            let recorder = bench.recorder()
+            try recorder.push(stream.bytes)
+            recorder.finish()
+            let file = try bench.onlyFile()
+            try stream.expectWhole(file)
+            let probe = try FileProbe(file)
+            #expect(probe.indexed, "players seek in it at once")
+            #expect(probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
+            let manifest = try bench.manifests()[0]
+            #expect(manifest.state == .complete && manifest.endReason == "stopped")
+            #expect(manifest.bytes == Int64(probe.size) && abs(manifest.duration - stream.seconds) < 0.1)
+        }
+    }
+
+    @Test func whatIsThereWhenARecorderIsKilledPlays() async throws {
+        let stream = try await RecorderStream.make(bFrames: 2)
+        try await withBench { bench in
+            let process = try bench.process()
+            process.send(try bench.line + stream.bytes)
+            await bench.waitForBytes(stream.bytes.count * 8 / 10)
+            process.kill()
+            await process.waitForExit()
+            let file = try bench.onlyFile()
+            try stream.expectWhole(file, missingSeconds: 2)
+            let probe = try FileProbe(file)
+            #expect(!probe.indexed && probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
+
+            // The next recorder finishes it, and goes on in another file.
+            let recorder = bench.recorder()
+            try recorder.push(stream.bytes)
+            recorder.finish()
+            let manifests = try bench.manifests()
+            #expect(manifests.map(\.part) == [1, 2] && manifests.map(\.state) == [.complete, .complete])
+            #expect(manifests[0].endReason == "recorderLost")
+            let closed = try FileProbe(file)
+            #expect(closed.indexed && closed.decodeErrors.isEmpty)
+            #expect(closed.pictures.map(\.pts) == probe.pictures.map(\.pts), "the index changes no time")
+            try stream.expectWhole(bench.path(manifests[1].file))
+        }
+    }
+
+    @Test func aSingleFileGoesOnAfterALoss() async throws {
+        let stream = try await RecorderStream.make(bFrames: 2)
+        try withBench { bench in
+            var settings = bench.settings
+            settings.recording.settings.singleFilePerLayer = true
+            settings.wallClockAtZero = 1_000_000
+            let first = Recorder(settings: settings) { _ in }
+            try first.push(stream.bytes)
+            first.finish()
+            #expect(try FileProbe(bench.onlyFile()).indexed)
+            // Another relay's program, 20 s later.
+            settings.wallClockAtZero = 1_000_020
+            let second = Recorder(settings: settings) { _ in }
+            try second.push(stream.bytes)
+            second.finish()
+            let probe = try FileProbe(bench.onlyFile())
+            #expect(probe.indexed && probe.decodeErrors.isEmpty, "\(probe.decodeErrors)")
+            #expect(probe.pictures.count == 2 * stream.pictures.count)
+            let times = probe.pictures.map(\.pts).sorted()
+            #expect(abs(times[stream.pictures.count] - times[0] - 20) < 0.01)
+            #expect(try bench.manifests().map(\.state) == [.complete])
+        }
+    }
+
+    @Test func switchesStandInTheManifest() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            let recorder = bench.recorder()
+            let pane = try JSONDecoder().decode(
+                RecordingManifest.Pane.self,
+                from: Data(#"{"user":"bob","source":"bob/camera","x":0,"y":0,"width":180,"height":320}"#.utf8))
+            let change = RecordingManifest.Switch(
+                at: stream.start.inSeconds + 3, wallClock: 5, from: .bypass, to: .mix, source: nil, cause: "bob joins",
+                panes: [pane])
+            let cue = FLVCue(
+                name: RecorderCue.switched, text: String(decoding: try JSONEncoder().encode(change), as: UTF8.self))
+            try recorder.push(stream.bytes)
+            try recorder.push(cue.tag(at: 0).encoded)
+            try recorder.push(cue.tag(at: 0).encoded)
+            recorder.finish()
+            let switches = try bench.manifests()[0].switches
+            #expect(switches.count == 1 && switches.first?.panes == [pane] && switches.first?.to == .mix)
+            #expect(abs((switches.first?.at ?? 0) - 3) < 0.001)
+        }
+    }
+
+    // MARK: - What can go wrong
+
+    @Test(.enabled(if: RecorderBench.canMount)) func aFullDiskEndsTheRecordingAndWhatIsThereIsWhole() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            let room = stream.bytes.count / 2
+            try Data(bench.line + stream.bytes).write(to: bench.directory.appending(path: "input"))
+            let output = try bench.shell(
+                """
+                mkdir -p "$DIR/files" "$DIR/saved" && mount -t tmpfs -o size=\(room) tmpfs "$DIR/files" &&
+                "$WORKER" recorder < "$DIR/input"; df --output=avail "$DIR/files" >&2; cp "$DIR/files/"* "$DIR/saved/"; true
+                """, inNamespace: true)
+            let reports = output.split(separator: "\n").compactMap {
+                try? JSONDecoder().decode(RecorderReport.self, from: Data($0.utf8))
+            }
+            let last = try #require(reports.last)
+            #expect(last.state == .failed && last.error?.code == "disk_full", "\(output)")
+            #expect(last.error?.message.contains("No space left on device") == true)
+            let file = try #require(try bench.files(in: "saved").first { $0.hasSuffix(".mp4") })
+            let probe = try FileProbe(file)
+            #expect(probe.indexed, "there is room for the index")
+            #expect(probe.decodeErrors.isEmpty && probe.pictures.count > stream.pictures.count / 4)
+        }
+    }
+
+    @Test func aDiskThatIsNearlyFullIsLeftAlone() throws {
+        try withBench { bench in
+            var settings = bench.settings
+            settings.recording.keepFreeBytes = 1 << 50
+            try bench.expectFailure("disk_nearly_full", settings)
+        }
+    }
+
+    @Test func aDirectoryThatCannotBeHadIsTold() throws {
+        try withBench { bench in
+            var settings = bench.settings
+            settings.recording.directory = "/proc/recordings/room"
+            try bench.expectFailure("directory_missing", settings)
+            let blocked = bench.directory.appending(path: "plain")
+            try Data().write(to: blocked)
+            settings.recording.directory = blocked.path + "/room"
+            try bench.expectFailure("directory_missing", settings)
+        }
+    }
+
+    @Test func aFileThatIsRemovedWhileItIsWrittenIsTold() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            var reports: [RecorderReport] = []
+            let recorder = Recorder(settings: bench.settings) { reports.append($0) }
+            let half = stream.bytes.count / 2
+            try recorder.push(Array(stream.bytes[..<half]))
+            try FileManager.default.removeItem(at: bench.directory.appending(path: "files"))
+            try recorder.push(Array(stream.bytes[half...]))
+            #expect(recorder.isOver && reports.last?.error?.code == "recording_removed")
+        }
+    }
+
+    @Test func nothingIsOverwritten() async throws {
+        let stream = try await RecorderStream.make(bFrames: 0)
+        try withBench { bench in
+            try FileManager.default.createDirectory(
+                at: bench.directory.appending(path: "files"), withIntermediateDirectories: true)
+            let mine = bench.path(bench.settings.fileName(part: 1))
+            try Data("not yours".utf8).write(to: URL(filePath: mine))
+            let recorder = bench.recorder()
+            try recorder.push(stream.bytes)
+            recorder.finish()
+            #expect(try Data(contentsOf: URL(filePath: mine)) == Data("not yours".utf8))
+            try stream.expectWhole(bench.path(bench.settings.fileName(part: 2)))
+        }
+    }
+
+    private func withBench(_ body: (RecorderBench) throws -> Void) throws {
+        let bench = try RecorderBench()
+        defer { bench.remove() }
+        try body(bench)
+    }
+
+    private func withBench(_ body: (RecorderBench) async throws -> Void) async throws {
+        let bench = try RecorderBench()
+        defer { bench.remove() }
+        try await body(bench)
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+@testable import RTMP
+@testable import ProgramRelay
+
+/// Ends TLS with a certificate of its own and passes on what is inside. Whoever starts it stops it.
+final class TLSFront: Sendable {
+    let port: Int
+    /// Believes its certificate and no other.
+    let trust: TLSContext
+    private let certificate: TestCertificate
+    private let process: pid_t
+
+    private static let script = """
+        import os, socket, ssl, sys, threading
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[2], sys.argv[3])
+        listener = socket.create_server(("127.0.0.1", 0))
+        open(sys.argv[4] + ".new", "w").write(str(listener.getsockname()[1]))
+        os.rename(sys.argv[4] + ".new", sys.argv[4])
+        def copy(source, sink):
+            try:
+                while data := source.recv(65536): sink.sendall(data)
+            except OSError: pass
+            for end in (source, sink):
+                try: end.shutdown(socket.SHUT_RDWR)
+                except OSError: pass
+        def serve(client):
+            try:
+                client = context.wrap_socket(client, server_side=True)
+                server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+            except OSError: return client.close()
+            threading.Thread(target=copy, args=(server, client), daemon=True).start()
+            copy(client, server)
+        while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+        """
+
+    /// - Parameter names: That the certificate is for, as in OpenSSL's `subjectAltName`.
+    init(to port: Int, names: String = "DNS:localhost") async throws {
+        certificate = try await TestCertificate.make(for: names)
+        trust = TLSContext(trusting: certificate.file)
+        let answer = certificate.directory.path + "/port"
+        let arguments = ["python3", "-c", Self.script, "\(port)", certificate.file, certificate.key, answer]
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child: pid_t = 0
+        try #require(posix_spawnp(&child, "python3", nil, nil, &words, environ) == 0)
+        process = child
+        var found: Int?
+        _ = try await outputEventually {
+            found = (try? String(contentsOfFile: answer, encoding: .utf8)).flatMap { Int($0) }
+            return found != nil
+        }
+        self.port = try #require(found, "the TLS server does not start")
+    }
+
+    func stop() {
+        kill(process, SIGKILL)
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        certificate.remove()
+    }
+}
