@@ -48,7 +48,7 @@ import Testing
 
                 try Data(SampleImages.blue).write(to: file, options: .atomic)
                 let changed = try await bench.plan { background($0) == SampleImages.blue }
-                #expect(changed.cause == "image images/back.png of layout mine is there")
+                #expect(changed.cause == "image images/back.png of layout mine is available")
                 // One that cannot be shown leaves the last good one on air.
                 try Data(SampleImages.bomb).write(to: file)
                 try await eventually {
