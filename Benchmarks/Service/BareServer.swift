@@ -49,7 +49,7 @@ enum BareServer {
         print(
             """
             \(name): \(share(sorted[rounds / 2])) of bare Hummingbird (\(share(sorted[0]))–\(share(sorted[rounds - 1])) in \
-            \(rounds) rounds by turns), which answers \(Int(answers.sorted()[rounds / 2])) requests/s here; \
+            \(rounds) alternating rounds), which answers \(Int(answers.sorted()[rounds / 2])) requests/s here; \
             the aim is \(share(aim / referenceRate))
             """)
     }

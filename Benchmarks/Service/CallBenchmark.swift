@@ -25,7 +25,7 @@ enum CallBenchmark {
                 try await rate(signature, load, count: 5_000).rate
             }
         }
-        print("memory \(server.residentMemory()) MB")
+        print("memory: \(server.residentMemory()) MiB")
     }
 
     private enum Signature { case acs3, rpc }
@@ -40,7 +40,7 @@ enum CallBenchmark {
             """
             calls, \(name): \(Int(rate)) signed and durable calls/s over \(connections) connections, \
             \(Latencies(result.latencies).summary), answers \(result.statuses), \
-            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time a call
+            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time per call
             """)
     }
 

@@ -30,7 +30,7 @@ enum EventBenchmark {
         // Measures latency when `aim` events are due each second, whatever the service does.
         try await measure("batches of 10 at \(aim) events/s", server, load, events: aim * 30, batch: 10, pace: aim)
         print(
-            "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }.joined(separator: ", "))"
+            "store: \(server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MiB" }.joined(separator: ", "))"
         )
     }
 
@@ -58,7 +58,7 @@ enum EventBenchmark {
             """
             \(name): \(Int(rate)) durable events/s from \(connections) connections over \(rooms) rooms, \
             \(Latencies(result.latencies).summary), answers \(result.statuses), \
-            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time an event
+            service \(Int(processor / max(1, rate * result.seconds) * 1e6)) µs of processor time per event
             """)
     }
 

@@ -13,7 +13,7 @@ final class MediaServer {
         let printed = try Self.script(["start", directory])
         let port = printed.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("RTMP_PORT=") }
         guard let port = port.flatMap({ Int($0.dropFirst("RTMP_PORT=".count)) }) else {
-            throw BenchmarkError("deploy/media-server.sh said no port: \(printed)")
+            throw BenchmarkError("deploy/media-server.sh printed no RTMP port: \(printed)")
         }
         self.port = port
     }

@@ -12,7 +12,7 @@ enum MemoryBenchmark {
         defer { server.stop() }
         try await server.start()
         let load = Load(port: server.port, connections: connections)
-        print("memory at the start: \(server.residentMemory()) MB")
+        print("memory at the start: \(server.residentMemory()) MiB")
         for step in 0..<steps {
             let result = try await repeatedEvents(load, events / steps, step)
             report("\((step + 1) * (events / steps)) events in 1000 rooms", server, result)
@@ -24,9 +24,9 @@ enum MemoryBenchmark {
     }
 
     private static func report(_ what: String, _ server: Server, _ result: Load.Result) {
-        let sizes = server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MB" }
+        let sizes = server.storeSize().sorted { $0.key < $1.key }.map { "\($0.key) \($0.value >> 20) MiB" }
         print(
-            "\(what): memory \(server.residentMemory()) MB, \(sizes.joined(separator: ", ")), "
+            "\(what): memory \(server.residentMemory()) MiB, \(sizes.joined(separator: ", ")), "
                 + "\(Int(Double(result.latencies.count) / result.seconds)) requests/s, answers \(result.statuses)")
     }
 

@@ -41,7 +41,7 @@ enum PlanBenchmark {
         print(
             """
             \(rate) events/s over \(rooms) rooms for \(seconds) s, relays that report every second, \
-            service \(Int(processor / Double(seconds) * 100)) % of a core, events without a plan \(missing)
+            service \(Int(processor / Double(seconds) * 100)) % of a core, \(missing) events without a plan
             request sent → relay told: \(Latencies(fromSending).summary)
             event received → relay told: \(Latencies(fromReceipt).summary)
             """)

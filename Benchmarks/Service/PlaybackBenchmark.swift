@@ -10,7 +10,7 @@ enum PlaybackBenchmark {
     static func run(_ binary: String, viewers: Int, seconds: Int) async throws {
         let worker = URL(fileURLWithPath: binary).deletingLastPathComponent().appendingPathComponent("mixworker").path
         guard access(worker, X_OK) == 0 else {
-            print("playback: left out, mixworker is not at \(worker)\n")
+            print("playback: skipped, mixworker is not at \(worker)\n")
             return
         }
         let server = try Server(binary)
@@ -18,7 +18,7 @@ enum PlaybackBenchmark {
         try await server.start()
         let media = try MediaServer(directory: server.directory + "/media")
         defer { media.stop() }
-        print("playback: \(viewers) viewers of one program, 720×1280 at 25 frames, \(kilobits) kbit/s + 96 of sound")
+        print("playback: \(viewers) viewers of one program, 720×1280 at 25 fps, \(kilobits) kbit/s + 96 kbit/s audio")
         let film = server.directory + "/film.flv"
         try ffmpeg(
             "-f lavfi -i testsrc2=size=720x1280:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000 -t 20 -c:v libx264 "
@@ -90,8 +90,8 @@ enum PlaybackBenchmark {
             """
               \(name): \(figures.firstPictures.count) viewers got a picture; first picture \
             \(Latencies(figures.firstPictures).summary)
-                \((share * 1000).rounded() / 10) % of a core, \(perViewer.rounded()) µs a second and viewer; \
-            \(after - before) MB more; \(figures.frames) pictures, \(figures.gaps) gaps, \(figures.ended) cut off
+                \((share * 1000).rounded() / 10) % of a core, \(perViewer.rounded()) µs per second and viewer; \
+            \(after - before) MiB more; \(figures.frames) pictures, \(figures.gaps) gaps, \(figures.ended) cut off
                 pictures at viewers: \(lateness(figures))
             """)
     }

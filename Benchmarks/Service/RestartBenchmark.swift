@@ -10,7 +10,7 @@ enum RestartBenchmark {
     static func run(_ binary: String, rooms: Int, relays: Int, times: Int = 3) async throws {
         let worker = URL(fileURLWithPath: binary).deletingLastPathComponent().appendingPathComponent("mixworker").path
         guard access(worker, X_OK) == 0 else {
-            print("restart: left out, mixworker is not at \(worker)\n")
+            print("restart: skipped, mixworker is not at \(worker)\n")
             return
         }
         print("restart with \(rooms) rooms and \(relays) running relays")
@@ -48,7 +48,7 @@ enum RestartBenchmark {
             let isSame = relayProcesses(server) == before && before.count == relays
             print(
                 "  ready after \(milliseconds(ready)) ms, all relays controlled after \(milliseconds(controlled)) ms, "
-                    + "\(isSame ? "the same processes" : "NOT the same processes"), \(server.residentMemory()) MB")
+                    + "\(isSame ? "the same processes" : "NOT the same processes"), \(server.residentMemory()) MiB")
             try await Task.sleep(for: .seconds(2))
         }
         print("")

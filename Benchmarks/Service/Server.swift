@@ -87,7 +87,7 @@ final class Server {
             try await Task.sleep(for: .milliseconds(20))
         }
         let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? ""
-        throw BenchmarkError("the service does not get ready:\n\(log.suffix(2000))")
+        throw BenchmarkError("the service did not become ready:\n\(log.suffix(2000))")
     }
 
     /// Asks `/healthz`: `/readyz` also fails where media cannot be processed, which these benchmarks do not need.

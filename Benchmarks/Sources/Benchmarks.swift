@@ -40,7 +40,7 @@ enum Benchmarks {
         Measurement(of: "FLV reading, in pieces of 4 KiB").run(units: frames.count, called: "frame", bytes: bytes) {
             var reader = FLVReader()
             let items = pieces.reduce(0) { sum, piece in sum + ((try? reader.push(piece).count) ?? 0) }
-            precondition(items > frames.count, "the stream that was measured cannot be read")
+            precondition(items > frames.count, "the measured stream cannot be read")
             return items
         }
     }

@@ -24,7 +24,7 @@ enum LayoutFuzzing {
             if time > slowest.time { slowest = (seed, time) }
             guard case .success(let template) = answer else {
                 if case .failure(let error) = answer, error.issues.isEmpty {
-                    print("seed \(seed): refused without a reason")
+                    print("seed \(seed): refused without an issue")
                     flawed += 1
                 }
                 continue
@@ -33,7 +33,7 @@ enum LayoutFuzzing {
             for people in [0, 1, 2, 5, 17] {
                 let scene = LayoutEngine.plan(template, participants: crowd(people), canvas: .portrait)
                 guard !isSound(scene) else { continue }
-                print("seed \(seed): a scene for \(people) people that is not sound")
+                print("seed \(seed): unsound scene for \(people) participants")
                 flawed += 1
             }
         }

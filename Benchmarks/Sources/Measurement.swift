@@ -25,7 +25,7 @@ struct Measurement {
         }.sorted()
         let median = rounds[rounds.count / 2]
         let slow = rounds[rounds.count * 9 / 10]
-        var line = "\(padded(name)) \(text(median / Double(units))) ns (\(text(slow / Double(units)))) a \(unit)"
+        var line = "\(padded(name)) \(text(median / Double(units))) ns (\(text(slow / Double(units)))) per \(unit)"
         if let bytes { line += ", \(text(Double(bytes) / median * 1e3)) MB/s" }
         // This is never true, but the optimiser cannot know.
         if used == Int.min { line += "." }
