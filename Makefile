@@ -1,8 +1,6 @@
 # The shared entry for people and for CI. `make help` lists the targets.
 
 SWIFT ?= swift
-# Media tests measure milliseconds: tests that compete with them for two cores would be measured too.
-TESTFLAGS ?= --no-parallel
 CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
 # A debug build takes 18 ms for each; a million are five hours.
@@ -13,7 +11,7 @@ export KEEP BUILD_DIR SWIFT
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-long run check format bench fuzz clean
+.PHONY: help setup build demo test test-fast test-long run check format bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -30,7 +28,11 @@ demo: build ## show bypass → mix → bypass on real streams and measure the se
 test: ## build and run all tests
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
-	@scripts/test.sh $(BUILD_DIR) $(TESTFLAGS)
+	@scripts/test.sh $(BUILD_DIR)
+
+test-fast: setup ## build, and run the tests of the pure targets and of the store
+	$(SWIFT) build $(SWIFTFLAGS) --build-tests
+	@scripts/test.sh $(BUILD_DIR) fast
 
 test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays
 	@deploy/setup.sh --tests

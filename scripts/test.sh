@@ -44,7 +44,7 @@ for suite, tests in sorted(suites.items(), key=lambda item: (-item[1], item[0]))
     halves[half].append(re.escape(suite))
     sizes[half] += tests
 for half in halves:
-    print("^(" + "|".join(sorted(half)) + ")(/|$)")
+    print("^(" + "|".join(sorted(half)) + ")([/(]|$)")
 ')
     if [ "${#halves[@]}" -ne 2 ]; then
         echo "test: no tests for $stage" >&2
