@@ -117,14 +117,24 @@ if wantsControl {
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
-        .executableTarget(
-            name: "MixOrchestrator",
+        .target(
+            name: "RoomService",
             dependencies: [
-                "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "TaskStore",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "EventSubscription", "TaskStore", "MixModel", "MediaFormats", "LayoutEngine",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "HTTPInterface",
+            dependencies: [
+                "RoomService",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -132,6 +142,19 @@ if wantsControl {
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "MixOrchestrator",
+            dependencies: [
+                "HTTPInterface",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
@@ -145,10 +168,13 @@ if wantsControl {
             name: "TaskStoreTests",
             dependencies: ["TaskStore", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
+        .testTarget(name: "RoomServiceTests", dependencies: ["RoomService", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HTTPInterfaceTests", dependencies: ["HTTPInterface", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "MixOrchestratorTests",
             dependencies: [
-                "MixOrchestrator", "TestSupport",
+                "HTTPInterface", "MixOrchestrator", "RoomService", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -1,8 +1,10 @@
 import EventSubscription
 import Foundation
+import HTTPInterface
 import Hummingbird
 import Logging
 import MixModel
+import RoomService
 import ServiceLifecycle
 import TaskStore
 
@@ -124,7 +126,7 @@ func buildOrchestrator(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
         deliveries: deliveries, subscriptions: subscriptions
     ).addRoutes(to: router)
-    ServiceController(readiness: readiness).addRoutes(to: router)
+    ServiceController(readiness: readiness, document: PackageResources.openapi_yaml).addRoutes(to: router)
     methods.fill(from: router)
 
     let unknown = RouteAccess.unknownRoutes(of: router)

@@ -1,3 +1,5 @@
+import RoomService
+
 #if DEBUG
     import Foundation
     import Synchronization

@@ -1,4 +1,5 @@
 import ArgumentParser
+import RoomService
 
 @main
 struct MixOrchestrator: AsyncParsableCommand {
@@ -7,8 +8,4 @@ struct MixOrchestrator: AsyncParsableCommand {
         abstract: "Turns the events of live rooms into one continuous program per room: bypass, mix, and back.",
         version: ServiceVersion.text,
         subcommands: [ServeCommand.self, LayoutCommand.self, SignURLCommand.self, DoctorCommand.self])
-}
-
-enum ServiceVersion {
-    static let text = "0.4.0"
 }

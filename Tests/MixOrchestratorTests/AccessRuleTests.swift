@@ -3,6 +3,7 @@ import MixModel
 import TestSupport
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 
 @Suite struct TokenBucketTests {
@@ -106,7 +107,7 @@ import Testing
         if isAllowed {
             #expect(throws: Never.self) { try BrowserGuard.check(request) }
         } else {
-            let error = #expect(throws: OrchestratorError.self) { try BrowserGuard.check(request) }
+            let error = #expect(throws: HTTPProblem.self) { try BrowserGuard.check(request) }
             #expect(error?.status.code == 421)
         }
     }
@@ -127,7 +128,7 @@ import Testing
         if isAllowed {
             #expect(throws: Never.self) { try BrowserGuard.check(request) }
         } else {
-            let error = #expect(throws: OrchestratorError.self) { try BrowserGuard.check(request) }
+            let error = #expect(throws: HTTPProblem.self) { try BrowserGuard.check(request) }
             #expect(error?.status == .forbidden)
             #expect(error?.field == header)
         }

@@ -3,6 +3,7 @@ import TaskStore
 import TestSupport
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 
 /// Tokens, scopes and apps on a whole service.

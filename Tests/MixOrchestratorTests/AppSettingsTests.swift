@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite struct AppSettingsTests {
     private static let token = "0123456789abcdef0123"

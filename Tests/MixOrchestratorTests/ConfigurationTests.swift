@@ -4,6 +4,7 @@ import LayoutEngine
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite struct ConfigurationTests {
     private func configuration(

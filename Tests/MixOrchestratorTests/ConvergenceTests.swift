@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Events come twice, out of order or not at all, and the service crashes where it likes: in the end it has what is true.
 @Suite(.serialized) struct ConvergenceTests {

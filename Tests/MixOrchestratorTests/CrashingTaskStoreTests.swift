@@ -1,3 +1,5 @@
+@testable import RoomService
+
 #if DEBUG
     import MixModel
     import TaskStore

@@ -3,7 +3,9 @@ import HTTPTypes
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// What is open and closed by default, and what the operator is told of it.
 struct ExposureTests {

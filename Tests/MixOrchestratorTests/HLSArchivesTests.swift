@@ -6,6 +6,7 @@ import MixModel
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Archives of long sessions: laid out once, and in nobody's way.
 @Suite(.timeLimit(.minutes(5))) struct HLSArchivesTests {
@@ -73,7 +74,7 @@ import Testing
                 return await group.reduce(into: [OrchestratorError]()) { if let error = $1 { $0.append(error) } }
             }
             #expect(!refusals.isEmpty && refusals.count <= rooms.count - HLSArchives.mostWaiting)
-            #expect(refusals.allSatisfy { $0.status == .serviceUnavailable && $0.headers[.retryAfter] == "5" })
+            #expect(refusals.allSatisfy { $0.kind == .unavailable && $0.retryAfter == 5 })
         }
     }
 

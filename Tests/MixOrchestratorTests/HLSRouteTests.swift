@@ -4,7 +4,9 @@ import Hummingbird
 import MixModel
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// HLS over HTTP: settings, state, and files as a packager leaves them.
 @Suite(.timeLimit(.minutes(5))) struct HLSRouteTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 @testable import TextFormats
 
 /// Against a real server that behaves as badly as it can.

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// From a layout that names images to the paths that a mixer reads.
 @Suite(.timeLimit(.minutes(2))) struct ImageStoreTests {

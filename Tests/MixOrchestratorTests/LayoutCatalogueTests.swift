@@ -2,7 +2,9 @@ import LayoutEngine
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// What a look at a file means, without files.
 @Suite struct LayoutCatalogueTests {

@@ -4,6 +4,7 @@ import LayoutEngine
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// What operators do on the command line before anything is on air.
 @Suite struct LayoutCommandTests {

@@ -5,6 +5,7 @@ import LayoutEngine
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 
 /// `/v1/layouts` on a real store, with real files and scripted relays.

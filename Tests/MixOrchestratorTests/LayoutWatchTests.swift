@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Real files in real directories, changed as editors and operators change them.
 @Suite(.timeLimit(.minutes(2))) struct LayoutWatchTests {

@@ -4,6 +4,7 @@ import NIOPosix
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite struct ListenAddressTests {
     /// Of loopback, and nobody else's: other tests choose ports of 127.0.0.1 meanwhile.

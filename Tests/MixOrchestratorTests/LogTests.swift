@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite struct LogTests {
     /// What a logger of this format writes while `body` runs.

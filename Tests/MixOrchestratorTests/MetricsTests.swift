@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
     @Test func countersGaugesAndHistogramsAreWrittenAsPrometheusReadsThem() {

@@ -4,7 +4,9 @@ import MixModel
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// What one app may have, and that others do not notice when it has all of it.
 @Suite(.timeLimit(.minutes(5))) struct QuotaTests {
@@ -219,7 +221,7 @@ import Testing
         let error = #expect(throws: OrchestratorError.self) {
             try feeds.listen(to: "shop/other", numbers: numbers, quotas: quotas)
         }
-        #expect(error?.status == .conflict && error?.quota == .init(name: .feeds, limit: 100))
+        #expect(error?.kind == .conflict && error?.quota == .init(name: .feeds, limit: 100))
         for number in 0..<100 {
             listeners.append(try feeds.listen(to: RoomID("zoo/r\(number)"), numbers: numbers, quotas: quotas))
         }

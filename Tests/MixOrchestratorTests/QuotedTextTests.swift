@@ -6,6 +6,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// How much of what strangers send comes back to them, is kept, and is shown to others.
 @Suite(.timeLimit(.minutes(5))) struct QuotedTextTests {

@@ -5,6 +5,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite(.timeLimit(.minutes(2))) struct ReadinessTests {
     private let log = LogRecorder()

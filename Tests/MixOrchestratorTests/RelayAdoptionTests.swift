@@ -6,6 +6,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Whose relay is taken over, and whose is not.
 @Suite(.timeLimit(.minutes(2))) struct RelayAdoptionTests {

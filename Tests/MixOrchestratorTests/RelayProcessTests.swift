@@ -3,6 +3,7 @@ import MixModel
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// The real start of a process, with a shell script in the worker's place.
 ///

@@ -5,6 +5,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// A tenant that announces rooms without end. `MIX_ROOMS` says how many; 1 000 000 of them take a quarter of an hour in a
 /// release build.

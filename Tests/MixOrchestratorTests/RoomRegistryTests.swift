@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Which rooms are in memory, and that nobody notices.
 @Suite(.timeLimit(.minutes(5))) struct RoomRegistryTests {

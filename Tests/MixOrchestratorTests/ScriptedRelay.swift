@@ -6,6 +6,7 @@ import NIOPosix
 import Synchronization
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Relays that keep to the protocol on real unix sockets and do what the test says, in this process.
 final class ScriptedRelays: RelayStarting {

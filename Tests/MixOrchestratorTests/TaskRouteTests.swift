@@ -6,6 +6,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Explicit tasks over HTTP, with relays that do as told.
 @Suite(.timeLimit(.minutes(5))) struct TaskRouteTests {

@@ -4,6 +4,7 @@ import NIOCore
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 
 /// What callers without a token or a signature can hold on to.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NIOCore
 import NIOPosix
+import RoomService
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -71,27 +72,4 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         return findings
     }
-}
-
-/// The result of one check.
-struct Finding: Hashable, Sendable {
-    enum Verdict: String, Hashable, Sendable {
-        case good = "ok  "
-        /// Works, but may not be what the operator expects.
-        case note = "note"
-        case bad = "FAIL"
-    }
-
-    var verdict: Verdict
-    /// Description of the result, with the remedy if it is not good.
-    var text: String
-
-    var isGood: Bool { verdict != .bad }
-
-    init(verdict: Verdict, text: String) {
-        self.verdict = verdict
-        self.text = text
-    }
-
-    init(isGood: Bool, text: String) { self.init(verdict: isGood ? .good : .bad, text: text) }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LayoutEngine
+import RoomService
 
 struct LayoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

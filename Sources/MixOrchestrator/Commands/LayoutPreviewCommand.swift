@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LayoutEngine
+import RoomService
 
 struct LayoutPreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RoomService
 
 struct LayoutValidateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import RoomService
 
 extension ListenAddress {
     /// Checks whether the service can listen on this address, before it does anything else.

@@ -1,4 +1,5 @@
 import Foundation
+import RoomService
 
 /// Converts SVG to PNG with `mixworker picture`, because this program has no graphics of its own.
 enum PictureProcess {

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
+import RoomService
 import ServiceLifecycle
 import TaskStore
 

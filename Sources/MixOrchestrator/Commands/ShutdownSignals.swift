@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import RoomService
 
 /// Handles SIGTERM and SIGINT.
 ///

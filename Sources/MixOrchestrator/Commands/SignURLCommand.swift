@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import HTTPInterface
+import RoomService
 
 struct SignURLCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

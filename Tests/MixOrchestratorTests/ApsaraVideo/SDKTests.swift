@@ -4,7 +4,9 @@ import TaskStore
 import TestSupport
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Alibaba Cloud's own SDKs, unchanged, against the service with relays that do as told.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SDKTests {

@@ -5,6 +5,7 @@ import HTTPTypes
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
 
 /// How `/` answers those who ask in another way than most SDKs do.

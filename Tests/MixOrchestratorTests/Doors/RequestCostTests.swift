@@ -5,7 +5,9 @@ import NIOCore
 import TaskStore
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// No request takes long, whatever its bytes: every route of the document with the largest bodies, queries and headers.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct RequestCostTests {

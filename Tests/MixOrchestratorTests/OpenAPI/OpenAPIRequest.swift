@@ -5,6 +5,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// A request made of the examples of one operation.
 struct OpenAPIRequest: Sendable {

@@ -6,6 +6,7 @@ import Testing
 import Yams
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// The document says what the service does, and the service does what the document says.
 @Suite(.timeLimit(.minutes(5))) struct OpenAPITests {
@@ -18,7 +19,7 @@ import Yams
 
     /// As the sources add routes.
     private static func routed() throws -> Set<String> {
-        let sources = OpenAPIDocument.root.appendingPathComponent("Sources/MixOrchestrator")
+        let sources = OpenAPIDocument.root.appendingPathComponent("Sources/HTTPInterface")
         var routes: Set<String> = []
         for file in try FileManager.default.subpathsOfDirectory(atPath: sources.path) where file.hasSuffix(".swift") {
             let text = try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8)

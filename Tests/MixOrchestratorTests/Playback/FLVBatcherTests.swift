@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 private typealias Program = ScriptedProgram
 

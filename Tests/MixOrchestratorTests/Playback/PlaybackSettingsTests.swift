@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 struct PlaybackSettingsTests {
     @Test func viewersLeaveRoomForEverythingElse() {

@@ -1,6 +1,7 @@
 import NIOCore
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// FLV as a relay writes it, tag by tag, and read back.
 enum ScriptedProgram {

@@ -6,7 +6,9 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import HTTPInterface
 @testable import MixOrchestrator
+@testable import RoomService
 
 private typealias Program = ScriptedProgram
 

@@ -1,6 +1,8 @@
 import LayoutEngine
 import MixModel
 
+@testable import RoomService
+
 /// One of each kind.
 enum SampleOccurrences {
     static let all: [Occurrence] = kinds.map { Occurrence(room: "shop/demo", at: 1_609_854_786.25, kind: $0) }

@@ -5,6 +5,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite(.timeLimit(.minutes(5))) struct SubscriptionRouteTests {
     private static let url = "http://127.0.0.1:9/hook?key=hidden"

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 @Suite struct WebhookBodyTests {
     private func json(_ occurrence: Occurrence, _ kind: Subscription.Kind) throws -> [String: Any]? {

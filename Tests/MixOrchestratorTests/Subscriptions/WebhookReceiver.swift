@@ -8,6 +8,7 @@ import ServiceLifecycle
 import Synchronization
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Takes what is posted to it, on a real port of loopback, and answers as the test says.
 final class WebhookReceiver: Sendable {

@@ -6,6 +6,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// Callbacks as ApsaraVideo Live sends them.
 extension WebhookTests {

@@ -4,6 +4,7 @@ import TaskStore
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 @testable import TextFormats
 
 /// What may not be called, and what cannot be stored.

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import MixOrchestrator
+@testable import RoomService
 
 /// From a request to a receiver, through a real store and real connections.
 @Suite(.timeLimit(.minutes(5))) struct WebhookTests {

@@ -1,0 +1,32 @@
+import HummingbirdCore
+import NIOCore
+
+/// Configured limits of one client's use of the service.
+package struct HTTPSettings: Hashable, Sendable {
+    /// Maximum number of connections, viewers included. Further clients wait until a connection ends.
+    package var maxConnections = 16_384
+    /// Maximum time without a request, and for the head of a request to arrive, in seconds.
+    package var idleTimeout = 60
+    /// Maximum time from the head of a request to the end of its body, in seconds.
+    package var requestTimeout = 30
+    /// Maximum requests per second of one token, or of one address if no tokens are configured. 0 = no limit.
+    package var requestRate = 20_000
+    package var eventRate = 50_000
+    /// Maximum requests per second without a valid token from one address, which may be a proxy's. 0 = no limit.
+    package var failureRate = 20
+
+    package init() {}
+
+    /// An HTTP/1.1 server with these limits.
+    ///
+    /// The server answers the requests of a connection one after another. Of pipelined requests, it reads at most ten
+    /// parts ahead.
+    package var server: HTTPServerBuilder {
+        let limits = ConnectionGuard.Limits(request: .seconds(Int64(requestTimeout)))
+        return .http1(
+            configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [ConnectionGuard(limits)], idleTimeout: .seconds(Int64(idleTimeout)),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: HeadLimit.bytes, maxHeaderListSize: HeadLimit.bytes, maxHeaderFieldCount: 100)))
+    }
+}

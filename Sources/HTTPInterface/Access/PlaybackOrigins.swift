@@ -1,0 +1,52 @@
+import HTTPTypes
+import RoomService
+
+/// The origins of web pages that may read what viewers get (Fetch, §3.2).
+package enum PlaybackOrigins: Hashable, Sendable {
+    case any
+    case only(Set<String>)
+
+    /// No origin but the service's own; the default.
+    static let none = PlaybackOrigins.only([])
+
+    /// - Throws: `StartupError` when an entry is not an origin.
+    package init(_ origins: [String]) throws(StartupError) {
+        if origins == ["*"] {
+            self = .any
+            return
+        }
+        for origin in origins {
+            let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 3, ["http:", "https:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty,
+                origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !parts[2].contains("*"),
+                !parts[2].contains("@")
+            else {
+                throw StartupError(
+                    "configuration: playback.cors: found \"\(origin)\"; expected \"*\" alone, or origins as in "
+                        + "\"https://player.example\"")
+            }
+        }
+        self = .only(Set(origins.map { $0.lowercased() }))
+    }
+
+    /// Returns the headers of an answer to a request with this `Origin`.
+    func headers(origin: String?) -> HTTPFields {
+        switch self {
+        case .any: return [.accessControlAllowOrigin: "*"]
+        case .only(let origins):
+            // A cache must not give one page's answer to another page.
+            var headers: HTTPFields = [.vary: "Origin"]
+            if let origin, origins.contains(origin.lowercased()) { headers[.accessControlAllowOrigin] = origin }
+            return headers
+        }
+    }
+
+    /// Returns the headers of an answer to a preflight.
+    func preflight(origin: String?) -> HTTPFields {
+        var headers = headers(origin: origin)
+        headers[.accessControlAllowMethods] = "GET, HEAD, OPTIONS"
+        headers[.accessControlAllowHeaders] = "*"
+        headers[.accessControlMaxAge] = "86400"
+        return headers
+    }
+}

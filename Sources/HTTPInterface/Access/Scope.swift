@@ -1,0 +1,87 @@
+import HTTPTypes
+import Hummingbird
+
+/// A permission of a token. No scope includes another: a token lists every scope that its holder needs.
+package enum Scope: String, Hashable, Sendable, CaseIterable {
+    /// Reporting what happens in rooms.
+    case events
+    /// Changing rooms, tasks and subscriptions.
+    case tasks
+    /// Changing layouts, which all apps share.
+    case layouts
+    /// Reading everything.
+    case read
+    /// Giving rooms and tasks a priority above the normal one, in addition to `tasks`.
+    case priority
+
+    static let all = Set(allCases)
+}
+
+/// The kind of authentication that a route requires.
+package enum RouteAccess: Hashable, Sendable {
+    case open
+    case scope(Scope)
+    /// Each request is signed. The route itself authenticates the caller and has its own format for refusals.
+    case signed
+
+    /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
+    static let table: [String: RouteAccess] = {
+        var table: [String: RouteAccess] = [:]
+        func add(_ access: RouteAccess, _ routes: String...) {
+            for route in routes { table[route] = access }
+        }
+        add(.signed, "GET /", "POST /")
+        // Health probes and viewers carry no tokens, and the API document contains no secret.
+        add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
+        add(
+            .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
+            "OPTIONS /live/{app}/{room}.flv")
+        for path in ["/live/{app}", "/live/{app}/{room}"] {
+            add(
+                .open, "GET \(path)/index.m3u8", "OPTIONS \(path)/index.m3u8", "GET \(path)/hls/{session}/{file}",
+                "OPTIONS \(path)/hls/{session}/{file}", "GET \(path)/vod/{session}.zip")
+        }
+        add(
+            .scope(.events), "POST /v1/events", "POST /v1/rooms/{room}/events", "PUT /v1/rooms/{room}/streams")
+        add(
+            .scope(.tasks), "PUT /v1/rooms/{room}", "DELETE /v1/rooms/{room}", "PUT /v1/rooms/{room}/hls",
+            "DELETE /v1/rooms/{room}/hls", "POST /v1/tasks",
+            "PATCH /v1/tasks/{task}",
+            "DELETE /v1/tasks/{task}", "POST /v1/tasks/{task}/outputs", "DELETE /v1/tasks/{task}/outputs/{output}")
+        add(
+            .scope(.tasks), "PUT /v1/rooms/{room}/recording", "DELETE /v1/rooms/{room}/recording",
+            "DELETE /v1/rooms/{room}/recordings/{file}")
+        add(
+            .scope(.read), "GET /v1/rooms/{room}/recording", "GET /v1/rooms/{room}/recordings",
+            "GET /v1/rooms/{room}/recordings/{file}")
+        add(
+            .scope(.tasks), "POST /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
+            "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
+            "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",
+            "POST /v1/subscriptions/{subscription}/deliveries/{message}/redeliver")
+        add(
+            .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
+            "POST /v1/layouts/{name}/rollback")
+        add(
+            .scope(.read), "GET /metrics", "GET /v1/rooms", "GET /v1/rooms/{room}", "GET /v1/rooms/{room}/feed",
+            "GET /v1/tasks",
+            "GET /v1/tasks/{task}", "GET /v1/tasks/{task}/timeline", "GET /v1/tasks/{task}/switches", "GET /v1/layouts",
+            "GET /v1/layouts/{name}", "GET /v1/layouts/{name}/versions", "GET /v1/layouts/{name}/versions/{version}",
+            "GET /v1/layouts/{name}/events", "POST /v1/layouts/{name}/plan", "GET /v1/subscriptions",
+            "GET /v1/subscriptions/{subscription}", "GET /v1/subscriptions/{subscription}/deliveries",
+            "GET /v1/subscriptions/{subscription}/deliveries/{message}")
+        return table
+    }()
+
+    /// Returns the access of a route, or `nil` if the table does not list it. `HEAD` is treated as `GET`.
+    ///
+    /// - Parameter path: The registered path, with parameters in braces.
+    static func of(_ method: HTTPRequest.Method, _ path: String) -> RouteAccess? {
+        table[(method == .head ? "GET " : method.rawValue + " ") + path]
+    }
+
+    /// Returns the routes that are missing in the table.
+    package static func unknownRoutes(of router: Router<some RequestContext>) -> [String] {
+        router.routes.filter { of($0.method, $0.path.description) == nil }.map { "\($0.method.rawValue) \($0.path)" }
+    }
+}

@@ -1,0 +1,168 @@
+import EncodedMedia
+import EventSubscription
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+import NIOCore
+import RoomService
+
+/// `POST /v1/events` and `POST /v1/rooms/{room}/events`, answered once all events in the body are stored.
+package struct EventController: Sendable {
+    let registry: RoomRegistry
+    let parser: EventParser
+    let metrics: Metrics
+    let limits: RateLimits
+    /// The apps whose events are accepted besides the standard one's, without tokens. With tokens this is `nil`, and
+    /// the token determines the app.
+    let apps: Set<AppID>?
+
+    /// Number of rooms of one batch that are worked on at the same time. More would share few commits more, and would make
+    /// other callers wait behind the whole batch.
+    private static let roomsAtOnce = 32
+
+    package init(
+        registry: RoomRegistry, parser: EventParser, metrics: Metrics, limits: RateLimits, apps: Set<AppID>?
+    ) {
+        self.registry = registry
+        self.parser = parser
+        self.metrics = metrics
+        self.limits = limits
+        self.apps = apps
+    }
+
+    package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.post("v1/events", use: cloudEvents)
+        router.post("v1/rooms/{room}/events", use: shortForm)
+    }
+
+    private struct Counts {
+        var accepted = 0
+        var duplicate = 0
+        var stale = 0
+
+        mutating func add(_ other: Counts) {
+            accepted += other.accepted
+            duplicate += other.duplicate
+            stale += other.stale
+        }
+
+        /// The answer, in the form that `jsonBytes` gives. Writing it by hand costs a tenth.
+        var response: Response {
+            let text = #"{"accepted":\#(accepted),"duplicate":\#(duplicate),"stale":\#(stale)}"#
+            return Response(
+                status: .accepted, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        }
+    }
+
+    @Sendable private func cloudEvents(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let mode = try ContentMode(request.headers)
+        let events = try events(in: try await request.bytes(), packed: mode, request.headers, context)
+        return try await take(events, receivedAt, context)
+    }
+
+    private func events(
+        in body: [UInt8], packed mode: ContentMode, _ headers: HTTPFields, _ context: OrchestratorContext
+    ) throws -> [RoomEvent] {
+        let rule = apps.map { AppRule.any($0) } ?? .only(context.caller.app)
+        return switch mode {
+        case .structured: [try parser.cloudEvent(try JSONValue(parsing: body), apps: rule)]
+        case .batch: try parser.batch(try JSONValue(parsing: body), apps: rule)
+        case .json: try parser.cloudEvents(try JSONValue(parsing: body), apps: rule)
+        case .binary:
+            [
+                try parser.binaryEvent(
+                    headers: headers.lazy.map { ($0.name.canonicalName, $0.value) }, body: body, apps: rule)
+            ]
+        }
+    }
+
+    /// The content mode of an event (HTTP protocol binding 1.0, section 3).
+    private enum ContentMode {
+        case structured, batch, binary
+        /// Plain JSON: one event or several.
+        case json
+
+        init(_ headers: HTTPFields) throws(HTTPProblem) {
+            // The subscript joins values even if there is only one, which costs more than the rest of this function.
+            let fields = headers[values: .contentType]
+            let field = fields.count > 1 ? fields.joined(separator: ", ") : fields.first
+            if field == "application/cloudevents+json" {
+                self = .structured
+                return
+            }
+            let type = field.map { field in
+                field.prefix { $0 != ";" }.lowercased().trimmed
+            }
+            let isBinary = Self.version.map { headers.contains($0) } ?? false
+            switch type {
+            case "application/cloudevents+json": self = .structured
+            case "application/cloudevents-batch+json": self = .batch
+            case let type? where type.hasPrefix("application/cloudevents"): throw Self.refused(type)
+            // `binaryEvent` refuses a type that is not JSON, together with the event's other attributes.
+            case _ where isBinary: self = .binary
+            case "application/json": self = .json
+            default: throw Self.refused(type)
+            }
+        }
+
+        private static let version = HTTPField.Name("ce-specversion")
+
+        private static func refused(_ type: String?) -> HTTPProblem {
+            HTTPProblem(
+                .unsupportedMediaType, "unsupported-media-type", "The content type is not accepted",
+                detail: "found \(type.map { String($0.prefix(100)) } ?? "none")", field: "Content-Type",
+                expected: "application/cloudevents+json, application/cloudevents-batch+json, application/json; or any "
+                    + "JSON type with the event's attributes in ce-… headers")
+        }
+    }
+
+    @Sendable private func shortForm(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let room = try context.newRoomID()
+        let key = try request.idempotencyKey() ?? UUID.quick().uuidString
+        return try await take(
+            [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
+    }
+
+    /// Processes the events of one room in order, one after another. Rooms do not wait for each other.
+    private func take(
+        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
+    ) async throws -> Response {
+        try limits.take(events: events.count, context)
+        var counts = Counts()
+        if events.count <= 1 {
+            counts = try await takeInOrder(events[...], receivedAt)
+        } else {
+            var rooms = Dictionary(grouping: events, by: \.room).values.makeIterator()
+            try await withThrowingTaskGroup(of: Counts.self) { group in
+                func takeNextRoom() {
+                    guard let events = rooms.next() else { return }
+                    group.addTask { try await takeInOrder(events[...], receivedAt) }
+                }
+                for _ in 0..<Self.roomsAtOnce { takeNextRoom() }
+                while let part = try await group.next() {
+                    counts.add(part)
+                    takeNextRoom()
+                }
+            }
+        }
+        return counts.response
+    }
+
+    private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {
+        var counts = Counts()
+        for event in events {
+            let outcome = try await registry.owner(event.room).receive(event, at: receivedAt)
+            metrics.count(.events, outcome.rawValue)
+            switch outcome {
+            case .accepted: counts.accepted += 1
+            case .duplicate: counts.duplicate += 1
+            case .stale: counts.stale += 1
+            }
+        }
+        return counts
+    }
+}

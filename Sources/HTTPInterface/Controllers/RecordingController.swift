@@ -1,0 +1,162 @@
+import EncodedMedia
+import EventSubscription
+import HTTPTypes
+import Hummingbird
+import MixModel
+import RoomService
+
+/// `/v1/rooms/{room}/recording` and `/v1/rooms/{room}/recordings`: recording on air, and the recorded files.
+package struct RecordingController: Sendable {
+    let registry: RoomRegistry
+    let shelf: RecordingShelf
+
+    package init(registry: RoomRegistry, shelf: RecordingShelf) {
+        self.registry = registry
+        self.shelf = shelf
+    }
+
+    package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("v1/rooms/{room}/recording", use: get)
+        router.put("v1/rooms/{room}/recording", use: put)
+        router.delete("v1/rooms/{room}/recording", use: stop)
+        router.get("v1/rooms/{room}/recordings", use: list)
+        router.get("v1/rooms/{room}/recordings/{file}", use: download)
+        router.delete("v1/rooms/{room}/recordings/{file}", use: remove)
+    }
+
+    // MARK: - On air
+
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let owner = try await owner(try context.roomID())
+        return jsonResponse(await owner.recordingView())
+    }
+
+    /// Starts or changes a recording. An empty body is an empty object: every setting has its default. A running
+    /// recording goes on; one that has failed or ended by itself is started again.
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let bytes = try await request.bytes()
+        let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)
+        let settings = try RecordingSettingsReader.settings(document, path: "") ?? RecordingSettings()
+        let owner = try await owner(try context.roomID())
+        let isOver = await owner.isRecordingOver
+        let change = SettingsChange(
+            precondition: try SettingsPrecondition(request.headers), summary: "recording requested by API"
+        ) { current, _ in
+            var changed = current
+            changed.recording = settings.following(isOver ? nil : current.recording)
+            return changed
+        }
+        return try await configure(owner, change)
+    }
+
+    @Sendable private func stop(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let owner = try await owner(try context.roomID())
+        let change = SettingsChange(
+            precondition: try SettingsPrecondition(request.headers), summary: "recording ended by API"
+        ) { current, _ in
+            var changed = current
+            changed.recording = nil
+            return changed
+        }
+        let response = try await configure(owner, change)
+        return Response(status: .noContent, headers: [.eTag: response.headers[.eTag] ?? ""])
+    }
+
+    private func configure(_ owner: RoomOwner, _ change: SettingsChange) async throws -> Response {
+        let outcome = try await owner.configure(change, at: MonotonicClock.now())
+        var response = jsonResponse(await owner.recordingView())
+        response.headers[.eTag] = outcome.tag.text
+        return response
+    }
+
+    private func owner(_ room: RoomID) async throws -> RoomOwner {
+        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
+            throw OrchestratorError.notFound(
+                "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
+        }
+        return owner
+    }
+
+    // MARK: - Files
+
+    private struct List: Encodable {
+        var recordings: [RecordingFileView]
+    }
+
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try context.roomID()
+        return jsonResponse(
+            List(recordings: try await shelf.files(of: room).map { RecordingFileView($0, room: room) }))
+    }
+
+    @Sendable private func download(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try context.roomID()
+        let name = try fileName(context)
+        guard let path = shelf.path(of: name, room: room), let size = try await shelf.size(of: path) else {
+            throw Self.noFile(name, room)
+        }
+        var headers: HTTPFields = [
+            .contentType: "video/mp4", .acceptRanges: "bytes", .cacheControl: "private, no-cache",
+            .contentDisposition: "attachment; filename=\"\(name)\"",
+        ]
+        let range: Range<Int>
+        switch ByteRange(request.headers[.range], length: Int(size)) {
+        case .whole: range = 0..<Int(size)
+        case .part(let part):
+            range = part
+            headers[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(size)"
+        case .unsatisfiable:
+            throw HTTPProblem(
+                .rangeNotSatisfiable, "range-not-satisfiable", "The range is outside the file",
+                detail: "\(name) has \(size) bytes", field: "Range", headers: [.contentRange: "bytes */\(size)"])
+        }
+        guard !range.isEmpty else { return Response(status: .ok, headers: headers) }
+        let body = try await FileIO().loadFile(
+            path: path, range: range.lowerBound...range.upperBound - 1, context: context)
+        return Response(status: range.count == Int(size) ? .ok : .partialContent, headers: headers, body: body)
+    }
+
+    @Sendable private func remove(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let room = try context.roomID()
+        let name = try fileName(context)
+        switch try await shelf.remove(name, of: room) {
+        case .removed: return Response(status: .noContent)
+        case .notThere: throw Self.noFile(name, room)
+        case .isBeingWritten:
+            throw OrchestratorError(
+                .conflict, "recording-in-progress", "The file is being written",
+                detail: "\(name): end the recording first, with DELETE /v1/rooms/\(room.name)/recording")
+        case .failed(let reason):
+            throw OrchestratorError(
+                .failed, "recording-not-removed", "The file cannot be removed",
+                detail: "\(name): \(reason). Check the permissions of recording.directory")
+        }
+    }
+
+    private func fileName(_ context: OrchestratorContext) throws -> String {
+        let text = try context.parameters.require("file")
+        return text.removingPercentEncoding ?? text
+    }
+
+    private static func noFile(_ name: String, _ room: RoomID) -> OrchestratorError {
+        .notFound(
+            "recording", String(name.prefix(bytes: 200)),
+            cure: "GET /v1/rooms/\(room.name)/recordings lists the existing ones")
+    }
+}
+
+extension RoomOwner {
+    private var recordingStatuses: [RecordingStatus] { tasks.flatMap { $0.status?.recordings ?? [] } }
+
+    func recordingView() -> RecordingView {
+        RecordingView(room.document.settings.recording, recordingStatuses)
+    }
+
+    /// Whether the program's recording has ended by itself or failed for good.
+    var isRecordingOver: Bool {
+        guard let id = room.document.settings.recording?.id else { return false }
+        return recordingStatuses.contains { status in
+            status.id == id && status.source == nil && (status.state == .failed || status.state == .ended)
+        }
+    }
+}

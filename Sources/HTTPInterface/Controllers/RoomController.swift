@@ -1,0 +1,88 @@
+import EncodedMedia
+import EventSubscription
+import Hummingbird
+import MixModel
+import RoomService
+
+/// `/v1/rooms`: reads and changes rooms.
+package struct RoomController: Sendable {
+    let registry: RoomRegistry
+    let history: TaskHistory
+    let settings: RoomSettingsReader
+
+    package init(registry: RoomRegistry, history: TaskHistory, settings: RoomSettingsReader) {
+        self.registry = registry
+        self.history = history
+        self.settings = settings
+    }
+
+    package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("v1/rooms", use: list)
+        router.get("v1/rooms/{room}", use: get)
+        router.put("v1/rooms/{room}", use: put)
+        router.delete("v1/rooms/{room}", use: delete)
+    }
+
+    private struct List: Encodable {
+        var rooms: [RoomView]
+        var next: String?
+    }
+
+    private enum State: String, CaseIterable {
+        case open, closed
+    }
+
+    @Sendable private func list(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let state = try request.queryChoice("state", of: State.self)
+        let page = try await registry.rooms(of: context.app, page: try request.page()) { room in
+            state == nil || (state == .open) == room.open
+        }
+        return jsonResponse(List(rooms: page.views, next: page.next))
+    }
+
+    @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        try await answer(try context.roomID())
+    }
+
+    @Sendable private func put(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let room = try context.newRoomID()
+        let precondition = try SettingsPrecondition(request.headers)
+        let settings = try settings.allowing(context.caller).settings(try await request.json(), room: room)
+        let change = SettingsChange(precondition: precondition, summary: "room settings changed") { current, _ in
+            var settings = settings
+            settings.recording = settings.recording?.following(current.recording)
+            return settings
+        }
+        let owner = try await registry.owner(room)
+        let outcome = try await owner.configure(change, at: receivedAt)
+        // A client that sends the settings again wants failed outputs to be tried again.
+        await owner.retryFailedOutputs(of: .automatic(for: room))
+        return try await answer(room, status: outcome.isNew ? .created : .ok)
+    }
+
+    @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        let receivedAt = MonotonicClock.now()
+        let room = try context.roomID()
+        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
+            throw Self.noRoom(room)
+        }
+        try await owner.delete(at: receivedAt)
+        return Response(status: .noContent)
+    }
+
+    private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
+        let switches = try await history.switches(of: .automatic(for: room), limit: 20)
+        guard let shown = try await registry.reader(room)?.roomView() else { throw Self.noRoom(room) }
+        var view = shown.view
+        view.task?.switches = switches
+        var response = jsonResponse(view, status: status)
+        response.headers[.eTag] = shown.tag.text
+        return response
+    }
+
+    private static func noRoom(_ room: RoomID) -> OrchestratorError {
+        .notFound(
+            "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
+    }
+}

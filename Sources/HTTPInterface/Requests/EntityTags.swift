@@ -1,0 +1,33 @@
+import HTTPTypes
+
+/// Parser of the `If-Match` header (RFC 9110 §8.8.3, §13.1.1).
+enum EntityTags {
+    /// Parses the header.
+    ///
+    /// - Returns: The tags with their quotes, or `*` alone. A number without quotes, as people type it, is accepted. A
+    ///   weak tag is accepted too, but matches nothing.
+    /// - Throws: `HTTPProblem` of status 400 for any other text.
+    static func parse(_ text: String) throws(HTTPProblem) -> [String] {
+        let tags = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        guard tags == ["*"] || tags.allSatisfy(isTag) else {
+            throw malformed("If-Match", text, "*, or entity tags with their quotes, as in ETag: \"3\", \"4\"")
+        }
+        return tags
+    }
+
+    static func malformed(_ header: String, _ found: String, _ expected: String) -> HTTPProblem {
+        HTTPProblem(
+            .badRequest, "invalid-field", "A header is invalid",
+            detail: "\(header): found \(found.prefix(bytes: 60))",
+            field: header, expected: expected)
+    }
+
+    private static func isTag(_ text: String) -> Bool {
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+        let text = text.hasPrefix("W/") ? String(text.dropFirst(2)) : text
+        guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return false }
+        return text.utf8.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 < 0x7F }
+    }
+}

@@ -1,0 +1,74 @@
+import EventSubscription
+import MixModel
+import RoomService
+
+extension RoomView {
+    init(_ room: Room, _ tasks: [OwnedTask], services: RoomServices) {
+        let automatic = tasks.first { !$0.machine.document.isExplicit }
+        let views = tasks.compactMap { TaskView($0, room: room, services: services) }
+        id = room.id.name
+        open = room.isOpen
+        host = room.settings.host ?? automatic?.machine.document.host
+        layout = services.layoutName(of: room)
+        canvas = room.settings.canvas ?? services.defaultCanvas
+        policy = room.settings.policy
+        program = room.settings.program.map(ProgramView.init)
+        outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
+        let statuses = tasks.compactMap(\.status)
+        // Each relay pulls the streams separately. The view shows the first relay's report of a stream.
+        let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
+        participants = room.participants.map { Person($0, sources) }
+        task = views.first { $0.kind == .automatic }
+        self.tasks = views.map(\.id)
+        viewers = views.reduce(0) { $0 + $1.viewers }
+        let states = ServiceStates(tasks)
+        rtmp = ServiceDocument(states.rtmp)
+        recording = ServiceDocument(states.recording)
+        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
+    }
+}
+
+extension RoomView.Person {
+    /// - Parameter sources: States of the sources of the room's relays.
+    fileprivate init(_ person: Participant, _ sources: [SourceID: SourceStatus]) {
+        self.init(
+            user: person.user, name: person.name, role: person.role, joinOrder: person.joinOrder,
+            streams: person.streams.map { stream in
+                let actual = sources[SourceID(user: person.user, stream: stream.kind)]
+                return RoomView.Stream(
+                    stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
+                    video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))
+            })
+    }
+}
+
+extension RoomOwner {
+    /// Returns the room's view, or `nil` if the room has neither settings nor events.
+    func roomView() -> (view: RoomView, tag: SettingsTag)? {
+        guard room.version > 0 else { return nil }
+        return (
+            RoomView(room.document, shownTasks, services: services), SettingsTag(room.document.settingsVersion)
+        )
+    }
+
+    /// Returns the task's view, or `nil` if the task does not exist or is automatic and has never had a plan.
+    func taskView(_ id: TaskID) -> (view: TaskView, tag: SettingsTag)? {
+        guard let task = shownTasks.first(where: { $0.id == id }),
+            let view = TaskView(task, room: room.document, services: services)
+        else { return nil }
+        let machine = task.machine.document
+        return (view, SettingsTag(machine.isExplicit ? machine.settingsVersion : room.document.settingsVersion))
+    }
+
+    /// Returns the views of all tasks with their ids, in the owner's order.
+    func taskViews() -> [(id: TaskID, view: TaskView)] {
+        shownTasks.compactMap { task in
+            TaskView(task, room: room.document, services: services).map { (task.id, $0) }
+        }
+    }
+
+    private var shownTasks: [OwnedTask] {
+        let now = wallClock()
+        return tasks.filter { !$0.isForgotten(now) }
+    }
+}

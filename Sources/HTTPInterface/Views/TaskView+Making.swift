@@ -1,0 +1,116 @@
+import EventSubscription
+import Foundation
+import MixModel
+import RoomService
+
+extension TaskView {
+    /// Creates the view of a task. `nil` for an automatic task that has never had a plan.
+    ///
+    /// - Parameter room: The task's room.
+    init?(_ task: OwnedTask, room: Room, services: RoomServices) {
+        let machine = task.machine.document
+        guard machine.revision > 0 || machine.isExplicit || machine.awaitsCapacity else { return nil }
+        let status = task.status
+        let plan = machine.plan
+        id = machine.id.name
+        self.room = machine.room.name
+        kind = machine.isExplicit ? .explicit : .automatic
+        (state, endReason) = machine.reportedState
+        lastError = machine.lastError ?? status?.mixerError.map(Redaction.text)
+        mixMode = if case .mix = plan?.mode { 1 } else { 0 }
+        host = machine.host
+        onAir = status?.onAir
+        passthrough = Self.passthrough(status, plan, machine.seen(room).settings.program)
+        scene = status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil)
+        sources = (plan?.sources ?? []).map { Source($0, status) }
+        outputs = (plan?.outputs ?? []).map { Output($0, status) }
+        settings = Settings(of: machine.seen(room), services)
+        if case .waiting = machine.phase {
+            waitingFor =
+                machine.awaitsCapacity ? .capacity : services.hasDestination(machine.seen(room)) ? .stream : .output
+        }
+        revision = machine.revision
+        appliedRevision = status?.revision
+        relayProcess = status?.processID
+        programTime = status?.programTime.inSeconds
+        degradation = plan.flatMap(Thrift.init)
+        viewers = services.viewers.viewers(of: machine.id)
+    }
+
+    private static func passthrough(
+        _ status: RelayStatus?, _ plan: ProgramPlan?, _ program: ProgramSettings?
+    ) -> Passthrough {
+        let tracks = plan?.tracks ?? .all
+        switch status?.onAir {
+        case .bypass:
+            let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) only"
+            return Passthrough(video: tracks != .audio, audio: tracks != .video, reason: reason)
+        case .mix:
+            if case .fixed = program?.composition {
+                return Passthrough(video: false, audio: false, reason: "explicit panes are always mixed")
+            }
+            let reason =
+                switch (plan?.sources.count, plan?.sources.first?.video) {
+                case (1, false?): "the only camera is off: a card is shown"
+                case (1, _): "the room's policy is bypass: never"
+                default: "several streams are mixed into one"
+                }
+            return Passthrough(video: false, audio: false, reason: reason)
+        case .slate:
+            return Passthrough(video: false, audio: false, reason: "no participant is on air: the slate is shown")
+        case nil:
+            return Passthrough(video: false, audio: false, reason: "no relay is connected")
+        }
+    }
+}
+
+extension TaskView.Thrift {
+    init?(_ plan: ProgramPlan) {
+        guard let degradation = plan.degradation else { return nil }
+        self.init(
+            level: degradation.level, fps: Double(plan.scene.canvas.fps) / Double(degradation.frameDivisor),
+            reason: degradation.reason)
+    }
+}
+
+extension TaskView.Source {
+    fileprivate init(_ source: PlannedSource, _ status: RelayStatus?) {
+        let actual = status?.sources.first { $0.id == source.id }
+        self.init(
+            id: source.id, url: StreamURL.redacted(source.url), state: actual?.state ?? .connecting,
+            error: actual?.error.map(Redaction.text))
+    }
+}
+
+extension TaskView.Output {
+    init(_ output: PlannedOutput, _ status: RelayStatus?) {
+        let actual = status?.outputs.first { $0.id == output.id }
+        self.init(
+            id: output.id, url: StreamURL.redacted(output.url), state: actual?.state ?? .connecting,
+            connectedSince: actual?.connectedSince.map { Date(timeIntervalSince1970: $0) },
+            reconnects: actual?.reconnects ?? 0, bytesSent: actual?.bytesSent ?? 0,
+            lastError: actual?.lastError.map(Redaction.text), lastErrorCode: actual?.lastErrorCode,
+            droppedFrames: actual?.droppedFrames, retry: output.retry)
+    }
+}
+
+extension TaskView.Settings {
+    fileprivate init(of room: Room, _ services: RoomServices) {
+        self.init(
+            host: room.settings.host, layout: services.layoutName(of: room),
+            canvas: room.settings.canvas ?? services.defaultCanvas, policy: room.settings.policy,
+            outputs: services.outputs(of: room).map {
+                Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry)
+            },
+            program: room.settings.program.map(ProgramView.init))
+    }
+}
+
+extension TaskView.Switch {
+    init(_ record: SwitchRecord) {
+        self.init(
+            at: Date(timeIntervalSince1970: record.wallClock), from: record.from, to: record.to, cause: record.cause,
+            causes: record.causes ?? [], latencyMs: record.latencyMs, afterKeyframeMs: record.afterKeyframeMs,
+            videoGapMs: record.videoGapMs, audioGapMs: record.audioGapMs)
+    }
+}

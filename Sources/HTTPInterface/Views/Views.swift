@@ -1,0 +1,167 @@
+import EventSubscription
+import Foundation
+import LayoutEngine
+import MixModel
+import RoomService
+
+/// A task as the API shows it. URLs are redacted.
+struct TaskView: Encodable {
+    typealias State = TaskState
+    struct Passthrough: Encodable {
+        var video: Bool
+        var audio: Bool
+        /// The reason if either is false.
+        var reason: String?
+    }
+    struct Output: Encodable {
+        var id: OutputID
+        var url: String
+        var state: OutputStatus.State
+        var connectedSince: Date?
+        var reconnects: Int
+        var bytesSent: Int64
+        var lastError: String?
+        /// The kind of `lastError`, for programs.
+        var lastErrorCode: OutputErrorCode?
+        /// Frames that the destination missed because it was too slow or disconnected. Absent until the relay reports
+        /// it.
+        var droppedFrames: Int?
+        /// Limits of reconnection. Absent if attempts never end.
+        var retry: OutputRetry?
+    }
+    struct Source: Encodable {
+        var id: SourceID
+        var url: String
+        var state: SourceStatus.State
+        var error: String?
+    }
+    struct Switch: Encodable {
+        var at: Date
+        var from: OnAir?
+        var to: OnAir
+        var cause: String
+        /// Identifiers that the switch shares with entries of the timeline.
+        var causes: [CauseID]
+        var latencyMs: Double
+        var afterKeyframeMs: Double?
+        var videoGapMs: Double
+        var audioGapMs: Double?
+    }
+
+    /// Settings in the form that `POST /v1/tasks` accepts, with defaults filled in.
+    struct Settings: Encodable {
+        struct Output: Encodable {
+            var id: OutputID
+            var url: String
+            var retry: OutputRetry?
+        }
+        var host: UserID?
+        var layout: String
+        var canvas: Canvas
+        var policy: RoomPolicy
+        var outputs: [Output]
+        /// The program's settings. Absent if the room determines the program.
+        var program: ProgramView?
+    }
+    enum Kind: String, Encodable {
+        /// The room's own task, which exists while the room has outputs.
+        case automatic
+        /// A task created by `POST /v1/tasks`.
+        case explicit
+    }
+    enum Awaited: String, Encodable {
+        /// The task starts with the room's next stream.
+        case stream
+        /// The room has no destination.
+        case output
+        /// The task starts when the machine has capacity for it.
+        case capacity
+    }
+    /// A reduction of a mix's cost while the machine is overloaded.
+    struct Thrift: Encodable {
+        /// Load level, 1…4.
+        var level: Int
+        /// Canvas frames rendered per second.
+        var fps: Double
+        var reason: String
+    }
+
+    var id: String
+    var room: String
+    var kind: Kind
+    var state: State
+    /// Event that starts the task without a request. Absent while it is on air, and after it has ended until a client
+    /// acts.
+    var waitingFor: Awaited?
+    var endReason: EndReason?
+    var lastError: String?
+    /// The requested mode. 0 = bypass, 1 = mix.
+    var mixMode: Int
+    var host: UserID?
+    /// The feed that viewers get. `nil` until a relay reports it.
+    var onAir: OnAir?
+    var passthrough: Passthrough
+    /// The scene of the picture on air. Absent in bypass.
+    var scene: Scene?
+    var sources: [Source]
+    var outputs: [Output]
+    /// The latest switches, newest first. Absent in lists.
+    var switches: [Switch]?
+    var settings: Settings
+    var revision: Int
+    /// Revision of the newest plan that the relay has applied.
+    var appliedRevision: Int?
+    var relayProcess: Int32?
+    /// The current degradation. Absent while every frame is rendered.
+    var degradation: Thrift?
+    /// Program time, in seconds.
+    var programTime: Double?
+    /// Number of viewers over HTTP-FLV.
+    var viewers: Int
+}
+
+/// A room as the API shows it. URLs are redacted.
+struct RoomView: Encodable {
+    struct Stream: Encodable {
+        var stream: StreamKind
+        var url: String
+        var audio: Bool
+        var video: Bool
+        /// State reported by the relay. Absent without a relay.
+        var state: SourceStatus.State?
+        /// Reason why the stream cannot be shown, as text.
+        var error: String?
+    }
+    struct Person: Encodable {
+        var user: UserID
+        var name: String?
+        var role: Role?
+        var joinOrder: Int
+        var streams: [Stream]
+    }
+    struct Output: Encodable {
+        var id: OutputID
+        var url: String
+        var retry: OutputRetry?
+    }
+
+    var id: String
+    var open: Bool
+    var host: UserID?
+    var layout: String
+    var canvas: Canvas
+    var policy: RoomPolicy
+    /// The program's settings. Absent if the participants in the room determine the program.
+    var program: ProgramView?
+    var outputs: [Output]
+    var participants: [Person]
+    /// The room's automatic task.
+    var task: TaskView?
+    /// The ids of all the room's tasks.
+    var tasks: [String]
+    /// Number of viewers of all the room's tasks.
+    var viewers: Int
+    var rtmp: ServiceDocument
+    var recording: ServiceDocument
+    var hls: HLSView
+}

@@ -1,0 +1,157 @@
+import Configuration
+import EventSubscription
+import Foundation
+import RoomService
+import Yams
+
+/// The keys that exist, and the reader that combines a YAML file with the environment.
+enum ConfigurationKeys {
+    enum Kind { case scalar, list }
+
+    /// All keys that this version knows.
+    static let known: [String: Kind] = [
+        "http.listen": .scalar, "http.maxConnections": .scalar, "http.idleTimeout": .scalar,
+        "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
+        "http.rate.failures": .scalar, "data": .scalar,
+        "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
+        "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
+        "rooms.outputs": .list,
+        "hls.directory": .scalar, "hls.retentionHours": .scalar,
+        "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
+        "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
+        "relay.keep": .scalar, "relay.readyMixer": .scalar, "log.level": .scalar, "log.format": .scalar,
+        "playback.access": .scalar, "playback.key": .scalar, "playback.keyFile": .scalar,
+        "playback.secondaryKey": .scalar,
+        "playback.secondaryKeyFile": .scalar, "playback.validity": .scalar, "playback.cors": .list,
+        "playback.latencyCapMs": .scalar, "playback.maxViewers": .scalar, "playback.maxViewersPerProgram": .scalar,
+        "recording.directory": .scalar, "recording.keepFreeBytes": .scalar,
+        "quotas.rooms": .scalar, "quotas.tasks": .scalar, "quotas.subscriptions": .scalar, "quotas.feeds": .scalar,
+        "quotas.participants": .scalar, "quotas.storedBytes": .scalar,
+        "admission.cores": .scalar,
+        "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
+    ]
+
+    /// Returns a reader in which the environment overrides the file.
+    ///
+    /// - Throws: `StartupError` with file, line and remedy.
+    static func reader(
+        file: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> ConfigReader {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        if let file {
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw StartupError("the configuration file \(file) cannot be read: name another with --config")
+            }
+            values = try parse(String(decoding: data, as: UTF8.self), name: file)
+        }
+        try check(environment)
+        return ConfigReader(providers: [
+            EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mixorchestrator"),
+            InMemoryProvider(name: file ?? "defaults", values: values),
+        ])
+    }
+
+    static func parse(_ text: String, name: String) throws -> [AbsoluteConfigKey: ConfigValue] {
+        let root: Node?
+        do {
+            root = try Yams.compose(yaml: text)
+        } catch {
+            throw StartupError("\(name) is not YAML: \(error)")
+        }
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        guard let root, !isEmpty(root) else { return values }
+        guard case .mapping = root else { throw StartupError("\(name): expected keys, as in `data: ./data`") }
+        try read(root, path: [], name: name, into: &values)
+        return values
+    }
+
+    private static func read(
+        _ node: Node, path: [String], name: String, into values: inout [AbsoluteConfigKey: ConfigValue]
+    ) throws {
+        guard case .mapping(let mapping) = node else { return }
+        var seen: Set<String> = []
+        for (keyNode, value) in mapping {
+            let place = "\(name):\(keyNode.mark?.line ?? 0)"
+            guard let key = keyNode.string else { throw StartupError("\(place): a key must be a string") }
+            let full = (path + [key]).joined(separator: ".")
+            guard seen.insert(key).inserted else { throw StartupError("\(place): \(full) appears twice") }
+            if full == "apps" {
+                try AppKeys.read(value, name: name, into: &values)
+                continue
+            }
+            switch known[full] {
+            case .scalar:
+                if isEmpty(value) { continue }
+                guard let text = value.scalar?.string else {
+                    throw StartupError("\(place): \(full): expected a single value")
+                }
+                values[AbsoluteConfigKey(path + [key])] = ConfigValue(.string(text), isSecret: false)
+            case .list:
+                if isEmpty(value) { continue }
+                let items = try list(value, full, place)
+                values[AbsoluteConfigKey(path + [key])] = ConfigValue(.stringArray(items), isSecret: false)
+            case nil:
+                guard known.keys.contains(where: { $0.hasPrefix(full + ".") }) else { throw unknown(full, place) }
+                if isEmpty(value) { continue }
+                guard case .mapping = value else { throw StartupError("\(place): \(full): expected keys below it") }
+                try read(value, path: path + [key], name: name, into: &values)
+            }
+        }
+    }
+
+    /// Returns the items of a list: words, or objects with `id` and `url` as in the API.
+    private static func list(_ node: Node, _ key: String, _ place: String) throws -> [String] {
+        guard case .sequence(let items) = node else {
+            if let text = node.scalar?.string { return [text] }
+            throw StartupError("\(place): \(key): expected a list")
+        }
+        return try items.map { item in
+            if let text = item.scalar?.string { return text }
+            if key == "rooms.outputs", let url = item["url"]?.scalar?.string {
+                return (item["id"]?.scalar?.string).map { "\($0)=\(url)" } ?? url
+            }
+            throw StartupError("\(place): \(key): expected a list of strings")
+        }
+    }
+
+    static func isEmpty(_ node: Node) -> Bool {
+        switch node {
+        case .scalar(let scalar): scalar.string.isEmpty || node.null != nil
+        case .mapping(let mapping): mapping.allSatisfy { isEmpty($0.value) }
+        case .sequence(let sequence): sequence.isEmpty
+        case .alias: false
+        }
+    }
+
+    private static func unknown(_ key: String, _ place: String) -> StartupError {
+        let words = Set(known.keys).union(["apps"]).union(
+            known.keys.compactMap { $0.split(separator: ".").first.map(String.init) })
+        let suggestion = Suggestion.nearest(to: key, among: words).map { " Did you mean \($0)?" } ?? ""
+        let all = (known.keys + ["apps"]).sorted().joined(separator: ", ")
+        return StartupError("\(place): \(key) is not a setting.\(suggestion) The settings are: \(all)")
+    }
+
+    /// Rejects unknown environment variables, as unknown keys are rejected.
+    private static func check(_ environment: [String: String]) throws {
+        let prefix = "MIXORCHESTRATOR_"
+        var names = Set(known.keys.map { prefix + variable($0) })
+        #if DEBUG
+            names.insert(CrashingTaskStore.variable)
+        #endif
+        for name in environment.keys.sorted()
+        where name.hasPrefix(prefix) && !names.contains(name) && !AppKeys.isVariable(name.dropFirst(prefix.count)) {
+            let suggestion = Suggestion.nearest(to: name, among: names).map { " Did you mean \($0)?" } ?? ""
+            throw StartupError("the environment variable \(name) is not a setting.\(suggestion)")
+        }
+    }
+
+    /// Returns the variable's name of a key without its prefix: `RELAY_ORPHAN_TIMEOUT` for `relay.orphanTimeout`.
+    static func variable(_ key: String) -> String {
+        var name = ""
+        for character in key {
+            if character.isUppercase { name += "_" }
+            name += character == "." ? "_" : character.uppercased()
+        }
+        return name.replacing("U_R_L", with: "URL")
+    }
+}

@@ -1,0 +1,122 @@
+import Configuration
+import EventSubscription
+import Foundation
+import HTTPInterface
+import LayoutEngine
+import Logging
+import MixModel
+import RoomService
+
+/// All settings of the service, checked. `ConfigurationKeys` lists the keys.
+struct OrchestratorConfiguration: Sendable {
+    var listen: ListenAddress
+    var http: HTTPSettings
+    var playback: PlaybackSettings
+    /// Directory of segments and playlists, absolute.
+    var hlsDirectory: String
+    /// Hours for which retained HLS stays after it has ended; 0 = for ever.
+    var hlsRetentionHours: Int
+    /// Tenants beside the standard one, and the tokens of all of them.
+    var apps: AppSettings
+    /// Directory of the store and the relays' sockets, absolute.
+    var data: String
+    /// Directory of layouts, absolute.
+    var layouts: String
+    /// Path of `mixworker`.
+    var worker: String
+    var sources: AllowList
+    var urlTemplate: String?
+    var outputs: AllowList
+    /// Endpoints to which messages to subscribers may be posted.
+    var callbacks: AllowList
+    /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
+    var roomOutputs: [PlannedOutput]
+    var roomLayout: String
+    var roomCanvas: Canvas
+    /// Seconds for which a relay runs without an orchestrator, 1…86400.
+    var orphanTimeout: Int
+    /// Whether a mixer's process waits beside each bypass that others may join.
+    var keepsMixersReady: Bool
+    /// Whether relays stay on air when the service is shut down.
+    var keepsRelays: Bool
+    var logLevel: Logger.Level
+    var logFormat: LogFormat
+    /// Directory of recordings, and the disk space to keep free.
+    var recordings: RecordingPlace
+    /// Limits on what programs may use of the machine.
+    var load: LoadSettings
+
+    /// Settings of the command line, which override all others.
+    struct Overrides: Sendable {
+        var listen: String?
+        var data: String?
+        var layouts: String?
+        var keepsRelays = false
+        var logFormat: LogFormat?
+    }
+
+    /// Creates the configuration from the values of a reader.
+    ///
+    /// - Parameters:
+    ///   - reader: Values of the environment over those of the file; see `ConfigurationKeys.reader`.
+    ///   - file: Path of the reader's file.
+    /// - Throws: `StartupError` that names the key and the expected value.
+    init(_ reader: ConfigReader, file: String? = nil, overrides: Overrides = Overrides()) throws {
+        let values = ConfigurationValues(reader)
+        apps = try AppSettings(values, file: file)
+        listen = try ListenAddress(
+            overrides.listen ?? values.text("http.listen") ?? "127.0.0.1:8080", key: "http.listen",
+            hasTokens: !apps.tokens.isEmpty)
+        http = try HTTPSettings(values)
+        playback = try PlaybackSettings(values, file: file)
+        data = Self.absolute(overrides.data ?? values.text("data") ?? "./data")
+        layouts = Self.absolute(overrides.layouts ?? values.text("layouts") ?? "./layouts")
+        hlsDirectory = values.text("hls.directory").map(Self.absolute) ?? data + "/hls"
+        hlsRetentionHours = try values.integer("hls.retentionHours", in: 0...87_600) ?? 168
+        worker = values.text("worker").map(Self.absolute) ?? Self.defaultWorker
+        if let store = values.text("store.url"), store != "sqlite:" {
+            throw StartupError("store.url: found \"\(store)\"; expected \"sqlite:\", the store of this version")
+        }
+        // With tokens, loopback belongs to the operator: a tenant must not reach other services of this machine.
+        let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
+        sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
+        urlTemplate = values.text("sources.urlTemplate")
+        outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
+        callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
+        roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
+        roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName
+        let fallback = Canvas.portrait
+        roomCanvas =
+            Canvas(
+                width: try values.integer("rooms.canvas.width", in: 16...7680) ?? fallback.width,
+                height: try values.integer("rooms.canvas.height", in: 16...7680) ?? fallback.height,
+                fps: try values.integer("rooms.canvas.fps", in: 1...60) ?? fallback.fps,
+                background: try values.colour("rooms.canvas.background") ?? fallback.background
+            ).withinLimits
+        orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
+        keepsMixersReady = try values.flag("relay.readyMixer") ?? true
+        keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
+        logLevel = try values.choice("log.level") ?? .info
+        logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text
+        recordings = RecordingPlace(
+            directory: values.text("recording.directory").map(Self.absolute) ?? data + "/recordings",
+            keepFreeBytes: try values.integer("recording.keepFreeBytes", in: 0...1 << 50).map(Int64.init)
+                ?? RecordingPlace.defaultKeepFreeBytes)
+        load = LoadSettings(
+            cores: try values.number("admission.cores", in: 0...4096),
+            utilisation: try values.number("admission.utilisation", in: 0.1...1) ?? LoadSettings().utilisation,
+            highestLevel: try values.integer("overload.highestLevel", in: 0...Degradation.highest)
+                ?? Degradation.highest)
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    /// Path of `mixworker` beside this executable.
+    static var defaultWorker: String {
+        let own =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+        return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("mixworker").path
+    }
+}

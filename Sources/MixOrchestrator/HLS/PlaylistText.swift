@@ -1,9 +1,0 @@
-/// Rewrites playlists for viewers.
-enum PlaylistText {
-    /// Returns the playlist with every URI replaced by `change` of it.
-    static func mapping(_ text: String, _ change: (String) -> String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            line.isEmpty || line.hasPrefix("#") ? String(line) : change(String(line))
-        }.joined(separator: "\n")
-    }
-}

@@ -1,0 +1,6 @@
+import EventSubscription
+
+extension StreamURL {
+    /// Schemes that the URL of an output may have.
+    package static let pushSchemes: Set<Scheme> = [.rtmp, .rtmps]
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Logging
+import NIOPosix
+import ServiceLifecycle
+
+/// Removes sessions that packagers have left behind.
+///
+/// Ended live sessions are removed after some minutes, ended sessions with on-demand playlists after the configured
+/// time.
+package struct HLSRetention: Service {
+    package let files: HLSFiles
+    /// Time for which sessions with on-demand playlists are kept, in seconds. `nil` = no limit.
+    package let kept: Double?
+    package let logger: Logger
+
+    package init(files: HLSFiles, kept: Double?, logger: Logger) {
+        self.files = files
+        self.kept = kept
+        self.logger = logger
+    }
+
+    /// Time for which an ended live session stays, in seconds. Players that lag behind still fetch its last segments.
+    static let farewell = 600.0
+    /// Time without writes after which a session that has not ended has lost its packager for good, in seconds.
+    static let abandonment = 3600.0
+    private static let interval = Duration.seconds(60)
+
+    package func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await NIOThreadPool.singleton.runIfActive { sweep(now: Date()) }
+                try await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    func sweep(now: Date) {
+        let manager = FileManager.default
+        func children(_ path: String) -> [String] {
+            ((try? manager.contentsOfDirectory(atPath: path)) ?? []).map { "\(path)/\($0)" }
+        }
+        for room in children(files.directory).flatMap(children) {
+            for session in HLSFiles.sessions(in: room).map({ "\(room)/\($0)" }) where isOver(session, now) {
+                do {
+                    try manager.removeItem(atPath: session)
+                    logger.info("HLS session \(session) removed")
+                } catch {
+                    logger.warning("HLS session \(session) cannot be removed: \(error.localizedDescription)")
+                }
+            }
+        }
+    }
+
+    private func isOver(_ session: String, _ now: Date) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: "\(session)/session.json")
+        guard let written = attributes?[.modificationDate] as? Date, let facts = HLSFiles.facts(session) else {
+            // Without `session.json`, a session can be neither played nor continued, but a packager may be about to
+            // write it.
+            let made = try? FileManager.default.attributesOfItem(atPath: session)[.modificationDate] as? Date
+            return made.map { now.timeIntervalSince($0) > Self.abandonment } ?? false
+        }
+        let age = now.timeIntervalSince(written)
+        guard facts.isEnded || age > Self.abandonment else { return false }
+        return facts.settings.enableVOD ? kept.map { age > $0 } ?? false : age > Self.farewell
+    }
+}

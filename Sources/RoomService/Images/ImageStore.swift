@@ -1,0 +1,272 @@
+import Crypto
+import EncodedMedia
+import EventSubscription
+import Foundation
+import Logging
+import MediaFormats
+import MixModel
+
+/// Checked local copies of the images that layouts and programs name.
+///
+/// Images are fetched or read, checked again periodically, and kept in `images/` of the data directory. A mixer opens
+/// no other images.
+package actor ImageStore {
+    /// A change of an image that affects rooms.
+    struct News: Hashable, Sendable {
+        enum Kind: Hashable, Sendable {
+            /// The image that can be shown under this reference has changed.
+            case changed
+            case failed(String)
+        }
+        /// The reference as written in layouts. A URL may contain a secret.
+        var reference: String
+        var kind: Kind
+        /// Time at which the check began, in ns of CLOCK_MONOTONIC.
+        var noticedAt: Int64
+    }
+
+    /// The state of an image as the API shows it.
+    package struct Status: Hashable, Encodable {
+        package enum State: String, Encodable { case ready, waiting, failed }
+        /// The reference, without a URL's query.
+        package var image: String
+        /// `ready` while there is a copy, even an outdated one.
+        package var state: State
+        package var error: String?
+
+        package init(image: String, state: State, error: String? = nil) {
+            self.image = image
+            self.state = state
+            self.error = error
+        }
+    }
+
+    nonisolated let news: AsyncStream<News>
+    private nonisolated let newsman: AsyncStream<News>.Continuation
+    private nonisolated let wakeUps: AsyncStream<Void>
+    private nonisolated let wakeUp: AsyncStream<Void>.Continuation
+    private let directory: String
+    private let files: ImageFiles
+    private let fetch: ImageFetch
+    private let metrics: Metrics
+    private let logger: Logger
+    private var ledger: ImageLedger
+    /// Sizes in bytes and last uses of the files on disk.
+    private var sizes: [String: (bytes: Int, lastUse: Int64)] = [:]
+
+    /// Maximum size of all files on disk, in bytes. Images in use stay, and new ones that would not fit beside them are
+    /// refused.
+    static let mostBytes = 512 << 20
+    private static let indexName = "index.json"
+    private static let tick: Duration = .milliseconds(500)
+
+    /// - Parameters:
+    ///   - data: The data directory.
+    ///   - layouts: Directory of the layouts.
+    package init(data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger) {
+        self.init(
+            data: data, layouts: layouts, fetch: fetch, metrics: metrics, logger: logger,
+            schedule: ImageLedger.Schedule())
+    }
+
+    init(
+        data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger,
+        schedule: ImageLedger.Schedule
+    ) {
+        directory = data + "/images"
+        files = ImageFiles(directory: layouts)
+        self.fetch = fetch
+        self.metrics = metrics
+        self.logger = logger
+        ledger = ImageLedger(schedule: schedule)
+        (news, newsman) = AsyncStream.makeStream()
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Paths of the copies, by the layouts' references.
+    var paths: [String: String] { ledger.files.mapValues { "\(directory)/\($0)" } }
+
+    package var failedCount: Int { ledger.failedCount }
+
+    package func status(of references: Set<String>) -> [Status] {
+        references.sorted().map { reference in
+            let item = ledger.items[reference]
+            let state: Status.State = item?.copy != nil ? .ready : item?.failure != nil ? .failed : .waiting
+            return Status(image: Self.shown(reference), state: state, error: item?.failure)
+        }
+    }
+
+    /// Returns a reference for display and logs, without a URL's query and fragment.
+    static func shown(_ reference: String) -> String {
+        guard isURL(reference) else { return reference }
+        return String(decoding: reference.utf8.prefix { !"?#".utf8.contains($0) }, as: UTF8.self)
+    }
+
+    private static func isURL(_ reference: String) -> Bool { reference.contains("://") }
+
+    // MARK: Wanted images
+
+    /// Restores the copies from before a restart. Call this once, before anything else.
+    func restore() async {
+        let directory = directory
+        let (index, found) = await offPool { Self.load(directory) }
+        let now = MonotonicClock.now()
+        for (file, bytes) in found { sizes[file] = (bytes, now) }
+        for (reference, copy) in index where found[copy.file] != nil { ledger.remember(reference, copy) }
+    }
+
+    /// Replaces the wanted images of layouts and programs.
+    ///
+    /// New images of layouts that are files are checked before this returns, so that a layout saved together with its
+    /// images is never shown without them.
+    func want(_ references: Set<String>, ofPrograms others: Set<String> = []) async {
+        let isNew = references.filter { ledger.items[$0] == nil && !Self.isURL($0) }
+        for excess in ledger.want(references, ofPrograms: others) {
+            logger.warning(
+                "image \(Self.shown(excess)) is not used: layouts or programs name more than \(ImageLedger.most) images"
+            )
+        }
+        for reference in isNew where ledger.take(reference) { await check(reference, isQuiet: true) }
+        wakeUp.yield()
+    }
+
+    /// Marks files of the layouts directory as written or removed. `nil` = any of them may have changed.
+    func filesChanged(_ paths: Set<String>?) {
+        for reference in ledger.wanted where !Self.isURL(reference) && paths?.contains(reference) ?? true {
+            ledger.outdate(reference)
+        }
+        wakeUp.yield()
+    }
+
+    /// Checks images as they become due, until cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [wakeUp] in
+                while (try? await Task.sleep(for: Self.tick)) != nil { wakeUp.yield() }
+            }
+            for await _ in wakeUps {
+                for reference in ledger.takeDue(now: MonotonicClock.now()) {
+                    group.addTask { await self.check(reference, isQuiet: false) }
+                }
+            }
+            group.cancelAll()
+        }
+        newsman.finish()
+    }
+
+    // MARK: Checking
+
+    /// Checks an image and records the result.
+    ///
+    /// - Parameter isQuiet: Whether to omit the news of a changed image, because the caller sees the change itself.
+    private func check(_ reference: String, isQuiet: Bool) async {
+        let begin = MonotonicClock.now()
+        do {
+            let found = try await look(reference)
+            var copy: ImageLedger.Copy?
+            if case .image(let bytes, let header, let validators) = found {
+                copy = try await keep(bytes, header.kind, validators)
+            }
+            metrics.count(.imageFetches, copy == nil ? "unchanged" : "fetched")
+            let isDifferent = ledger.succeeded(reference, copy, now: MonotonicClock.now())
+            if copy != nil { await tidy() }
+            if isDifferent, !isQuiet { newsman.yield(News(reference: reference, kind: .changed, noticedAt: begin)) }
+        } catch let error as ImageRefusal {
+            metrics.count(.imageFetches, "failed")
+            guard ledger.failed(reference, "\(error)", now: MonotonicClock.now()) else { return }
+            logger.warning("image \(Self.shown(reference)) \(error)")
+            newsman.yield(News(reference: reference, kind: .failed("\(error)"), noticedAt: begin))
+        } catch {
+            // Cancelled, because the service is stopping.
+            _ = ledger.failed(reference, "was not checked", now: MonotonicClock.now())
+        }
+        wakeUp.yield()
+    }
+
+    private func look(_ reference: String) async throws -> ImageFetch.Answer {
+        if Self.isURL(reference) {
+            return try await fetch.run(reference, validators: ledger.items[reference]?.copy?.validators)
+        }
+        let files = files
+        let (bytes, header) = try await offPool { () throws(ImageRefusal) in try files.read(reference) }
+        return .image(bytes, header, ImageFetch.Validators())
+    }
+
+    private func keep(
+        _ bytes: [UInt8], _ kind: ImageHeader.Kind, _ validators: ImageFetch.Validators
+    ) async throws(ImageRefusal) -> ImageLedger.Copy {
+        let directory = directory
+        let name = await offPool {
+            SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+                + ".\(kind.rawValue)"
+        }
+        if sizes[name] == nil {
+            let used = ledger.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }
+            guard used + bytes.count <= Self.mostBytes else {
+                throw ImageRefusal("is not kept: the images in use take \(used) bytes, the limit is \(Self.mostBytes)")
+            }
+            try await offPool { () throws(ImageRefusal) in try Self.store(bytes, name, in: directory) }
+        }
+        sizes[name] = (bytes.count, MonotonicClock.now())
+        return ImageLedger.Copy(file: name, bytes: bytes.count, validators: validators)
+    }
+
+    /// Writes the index and removes files above the limit.
+    private func tidy() async {
+        let now = MonotonicClock.now()
+        for file in ledger.filesInUse { sizes[file]?.lastUse = now }
+        let gone = ledger.evictions(
+            sizes.map { ($0.key, $0.value.bytes, $0.value.lastUse) }, limit: Self.mostBytes)
+        for file in gone {
+            sizes[file] = nil
+            ledger.forget(file: file)
+        }
+        let index = ledger.items.compactMapValues(\.copy)
+        let directory = directory
+        do {
+            try await offPool { () throws(ImageRefusal) in
+                for file in gone { unlink("\(directory)/\(file)") }
+                guard let json = try? JSONEncoder().encode(index) else { return }
+                try Self.store(Array(json), Self.indexName, in: directory)
+            }
+        } catch {
+            logger.warning("the index of images \(error)")
+        }
+    }
+
+    // MARK: Disk
+
+    private static func load(_ directory: String) -> (index: [String: ImageLedger.Copy], files: [String: Int]) {
+        let index = try? BoundedFile.read("\(directory)/\(indexName)", limit: 4 << 20)
+        var sizes: [String: Int] = [:]
+        for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where file != indexName {
+            let path = "\(directory)/\(file)"
+            // Remove files that a crash left incomplete.
+            guard !file.hasPrefix(".") else {
+                unlink(path)
+                continue
+            }
+            sizes[file] = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
+        }
+        return (
+            index.flatMap { try? JSONDecoder().decode([String: ImageLedger.Copy].self, from: Data($0)) } ?? [:], sizes
+        )
+    }
+
+    /// Writes a file that only the service's user can read, because the images may not be public yet.
+    private static func store(_ bytes: [UInt8], _ name: String, in directory: String) throws(ImageRefusal) {
+        let temporary = "\(directory)/.\(name).\(UInt32.random(in: 0 ... .max))"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try BoundedFile.write(bytes, to: temporary, mode: 0o600)
+        } catch {
+            unlink(temporary)
+            throw ImageRefusal("cannot be stored in \(directory): \(error)")
+        }
+        guard rename(temporary, "\(directory)/\(name)") == 0 else {
+            unlink(temporary)
+            throw ImageRefusal("cannot be stored in \(directory): \(String(cString: strerror(errno)))")
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import Logging
+import MixModel
+import ServiceLifecycle
+import Synchronization
+import TaskStore
+
+/// Owns the layouts: takes changes of files and changes by API one after another, keeps every accepted version, and
+/// notifies the rooms.
+///
+/// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers. A
+/// change by API is stored first and answered afterwards.
+package actor LayoutDirectory: Service {
+    package nonisolated let layouts: Layouts
+    nonisolated let files: LayoutFiles
+    let store: any TaskStore
+    let registry: RoomRegistry
+    let images: ImageStore
+    let metrics: Metrics
+    let logger: Logger
+    /// Layout of rooms that name none. It cannot be deleted.
+    let defaultLayout: String
+    private let watch: LayoutWatch
+    private nonisolated let mailbox: AsyncStream<Message>
+    private nonisolated let inbox: AsyncStream<Message>.Continuation
+    private nonisolated let waiting = Mutex(0)
+
+    private enum Message: Sendable {
+        /// The watch has findings.
+        case files
+        case image(ImageStore.News)
+        /// The set of images that programs show has changed.
+        case imagesWanted
+        case put(NewLayout, Reply<Change>)
+        case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
+        case delete(String, LayoutPrecondition, AppID, Reply<Void>)
+    }
+
+    /// A layout received by API.
+    package struct NewLayout: Sendable {
+        package var name: String
+        package var template: LayoutTemplate
+        package var content: [UInt8]
+        package var origin: LayoutVersion.Origin
+        var precondition: LayoutPrecondition
+        /// Time of arrival, in ns of CLOCK_MONOTONIC.
+        package var receivedAt: Int64
+
+        package init(
+            name: String, template: LayoutTemplate, content: [UInt8], origin: LayoutVersion.Origin,
+            precondition: LayoutPrecondition, receivedAt: Int64
+        ) {
+            self.name = name
+            self.template = template
+            self.content = content
+            self.origin = origin
+            self.precondition = precondition
+            self.receivedAt = receivedAt
+        }
+    }
+
+    /// Result of a request.
+    package struct Change: Hashable, Sendable {
+        package var good: LayoutCatalogue.Good
+        /// Whether there was no such layout before.
+        package var isNew: Bool
+    }
+
+    package init(
+        directory: String, layouts: Layouts, store: any TaskStore, registry: RoomRegistry, images: ImageStore,
+        metrics: Metrics, defaultLayout: String, logger: Logger
+    ) throws(StartupError) {
+        files = LayoutFiles(directory: directory)
+        self.layouts = layouts
+        self.store = store
+        self.registry = registry
+        self.images = images
+        self.metrics = metrics
+        self.defaultLayout = defaultLayout
+        self.logger = logger
+        do {
+            watch = try LayoutWatch(files: files)
+        } catch {
+            throw StartupError("the layouts directory \(directory) cannot be watched: \(error)")
+        }
+        (mailbox, inbox) = AsyncStream.makeStream()
+    }
+
+    /// Reads the layouts, so that rooms can be planned. Call once, before `run`. A layout that rooms use and that has
+    /// no good file is taken from the store.
+    package func restore() async throws(StoreError) {
+        await images.restore()
+        for version in try await store.newestLayoutVersions() {
+            let content = try await store.layoutContent(of: version.layout, version: version.number)
+            let template = content.flatMap { try? LayoutTemplate.decode($0, name: version.layout) }
+            layouts.update { catalogue in
+                guard let template, let content else { return catalogue.remember(version) }
+                catalogue.remember(LayoutCatalogue.Good(template: template, content: content, version: version))
+            }
+        }
+        let readings = await offPool { [files] in
+            FileManager.default.fileExists(atPath: files.directory)
+                ? files.list().layouts.sorted().map { ($0, files.read($0)) } : nil
+        }
+        if readings == nil {
+            logger.warning(
+                "there is no layouts directory at \(files.directory): only \"auto\" can be used until it is created")
+        }
+        for (name, reading) in readings ?? [] {
+            await take(reading, of: name, noticedAt: MonotonicClock.now(), isStart: true)
+        }
+        await wantImages()
+        let used = try await store.rooms().map { $0.document.settings.layout ?? defaultLayout }
+        layouts.update { $0.forgetDeleted(except: Set(used)) }
+        for (name, entry) in layouts.catalogue.all where entry.isDeleted {
+            logger.warning("layout \(name) has no file; rooms that use it keep its last good version")
+        }
+    }
+
+    package func run() async throws {
+        await withDiscardingTaskGroup { group in
+            group.addTask { [watch, inbox] in
+                for await _ in watch.signals { inbox.yield(.files) }
+            }
+            group.addTask { [images, inbox] in
+                for await news in images.news { inbox.yield(.image(news)) }
+            }
+            group.addTask { [registry, inbox] in
+                for await _ in registry.services.needs.imageNews { inbox.yield(.imagesWanted) }
+            }
+            group.addTask { [images] in await images.run() }
+            watch.start()
+            await withGracefulShutdownHandler {
+                for await message in mailbox { await handle(message) }
+            } onGracefulShutdown: {
+                self.inbox.finish()
+            }
+            watch.stop()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Requests
+
+    /// Checks and stores a layout; the rooms that use it change at once.
+    package nonisolated func put(_ new: NewLayout) async throws(OrchestratorError) -> Change {
+        try await ask { .put(new, $0) }
+    }
+
+    /// Makes an older version the newest one.
+    package nonisolated func rollBack(
+        _ name: String, to version: Int, _ precondition: LayoutPrecondition
+    ) async throws(OrchestratorError) -> Change {
+        try await ask { .rollBack(name, version: version, precondition, $0) }
+    }
+
+    package nonisolated func delete(
+        _ name: String, _ precondition: LayoutPrecondition, for app: AppID
+    ) async throws(OrchestratorError) {
+        try await ask { .delete(name, precondition, app, $0) }
+    }
+
+    /// Most requests that may wait at once.
+    static let mailboxSize = 64
+    /// Number of layouts at which the API creates no further one. Operators may add any number of files.
+    static let mostLayouts = 1000
+
+    private nonisolated func ask<Answer: Sendable>(
+        _ message: (Reply<Answer>) -> Message
+    ) async throws(OrchestratorError) -> Answer {
+        let isRoom = waiting.withLock { count in
+            guard count < Self.mailboxSize else { return false }
+            count += 1
+            return true
+        }
+        guard isRoom else { throw .layoutsOverloaded }
+        defer { waiting.withLock { $0 -= 1 } }
+        let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
+            let yielded = inbox.yield(message(Reply(continuation)))
+            guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
+        }
+        return try result.get()
+    }
+
+    private func handle(_ message: Message) async {
+        switch message {
+        case .files: await takeFindings()
+        case .image(let news): await take(news)
+        case .imagesWanted: await wantImages()
+        case .put(let new, let reply):
+            reply.answer(await result { () throws(OrchestratorError) in try await perform(new) })
+        case .rollBack(let name, let version, let precondition, let reply):
+            reply.answer(
+                await result { () throws(OrchestratorError) in try await performRollBack(name, version, precondition) })
+        case .delete(let name, let precondition, let app, let reply):
+            reply.answer(
+                await result { () throws(OrchestratorError) in
+                    try await performDelete(name, precondition, for: app)
+                })
+        }
+    }
+
+    private func result<Value: Sendable>(
+        _ body: () async throws(OrchestratorError) -> Value
+    ) async -> Result<Value, OrchestratorError> {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+
+    // MARK: Files
+
+    private func takeFindings() async {
+        let findings = watch.take()
+        for note in findings.notes { logger.warning("\(note)") }
+        if findings.mayHaveMissedOthers {
+            await images.filesChanged(nil)
+        } else if !findings.others.isEmpty {
+            await images.filesChanged(findings.others)
+        }
+        for (name, found) in findings.layouts.sorted(by: { $0.key < $1.key }) {
+            // A request may have written or deleted the file since it was read; its present existence counts.
+            let isThere = await offPool { [files] in files.stamp(of: name) != nil }
+            if isThere, case .gone = found { continue }
+            await take(isThere ? found : .gone, of: name, noticedAt: findings.noticedAt, isStart: false)
+        }
+    }
+
+    private func take(_ reading: LayoutReading, of name: String, noticedAt: Int64, isStart: Bool) async {
+        let outcome = layouts.update { $0.take(reading, of: name, at: wallClock(), origin: .file) }
+        // After a start, a file that matches the stored version is no news.
+        if isStart, case .restored = outcome { return }
+        await tell(outcome, of: name, noticedAt: noticedAt)
+        await commitOrLog(outcome, of: name)
+        if case .deleted = outcome {
+            // Without the store it is unknown which layouts are still in use.
+            let deleted = layouts.catalogue.all.filter { $0.1.isDeleted }.map(\.0)
+            guard let used = try? await registry.layoutUse(of: deleted, limit: 1).keys else { return }
+            layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+/// All metrics with their help texts and labels. docs/metrics.md tells operators how to use them.
+extension Metrics {
+    /// Counters, which only grow.
+    package enum Counter: String, CaseIterable, Sendable {
+        case events = "events_total"
+        case httpRequests = "http_requests_total"
+        case imageFetches = "image_fetches_total"
+        case layoutReloads = "layout_reloads_total"
+        case outputBytes = "output_sent_bytes_total"
+        case outputReconnects = "output_reconnects_total"
+        case recordingFailures = "recording_failures_total"
+        case relayLosses = "relay_losses_total"
+        case relayStarts = "relay_starts_total"
+        case storeFailures = "store_failures_total"
+        case storeUnreadable = "store_unreadable_rows_total"
+        case switches = "switches_total"
+        case viewerBytes = "viewer_sent_bytes_total"
+        case viewerSkips = "viewer_skips_total"
+        case viewersRefused = "viewers_refused_total"
+        case webhookAttempts = "webhook_attempts_total"
+        case webhookMessages = "webhook_messages_total"
+        case wireCalls = "wire_calls_total"
+
+        var help: String {
+            switch self {
+            case .events: "Room events, by outcome."
+            case .httpRequests: "HTTP requests, by method, route and status class."
+            case .imageFetches: "Fetches and reads of layout images, by result."
+            case .layoutReloads: "Layout saves, by layout and result."
+            case .outputBytes: "FLV bytes sent to outputs."
+            case .outputReconnects: "Output reconnections."
+            case .recordingFailures: "Recordings that failed or lost their recorder, by error code."
+            case .relayLosses: "Relays that exited unexpectedly."
+            case .relayStarts: "Relays started, not counting adopted ones."
+            case .storeFailures: "Changes that the store failed to write."
+            case .storeUnreadable: "Unreadable store rows, by table."
+            case .switches: "Program switches, by mode before and after."
+            case .viewerBytes: "Program bytes sent to viewers."
+            case .viewerSkips: "Times a slow viewer skipped to the newest keyframe."
+            case .viewersRefused: "Viewers refused because a viewer limit was reached."
+            case .webhookAttempts: "Webhook delivery attempts, by result."
+            case .webhookMessages: "Webhook messages settled, by outcome: delivered or given up."
+            case .wireCalls: "Calls to the ApsaraVideo Live interface, by action and code."
+            }
+        }
+
+        var labels: [String] {
+            switch self {
+            case .events: ["outcome"]
+            case .httpRequests: ["method", "route", "status"]
+            case .imageFetches: ["result"]
+            case .layoutReloads: ["layout", "result"]
+            case .recordingFailures: ["code"]
+            case .storeUnreadable: ["table"]
+            case .switches: ["from", "to"]
+            case .webhookAttempts: ["result"]
+            case .webhookMessages: ["outcome"]
+            case .wireCalls: ["action", "code"]
+            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+                .viewerSkips,
+                .viewersRefused:
+                []
+            }
+        }
+    }
+
+    /// Durations, as histograms in seconds.
+    package enum Timer: String, CaseIterable, Sendable {
+        case eventDurable = "event_durable_seconds"
+        case httpRequest = "http_request_duration_seconds"
+        case relayTold = "event_relay_told_seconds"
+        case storeCommit = "store_commit_duration_seconds"
+        case switchLatency = "switch_latency_seconds"
+        case webhookDelay = "webhook_delay_seconds"
+
+        var help: String {
+            switch self {
+            case .eventDurable: "Latency from an event's arrival to its durable write."
+            case .httpRequest: "Latency from request headers to the start of the response, by route."
+            case .relayTold: "Latency from an event's arrival to its plan being handed to the relay."
+            case .storeCommit: "Time one change waits for the store."
+            case .switchLatency: "Latency from event to air, by resulting mode."
+            case .webhookDelay: "Latency from storing a webhook message to its delivery."
+            }
+        }
+
+        var labels: [String] {
+            switch self {
+            case .httpRequest: ["route"]
+            case .switchLatency: ["to"]
+            case .eventDurable, .relayTold, .storeCommit, .webhookDelay: []
+            }
+        }
+    }
+
+    /// Numbers of items, as histograms.
+    package enum Size: String, CaseIterable, Sendable {
+        case storeGroup = "store_group_size"
+
+        var help: String {
+            switch self {
+            case .storeGroup: "Changes per store transaction."
+            }
+        }
+    }
+
+    /// Values at the time of a scrape.
+    package enum Gauge: String, CaseIterable, Sendable {
+        case admissionRefusals = "admission_refusals_total"
+        case buildInfo = "build_info"
+        case coresAvailable = "cpu_cores_available"
+        case coresCommitted = "cpu_cores_committed"
+        case degradedTasks = "degraded_tasks"
+        case imagesFailed = "images_failed"
+        case layouts = "layouts"
+        case layoutsBroken = "layouts_broken"
+        case mixersFailing = "mixers_failing"
+        case outputs = "outputs"
+        case processCPU = "process_cpu_seconds_total"
+        case processDescriptors = "process_open_fds"
+        case processDescriptorLimit = "process_max_fds"
+        case processResident = "process_resident_memory_bytes"
+        case processStart = "process_start_time_seconds"
+        case processThreads = "process_threads"
+        case programs = "programs_on_air"
+        case ready = "ready"
+        case recordings = "recordings"
+        case relays = "relays_connected"
+        case rooms = "rooms"
+        case sources = "sources"
+        case storeQueue = "store_queue_length"
+        case taskCost = "task_cost_cores"
+        case tasks = "tasks"
+        case subscriptions
+        case feedListeners = "feed_listeners"
+        case tasksWaiting = "tasks_waiting"
+        case viewers
+        case webhookCircuits = "webhook_circuits_open"
+        case webhooksWaiting = "webhook_messages_waiting"
+
+        var help: String {
+            switch self {
+            case .admissionRefusals: "Tasks not started because too few cores were free."
+            case .buildInfo: "Always 1; the label holds the running version."
+            case .coresAvailable: "Cores still available to new tasks; absent if there is no limit."
+            case .coresCommitted: "Cores that the tasks on air need at full quality."
+            case .degradedTasks: "Tasks running at reduced frame rate, by load level."
+            case .imagesFailed: "Layout images that cannot be fetched or read."
+            case .layouts: "Layouts that rooms can use."
+            case .layoutsBroken: "Layouts whose file is currently invalid."
+            case .mixersFailing: "Programs that should be mixed but have no working mixer."
+            case .outputs: "Program outputs, by state."
+            case .processCPU: "User and system CPU time of this process, in seconds."
+            case .processDescriptors: "Open file descriptors."
+            case .processDescriptorLimit: "Maximum number of open file descriptors."
+            case .processResident: "Resident memory, in bytes."
+            case .processStart: "Start time of this process, in seconds since 1970."
+            case .processThreads: "Threads of this process."
+            case .programs: "Programs on air, by mode: bypass, mix or slate."
+            case .ready: "1 while the service accepts events and changes, as reported by /readyz."
+            case .recordings: "Recordings, by state."
+            case .relays: "Connected relays."
+            case .rooms: "Known rooms."
+            case .sources: "Pulled streams, by state."
+            case .storeQueue: "Changes waiting for the store."
+            case .taskCost: "Cores in use by the relays and mixers of all tasks."
+            case .tasks: "Tasks, by state."
+            case .subscriptions: "Subscriptions, by kind."
+            case .feedListeners: "Open room feeds (GET /v1/rooms/{room}/feed)."
+            case .tasksWaiting: "Tasks waiting for cores."
+            case .viewers: "Viewers playing programs over HTTP-FLV."
+            case .webhookCircuits: "Failing subscribers to which delivery is paused."
+            case .webhooksWaiting: "Webhook messages waiting for delivery."
+            }
+        }
+
+        /// Kind of the metric. Some counters are kept elsewhere and read for each scrape.
+        package var kind: MetricFamily.Kind {
+            switch self {
+            case .admissionRefusals, .processCPU: .counter
+            default: .gauge
+            }
+        }
+
+        var labels: [String] {
+            switch self {
+            case .buildInfo: ["version"]
+            case .degradedTasks: ["level"]
+            case .outputs, .recordings, .sources, .tasks: ["state"]
+            case .programs, .subscriptions: ["kind"]
+            default: []
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Foundation
+
+/// The number of files and connections that this process may have open. Each viewer needs one.
+package enum DescriptorLimit {
+    /// Descriptors kept for everything but HTTP connections: relays, the store, layouts, logs.
+    package static let kept = 1024
+
+    /// Raises the limit to the most that the system allows this process.
+    ///
+    /// - Returns: The limit now; `nil` when the system does not report it.
+    package static func raise() -> Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        if limit.rlim_cur < limit.rlim_max {
+            var raised = limit
+            raised.rlim_cur = limit.rlim_max
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

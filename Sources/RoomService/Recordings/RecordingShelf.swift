@@ -1,0 +1,97 @@
+import Foundation
+import MixModel
+import NIOPosix
+
+/// The files that recordings have left, by room. Names come from clients; only a name that a recorder gives leads to a
+/// file.
+package struct RecordingShelf: Sendable {
+    package let place: RecordingPlace
+    /// Pool for disk access, because reading a directory waits for the disk.
+    var pool = NIOThreadPool.singleton
+
+    package init(place: RecordingPlace, pool: NIOThreadPool = NIOThreadPool.singleton) {
+        self.place = place
+        self.pool = pool
+    }
+
+    /// Most files that are listed.
+    static let mostShown = 1_000
+    /// Limit of a manifest in bytes. A manifest with as many switches as it can have is smaller.
+    private static let longestManifest = 64 << 20
+
+    /// Outcome of removing a file.
+    package enum Removal: Sendable {
+        case removed, notThere, isBeingWritten
+        case failed(String)
+    }
+
+    /// A file and what its recorder says of it.
+    package struct Recorded: Sendable {
+        package var manifest: RecordingManifest
+        /// Size in bytes.
+        package var bytes: Int64
+        /// Whether a recorder holds the file's lock.
+        package var isBeingWritten: Bool
+    }
+
+    /// Returns the recordings of a room, newest first.
+    package func files(of room: RoomID) async throws -> [Recorded] {
+        try await pool.runIfActive {
+            let directory = place.directory(of: room)
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            return names.filter(FileName.isRecording).sorted(by: >).prefix(Self.mostShown).compactMap {
+                Self.recorded($0, directory)
+            }
+        }
+    }
+
+    /// Returns the path of a recording; `nil` when no recorder gives this name.
+    package func path(of name: String, room: RoomID) -> String? {
+        guard FileName.isRecording(name) else { return nil }
+        return place.directory(of: room) + "/" + name
+    }
+
+    /// Returns the size of a file in bytes; `nil` when the file is not there.
+    package func size(of path: String) async throws -> Int64? {
+        try await pool.runIfActive { Self.size(path) }
+    }
+
+    /// Removes a file and its manifest, unless the file is being written.
+    package func remove(_ name: String, of room: RoomID) async throws -> Removal {
+        guard let path = path(of: name, room: room) else { return .notThere }
+        return try await pool.runIfActive {
+            guard Self.size(path) != nil else { return .notThere }
+            guard !Self.isBeingWritten(path) else { return .isBeingWritten }
+            guard unlink(path) == 0 else { return .failed(String(cString: strerror(errno))) }
+            unlink(Self.manifest(path))
+            return .removed
+        }
+    }
+
+    private static func recorded(_ name: String, _ directory: String) -> Recorded? {
+        let path = directory + "/" + name
+        guard let size = Self.size(path), let length = Self.size(Self.manifest(path)), length < longestManifest,
+            let data = FileManager.default.contents(atPath: Self.manifest(path)),
+            var manifest = try? JSONDecoder().decode(RecordingManifest.self, from: data)
+        else { return nil }
+        manifest.file = name
+        return Recorded(
+            manifest: manifest, bytes: size, isBeingWritten: manifest.state == .recording && isBeingWritten(path))
+    }
+
+    private static func manifest(_ path: String) -> String { path.dropLast(4) + ".json" }
+
+    private static func size(_ path: String) -> Int64? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// Whether the file's recorder holds its lock.
+    private static func isBeingWritten(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import MixModel
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// One connection to a relay's unix socket.
+struct RelayConnection: Sendable {
+    typealias AsyncChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+    private let socket: Socket
+
+    /// Closes the connection when the last reference to it is gone: a viewer may leave before the first byte.
+    private final class Socket: Sendable {
+        let channel: any Channel
+        init(_ channel: any Channel) { self.channel = channel }
+        deinit { channel.close(promise: nil) }
+    }
+
+    /// Seconds without a report after which a relay counts as hung. A relay sends a status at least once a second. The
+    /// check runs every `silenceStep` seconds, because each check wakes a thread for each relay.
+    static let silenceLimit = 15
+    static let silenceStep = 3
+    /// Longest line accepted, in bytes.
+    static let longestLine = 1 << 20
+
+    /// - Throws: `NIOConnectionError` or `IOError` when no process listens there.
+    static func open(path: String) async throws -> RelayConnection {
+        let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(.seconds(2))
+            // Nothing is read until there is a reader.
+            .channelOption(.autoRead, value: false)
+            .connect(unixDomainSocketPath: path).get()
+        return RelayConnection(socket: Socket(channel))
+    }
+
+    /// Creates the asynchronous channel for its user, because a channel has to be used once it exists.
+    private func asyncChannel() async throws -> AsyncChannel {
+        let channel = socket.channel
+        return try await channel.eventLoop.submit {
+            let asyncChannel = try AsyncChannel(
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    backPressureStrategy: .init(lowWatermark: 2, highWatermark: 10),
+                    isOutboundHalfClosureEnabled: false))
+            try channel.syncOptions?.setOption(.autoRead, value: true)
+            return asyncChannel
+        }.get()
+    }
+
+    /// The process at the other end; 0 when the system does not report it.
+    var peerProcess: Int32 {
+        get async {
+            guard let provider = socket.channel as? any SocketOptionProvider else { return 0 }
+            let answer: EventLoopFuture<PeerCredentials> = provider.unsafeGetSocketOption(
+                level: .socket, name: .init(rawValue: SO_PEERCRED))
+            return (try? await answer.get().process) ?? 0
+        }
+    }
+
+    /// `struct ucred` (unix(7)).
+    private struct PeerCredentials {
+        var process: Int32
+        var user: UInt32
+        var group: UInt32
+    }
+
+    /// Closes a connection on which nothing was requested.
+    func close() async { try? await socket.channel.close() }
+
+    /// Says hello, sends `commands` as they come, and passes the relay's reports to `onReport`. Returns when the relay
+    /// closes the connection.
+    ///
+    /// The first command is sent when the relay has reported its status and `onReport` has accepted it. `onSent` is
+    /// called with each command that was written.
+    ///
+    /// - Throws: An error when the relay is silent for too long, `onReport` throws, or the task is cancelled.
+    func control(
+        commands: AsyncStream<RelayCommand>, onSent: @escaping @Sendable (RelayCommand) -> Void = { _ in },
+        onReport: @escaping @Sendable (RelayReport) throws -> Void
+    ) async throws {
+        try await asyncChannel().executeThenClose { inbound, outbound in
+            try await outbound.write(Self.line(.hello(version: RelayCommand.version)))
+            let silence = Silence()
+            let (acceptance, accept) = AsyncStream.makeStream(of: Void.self)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await _ in acceptance {}
+                    try Task.checkCancellation()
+                    for await command in commands {
+                        try await outbound.write(Self.line(command))
+                        onSent(command)
+                    }
+                    // The owner sends nothing more; the relay ends the connection.
+                    try await Task.sleep(for: .seconds(86_400 * 365))
+                }
+                group.addTask {
+                    var lines = LineSplitter(limit: Self.longestLine)
+                    for try await buffer in inbound {
+                        silence.end()
+                        for line in try lines.append(buffer.readableBytesView) {
+                            let report = try Self.report(line)
+                            try onReport(report)
+                            if case .status = report { accept.finish() }
+                        }
+                    }
+                }
+                group.addTask {
+                    // Counts checks instead of subtracting times: after this process was stopped for a while, it reads
+                    // what the relay has sent before it gives the relay up.
+                    while silence.add() * Self.silenceStep < Self.silenceLimit {
+                        try await Task.sleep(for: .seconds(Self.silenceStep))
+                    }
+                    throw RelayError.silent
+                }
+                defer { group.cancelAll() }
+                // Only the reader ends by itself.
+                try await group.next()
+            }
+        }
+    }
+
+    /// Requests the program and passes its FLV bytes to `onBytes` until the program ends or the service shuts down.
+    /// Does not read faster than `onBytes` returns.
+    func viewFLV(_ onBytes: (ByteBuffer) async throws -> Void) async throws {
+        try await asyncChannel().executeThenClose { inbound, outbound in
+            try await outbound.write(Self.line(.viewFLV))
+            for try await buffer in inbound.cancelOnGracefulShutdown() { try await onBytes(buffer) }
+        }
+    }
+
+    private static func line(_ command: RelayCommand) throws -> ByteBuffer {
+        var buffer = ByteBuffer(string: try command.document())
+        buffer.writeInteger(UInt8(ascii: "\n"))
+        return buffer
+    }
+
+    private static func report(_ line: [UInt8]) throws -> RelayReport {
+        do {
+            return try JSONDecoder().decode(RelayReport.self, from: Data(line)).bounded
+        } catch {
+            throw RelayError.protocolViolation("a line that is not a report: \(error)")
+        }
+    }
+}
+
+/// The reason why a relay could not be reached or used.
+package enum RelayError: Error, CustomStringConvertible {
+    case silent
+    case refused(String)
+    case wrongTask(TaskID)
+    case protocolViolation(String)
+    case notStarted(String)
+
+    package var description: String {
+        switch self {
+        case .silent: "no status for \(RelayConnection.silenceLimit) s"
+        case .refused(let reason): "it refused the connection: \(reason)"
+        case .wrongTask(let task): "the socket belongs to the relay of \(task)"
+        case .protocolViolation(let what): "it violates the protocol: \(what)"
+        case .notStarted(let reason): reason
+        }
+    }
+}
+
+/// Cuts a byte stream into lines.
+struct LineSplitter {
+    private var rest: [UInt8] = []
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    /// - Throws: `RelayError` when a line grows beyond the limit.
+    mutating func append(_ bytes: some Collection<UInt8>) throws -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        var remaining = bytes[...]
+        while let end = remaining.firstIndex(of: UInt8(ascii: "\n")) {
+            lines.append(rest + remaining[..<end])
+            rest = []
+            remaining = remaining[remaining.index(after: end)...]
+        }
+        rest += remaining
+        guard rest.count <= limit else { throw RelayError.protocolViolation("a line of more than \(limit) bytes") }
+        return lines.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,220 @@
+import EncodedMedia
+import Foundation
+import Logging
+import MixModel
+
+/// Performs the actions of one task's machine: starts and connects its relay, sends it plans, keeps its deadlines.
+/// Decides nothing: it reports what happens and gets new actions in return.
+actor RelaySupervisor {
+    /// A report about the task.
+    enum Report: Sendable {
+        case deadline(DeadlineToken)
+        case connected(RelayStatus)
+        case status(RelayStatus)
+        case switched(SwitchRecord)
+        case note(code: String, message: String)
+        /// The relay is gone although it is wanted.
+        case lost(String)
+        /// The relay ended after `drainRelay`.
+        case drained
+
+        /// Whether the relay itself sent the report.
+        var isTold: Bool {
+            switch self {
+            case .connected, .status, .switched, .note: true
+            case .deadline, .lost, .drained: false
+            }
+        }
+    }
+
+    /// Reports that the relay has sent. Code that handles such a report removes it.
+    nonisolated let backlog = ReportBacklog()
+
+    private let task: TaskID
+    private let socket: String
+    private let starter: any RelayStarting
+    private let starts: Turnstile
+    private let logger: Logger
+    private let report: @Sendable (Report) -> Void
+    private let onTold: @Sendable (ProgramPlan) -> Void
+    private nonisolated let actions: AsyncStream<TaskAction>
+    private nonisolated let queue: AsyncStream<TaskAction>.Continuation
+
+    /// Session of the relay that is connected, or being connected.
+    private var session: Session?
+    /// Process that was started last; kept until it has been waited for.
+    private var process: (any RelayProcessHandle)?
+
+    private struct Session {
+        let number: Int
+        let commands: AsyncStream<RelayCommand>.Continuation
+        let inbox: ReportInbox
+        var isDraining = false
+    }
+    private var sessions = 0
+
+    /// Time within which a relay has to listen after its start.
+    static let startLimit: Duration = .seconds(10)
+    /// Time from a drain request to SIGTERM. SIGKILL follows after another `terminateLimit`.
+    static let drainLimit: Duration = .seconds(5)
+    static let terminateLimit: Duration = .milliseconds(1500)
+
+    /// - Parameters:
+    ///   - starts: Limits the number of relays that are connected or started at once.
+    ///   - onTold: Called when a plan has been sent to the relay.
+    init(
+        task: TaskID, socket: String, starter: any RelayStarting, starts: Turnstile, logger: Logger,
+        onTold: @escaping @Sendable (ProgramPlan) -> Void = { _ in },
+        report: @escaping @Sendable (Report) -> Void
+    ) {
+        self.task = task
+        self.socket = socket
+        self.starter = starter
+        self.starts = starts
+        self.logger = logger
+        self.report = report
+        self.onTold = onTold
+        (actions, queue) = AsyncStream.makeStream()
+    }
+
+    /// Queues actions, which `run` performs in order.
+    nonisolated func perform(_ actions: [TaskAction]) {
+        for action in actions { queue.yield(action) }
+    }
+
+    /// Ends the queue: `run` returns when the queued actions are done.
+    nonisolated func finish() { queue.finish() }
+
+    /// Performs actions until cancelled. After a cancellation the relay goes on and keeps its last plan on air.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await action in actions {
+                switch action {
+                case .launchRelay:
+                    let (number, commands) = beginSession()
+                    group.addTask { await self.runSession(number, commands, mayStart: true) }
+                case .apply(let plan):
+                    session?.commands.yield(.apply(plan))
+                case .retryOutput(let output):
+                    session?.commands.yield(.retryOutput(output))
+                case .drainRelay:
+                    if session == nil {
+                        // After a restart, only a relay that still exists has to be drained.
+                        let (number, commands) = beginSession()
+                        group.addTask { await self.runSession(number, commands, mayStart: false) }
+                    }
+                    session?.isDraining = true
+                    session?.commands.yield(.drain)
+                    if let number = session?.number { group.addTask { await self.enforceDrain(of: number) } }
+                case .scheduleDeadline(let token, let time):
+                    group.addTask { [report] in
+                        guard (try? await MonotonicClock.sleep(until: time)) != nil else { return }
+                        report(.deadline(token))
+                    }
+                case .record:
+                    break  // Stored with the decision itself.
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func beginSession() -> (Int, AsyncStream<RelayCommand>) {
+        let (stream, continuation) = AsyncStream.makeStream(of: RelayCommand.self)
+        session?.commands.finish()
+        sessions += 1
+        let inbox = ReportInbox(task: task, backlog: backlog, forward: report)
+        session = Session(number: sessions, commands: continuation, inbox: inbox)
+        return (sessions, stream)
+    }
+
+    private func runSession(_ number: Int, _ commands: AsyncStream<RelayCommand>, mayStart: Bool) async {
+        var reason = "the relay closed its connection"
+        var isKilled = false
+        do {
+            guard let connection = try await starts.pass({ try await connect(mayStart: mayStart) }) else {
+                endSession(number, reason: "no relay is running")
+                return
+            }
+            guard let inbox = session?.inbox, session?.number == number else { return }
+            let onTold = onTold
+            try await connection.control(
+                commands: commands,
+                onSent: { command in
+                    if case .apply(let plan) = command { onTold(plan) }
+                }, onReport: { try inbox.receive($0) })
+        } catch {
+            reason = "\(error)"
+            // A relay that hangs must not hold the task's socket and outputs.
+            if case RelayError.silent = error {
+                logger.error("relay hangs and is being killed")
+                reason = "the relay hung (\(reason)) and was killed"
+                isKilled = true
+                signal(SIGKILL)
+                starter.killLeftover(socket: socket)
+            }
+        }
+        if Task.isCancelled { return }
+        if let process {
+            // The exit tells more than the end of the connection.
+            let limit = ContinuousClock.now + .seconds(session?.isDraining == true ? 8 : 1)
+            while process.exitDescription() == nil, ContinuousClock.now < limit {
+                guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
+            }
+            if let exit = process.exitDescription() {
+                if !isKilled { reason = exit }
+                self.process = nil
+            }
+        }
+        endSession(number, reason: reason)
+    }
+
+    private func endSession(_ number: Int, reason: String) {
+        guard let ended = session, ended.number == number else { return }
+        ended.commands.finish()
+        session = nil
+        report(ended.isDraining ? .drained : .lost(reason))
+    }
+
+    /// Connects to the existing relay, or starts one. Returns `nil` when there is none and none may be started.
+    private func connect(mayStart: Bool) async throws -> RelayConnection? {
+        if let connection = try? await RelayConnection.open(path: socket) { return connection }
+        guard mayStart else { return nil }
+        // The remains of a relay that died, or that runs but no longer listens.
+        starter.killLeftover(socket: socket)
+        unlink(socket)
+        let process = try starter.start(task: task, socket: socket)
+        self.process = process
+        logger.info("relay started", metadata: ["pid": "\(process.processID)"])
+        let limit = ContinuousClock.now + Self.startLimit
+        while ContinuousClock.now < limit {
+            if let connection = try? await RelayConnection.open(path: socket) { return connection }
+            if let exit = process.exitDescription() { throw RelayError.notStarted(exit) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        process.signal(SIGKILL)
+        throw RelayError.notStarted("relay \(process.processID) did not listen within \(Self.startLimit)")
+    }
+
+    private func enforceDrain(of number: Int) async {
+        for (limit, signal) in [(Self.drainLimit, SIGTERM), (Self.terminateLimit, SIGKILL)] {
+            let end = ContinuousClock.now + limit
+            while session?.number == number, ContinuousClock.now < end {
+                guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+            }
+            guard session?.number == number else { return }
+            logger.warning("relay does not exit", metadata: ["signal": "\(signal)"])
+            self.signal(signal)
+        }
+    }
+
+    /// Signals the relay only while its connection is open or its process has not been waited for. Until then the
+    /// process id cannot be reused.
+    private func signal(_ number: Int32) {
+        if let process {
+            process.signal(number)
+        } else if let adopted = session?.inbox.processID, adopted > 1, adopted != getpid() {
+            kill(adopted, number)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+
+/// Checks whether `mixworker` exists and has what it needs.
+///
+/// The worker checks GStreamer itself, because this program does not link it.
+package enum WorkerCheck {
+    package static func findings(worker: String) async -> [Finding] {
+        guard access(worker, X_OK) == 0 else {
+            return [
+                Finding(
+                    isGood: false,
+                    text: "mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`"
+                )
+            ]
+        }
+        let answer: Data = await withCheckedContinuation { continuation in
+            // Reading blocks, so it must not run on the cooperative pool.
+            DispatchQueue.global().async { continuation.resume(returning: run(worker)) }
+        }
+        return findings(from: answer, worker: worker)
+    }
+
+    private static func run(_ worker: String) -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: worker)
+        process.arguments = ["doctor", "--json"]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return Data() }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return data
+    }
+
+    /// The output of `mixworker doctor --json`.
+    private struct Report: Decodable {
+        struct Element: Decodable {
+            var element: String
+            var purpose: String
+            var package: String?
+        }
+        var checked: Int
+        var missing: [Element]
+    }
+
+    package static func findings(from answer: Data, worker: String) -> [Finding] {
+        guard let report = try? JSONDecoder().decode(Report.self, from: answer) else {
+            return [
+                Finding(
+                    isGood: false, text: "\(worker) doctor --json did not answer: run `\(worker) doctor` to see why")
+            ]
+        }
+        if report.missing.isEmpty {
+            return [Finding(isGood: true, text: "mixworker at \(worker), \(report.checked) GStreamer elements checked")]
+        }
+        return report.missing.map { missing in
+            let cure = missing.package.map { "apt-get install \($0)" } ?? "no Debian package is known for it"
+            return Finding(
+                isGood: false, text: "GStreamer element \(missing.element) (\(missing.purpose)) is missing: \(cure)"
+            )
+        }
+    }
+}

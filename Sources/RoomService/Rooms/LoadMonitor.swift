@@ -1,0 +1,73 @@
+import EncodedMedia
+import Logging
+import MixModel
+import NIOPosix
+import ServiceLifecycle
+
+/// Reads the machine's load once a second and lets rooms act on the result: programs degraded or restored, waiting
+/// tasks that now fit.
+package struct LoadMonitor: Service {
+    let ledger: LoadLedger
+    let registry: RoomRegistry
+    let file: CostFile
+    let logger: Logger
+    /// Reads the machine; tests replace it.
+    var read: @Sendable () -> MachineReading? = { MachineReading.now() }
+    var interval: Duration = .seconds(1)
+
+    package init(
+        ledger: LoadLedger, registry: RoomRegistry, file: CostFile, logger: Logger,
+        read: @escaping @Sendable () -> MachineReading? = { MachineReading.now() }, interval: Duration = .seconds(1)
+    ) {
+        self.ledger = ledger
+        self.registry = registry
+        self.file = file
+        self.logger = logger
+        self.read = read
+        self.interval = interval
+    }
+
+    /// Time between two saves of learnt costs, as a number of `interval`s.
+    static let savingInterval = 60
+
+    package func run() async throws {
+        var saved = ledger.costs
+        var round = 0
+        // Ends with the service, gracefully or not; then the learnt costs are saved.
+        while (try? await cancelWhenGracefulShutdown({ try await Task.sleep(for: interval) })) != nil {
+            round += 1
+            await perform(ledger.tick(read(), now: MonotonicClock.now()))
+            if round % Self.savingInterval == 0 { saved = await save(ledger.costs, unless: saved) }
+        }
+        _ = await save(ledger.costs, unless: saved)
+    }
+
+    private func perform(_ outcome: LoadBook.Outcome) async {
+        if let step = outcome.step {
+            logger.notice(
+                "\(step.reason): program set to load level \(step.to)",
+                metadata: ["task": "\(step.task)", "from": "\(step.from)", "to": "\(step.to)"])
+        }
+        for (room, reason) in outcome.changed { await tell(room, "load: \(reason)") }
+        for room in outcome.admitted { await tell(room, "the machine has capacity again") }
+    }
+
+    private func tell(_ room: RoomID, _ reason: String) async {
+        do {
+            try await registry.existingOwner(room)?.loadChanged(reason)
+        } catch {
+            // A waiting task is considered again in a second; a level takes effect with the room's next plan.
+            logger.warning("cannot tell a room about the load: \(error)", metadata: ["room": "\(room)"])
+        }
+    }
+
+    private func save(_ costs: CostModel, unless saved: CostModel) async -> CostModel {
+        guard costs != saved else { return saved }
+        do {
+            try await NIOThreadPool.singleton.runIfActive { [file] in try file.write(costs) }
+        } catch {
+            logger.warning("learnt costs cannot be stored in \(file.path): \(error)")
+        }
+        return costs
+    }
+}

@@ -1,0 +1,78 @@
+import EventSubscription
+import MixModel
+import Synchronization
+
+/// The task that pushes to each destination. Two tasks with the same destination would disconnect each other for ever.
+package final class OutputLedger: Sendable {
+    /// A destination that another task holds.
+    package struct Conflict: Hashable, Sendable {
+        package var output: OutputID
+        var holder: TaskID
+
+        package init(output: OutputID, holder: TaskID) {
+            self.output = output
+            self.holder = holder
+        }
+    }
+
+    fileprivate struct State {
+        var holders: [String: TaskID] = [:]
+        var destinations: [TaskID: Set<String>] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// Gives the task these destinations in place of its earlier ones, all or none.
+    ///
+    /// - Returns: The conflict; `nil` when the task has the destinations now.
+    func claim(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+        let wanted = Self.destinations(outputs)
+        return state.withLock { state in
+            if let conflict = state.conflict(wanted, task) { return conflict }
+            state.set(Set(wanted.map(\.destination)), of: task)
+            return nil
+        }
+    }
+
+    /// Gives the task those of these destinations that no other task holds, in place of its earlier ones.
+    ///
+    /// - Returns: The first conflict; `nil` when the task has all destinations now.
+    @discardableResult func hold(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+        let wanted = Self.destinations(outputs)
+        return state.withLock { state in
+            let conflict = state.conflict(wanted, task)
+            let free = wanted.map(\.destination).filter { state.holders[$0] ?? task == task }
+            state.set(Set(free), of: task)
+            return conflict
+        }
+    }
+
+    fileprivate typealias Wanted = (output: OutputID, destination: String)
+
+    private static func destinations(_ outputs: [PlannedOutput]) -> [Wanted] {
+        outputs.map { ($0.id, destination($0.url)) }
+    }
+
+    /// Returns host, port and path, by which servers tell streams apart. Text that is not a URL stands for itself.
+    package static func destination(_ text: String) -> String {
+        guard let url = try? StreamURL(text) else { return text }
+        let port = url.port ?? (url.scheme == .rtmps ? 443 : 1935)
+        return "\(url.host):\(port)\(url.path)"
+    }
+}
+
+extension OutputLedger.State {
+    fileprivate func conflict(_ wanted: [OutputLedger.Wanted], _ task: TaskID) -> OutputLedger.Conflict? {
+        for (output, destination) in wanted {
+            guard let holder = holders[destination], holder != task else { continue }
+            return OutputLedger.Conflict(output: output, holder: holder)
+        }
+        return nil
+    }
+
+    fileprivate mutating func set(_ wanted: Set<String>, of task: TaskID) {
+        guard destinations[task] ?? [] != wanted else { return }
+        for destination in (destinations[task] ?? []).subtracting(wanted) { holders[destination] = nil }
+        for destination in wanted { holders[destination] = task }
+        destinations[task] = wanted.isEmpty ? nil : wanted
+    }
+}

@@ -1,0 +1,62 @@
+import MixModel
+import TaskStore
+
+/// One of a room's tasks as its owner holds it: the document, and the state that is not stored.
+package struct OwnedTask: Sendable {
+    package var machine: Versioned<TaskMachine>
+    /// Last status of the relay; `nil` while none is connected.
+    package var status: RelayStatus?
+    var sourceFacts: SourceFacts
+    var outputs = OutputJournal()
+    /// The outputs as subscribers know them, and the changes that subscribers are told next.
+    var outputWatch = OutputWatch()
+    var outputChanges: [OutputChange] = []
+    /// URLs of the outputs that the watch knows.
+    var outputURLs: [OutputID: String] = [:]
+    /// Performs the actions; created with the first one.
+    var supervisor: RelaySupervisor?
+    /// Whether the relay was asked to end for a shutdown and has not ended yet.
+    var awaitsDrain = false
+    /// Last claim that the ledger of destinations was given.
+    var claim: Claim?
+
+    /// Whether there is state that could not be stored. The next change that is stored carries it.
+    var isUnstored = false
+    package var unstoredEntries: [StampedEntry] = []
+    package var unstoredSwitches: [SwitchRecord] = []
+
+    /// Most entries kept until the store takes them. The oldest are dropped first.
+    static let mostUnstored = 200
+
+    /// The destinations to which a task may push; `nil` outputs = the configured ones.
+    struct Claim: Hashable, Sendable {
+        var pushes: Bool
+        var outputs: [PlannedOutput]?
+    }
+
+    init(_ machine: Versioned<TaskMachine>) {
+        self.machine = machine
+        sourceFacts = machine.document.sourceFacts ?? SourceFacts()
+    }
+
+    package var id: TaskID { machine.document.id }
+
+    /// Whether the task is on air, or on its way there.
+    var wantsProgram: Bool {
+        guard machine.document.plan != nil, !awaitsDrain else { return false }
+        return switch machine.document.phase {
+        case .starting, .running, .recovering: true
+        case .waiting, .held, .ending, .finished: false
+        }
+    }
+
+    /// Seconds for which finished explicit tasks can still be read, and their largest number.
+    static let finishedLifetime: Double = 3600
+    static let mostFinished = 16
+
+    /// Whether the task ended for good long enough ago to be forgotten. `now` is in seconds since 1970.
+    package func isForgotten(_ now: Double) -> Bool {
+        guard machine.document.isFinished, let finishedAt = machine.document.finishedAt else { return false }
+        return now - finishedAt >= Self.finishedLifetime
+    }
+}

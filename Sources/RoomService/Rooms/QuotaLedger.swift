@@ -1,0 +1,125 @@
+import MixModel
+import Synchronization
+
+/// The use that each app makes of what `Quotas` limits, counted as it comes and goes. Thread-safe; checks take the same
+/// time, however many rooms and tasks there are.
+package final class QuotaLedger: Sendable {
+    fileprivate struct Usage {
+        var rooms = 0
+        var bytes = 0
+        var tasks = 0
+    }
+    /// A task that counts towards the quota.
+    fileprivate struct Held {
+        var room: RoomID
+        var state: TaskState
+    }
+    fileprivate struct State {
+        var usage: [AppID: Usage] = [:]
+        var tasks: [TaskID: Held] = [:]
+        var states: [TaskState: Int] = [:]
+    }
+
+    package let quotas: AppQuotas
+    private let state = Mutex(State())
+
+    package init(quotas: AppQuotas = AppQuotas()) { self.quotas = quotas }
+
+    // MARK: Rooms
+
+    /// Adds stored rooms and bytes to the app's use. Negative numbers reduce it.
+    func count(rooms: Int, bytes: Int, of app: AppID) {
+        state.withLock { state in
+            state.usage[app, default: Usage()].rooms += rooms
+            state.usage[app, default: Usage()].bytes += bytes
+        }
+    }
+
+    /// Counts one more room of the app.
+    ///
+    /// - Throws: `OrchestratorError` when the app has as many rooms as it may have.
+    func addRoom(of app: AppID) throws(OrchestratorError) {
+        let limit = quotas.of(app)[.rooms]
+        let isAdded = state.withLock { state in
+            guard state.usage[app]?.rooms ?? 0 < limit else { return false }
+            state.usage[app, default: Usage()].rooms += 1
+            return true
+        }
+        if !isAdded { throw .overQuota(.rooms, limit, app) }
+    }
+
+    func removeRoom(of app: AppID) { count(rooms: -1, bytes: 0, of: app) }
+
+    /// Whether the app's rooms may take more bytes.
+    func mayGrow(_ app: AppID) -> Bool {
+        let limit = quotas.of(app)[.storedBytes]
+        return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }
+    }
+
+    /// Number of rooms to forget, of apps that have more than nine tenths of their quota. Eight tenths remain.
+    var surplusRooms: [AppID: Int] {
+        let counts = state.withLock { $0.usage.mapValues(\.rooms) }
+        return counts.reduce(into: [:]) { surplus, app in
+            let limit = quotas.of(app.key)[.rooms]
+            if app.value > limit / 10 * 9 { surplus[app.key] = app.value - limit / 10 * 8 }
+        }
+    }
+
+    /// Number of rooms of all apps.
+    var roomCount: Int { state.withLock { $0.usage.values.reduce(0) { $0 + max(0, $1.rooms) } } }
+
+    // MARK: Tasks
+
+    /// Counts a task before its change is stored.
+    ///
+    /// - Throws: `OrchestratorError` when it would exceed the quota. Nothing is changed then.
+    func take(_ machine: TaskMachine) throws(OrchestratorError) {
+        let app = machine.id.app
+        let limit = quotas.of(app)[.tasks]
+        let isTaken = state.withLock { state in
+            guard machine.counts, state.tasks[machine.id] == nil, state.usage[app]?.tasks ?? 0 >= limit else {
+                state.hold(machine.id, machine.held)
+                return true
+            }
+            return false
+        }
+        if !isTaken { throw .overQuota(.tasks, limit, app) }
+    }
+
+    /// Counts the present state of a task, whatever the limit, because programs on air go on.
+    func settle(_ machine: TaskMachine) { state.withLock { $0.hold(machine.id, machine.held) } }
+
+    /// Counts a stored explicit task of which only the id is known yet.
+    func hold(_ task: TaskID, of room: RoomID) {
+        state.withLock { $0.hold(task, Held(room: room, state: .starting)) }
+    }
+
+    /// Stops counting a task that is gone, or that was not created.
+    func release(_ task: TaskID) { state.withLock { $0.hold(task, nil) } }
+
+    /// Number of counted tasks in each state.
+    var taskStates: [TaskState: Int] { state.withLock { $0.states } }
+
+    /// Rooms that have counted tasks.
+    var busyRooms: Set<RoomID> { state.withLock { Set($0.tasks.values.map(\.room)) } }
+}
+
+extension QuotaLedger.State {
+    fileprivate mutating func hold(_ task: TaskID, _ new: QuotaLedger.Held?) {
+        guard tasks[task] != nil || new != nil else { return }
+        let old = tasks.updateValue(new ?? QuotaLedger.Held(room: "", state: .stopped), forKey: task)
+        if new == nil { tasks[task] = nil }
+        if let old { states[old.state, default: 0] -= 1 }
+        if let new { states[new.state, default: 0] += 1 }
+        if (old == nil) != (new == nil) { usage[task.app, default: QuotaLedger.Usage()].tasks += new == nil ? -1 : 1 }
+    }
+}
+
+extension TaskMachine {
+    /// Whether the task is one of those that `Quotas.Name.tasks` limits.
+    fileprivate var counts: Bool { isExplicit ? !isFinished : isActive || awaitsCapacity }
+
+    fileprivate var held: QuotaLedger.Held? {
+        counts ? QuotaLedger.Held(room: room, state: reportedState.state) : nil
+    }
+}

@@ -1,0 +1,109 @@
+import MixModel
+
+/// The effect of an event, as the answer counts it.
+package enum EventOutcome: String, Hashable, Sendable {
+    case accepted, duplicate, stale
+}
+
+/// A request for an explicit task.
+package struct NewTask: Sendable {
+    package var id: TaskID
+    package var settings: RoomSettings
+    /// Whether the id comes from the request's `Idempotency-Key`. The same request then never creates a new task, not
+    /// even when the first one has ended.
+    var isKeyed = false
+    /// Text that the task's creator keeps with it. A request with an attachment never repeats an earlier one.
+    package var attachment: String?
+
+    package init(id: TaskID, settings: RoomSettings, isKeyed: Bool = false, attachment: String? = nil) {
+        self.id = id
+        self.settings = settings
+        self.isKeyed = isKeyed
+        self.attachment = attachment
+    }
+}
+
+/// The outcome of a request for a task.
+package enum TaskCreation: Hashable, Sendable {
+    case made
+    /// The task exists, because the same request came before.
+    case same
+}
+
+/// A change of the settings of a room or of an explicit task, computed when its turn comes.
+package struct SettingsChange: Sendable {
+    /// Task to change; `nil` = the room.
+    package var task: TaskID?
+    var precondition = SettingsPrecondition.none
+    /// Summary for timelines.
+    package var summary: String
+    /// Computes the new settings.
+    ///
+    /// - Parameter outputs: Present outputs of the program: its own, or the configured ones.
+    /// - Returns: The new settings.
+    var apply:
+        @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) -> RoomSettings
+    /// Replaces `apply` for a task whose creator keeps an attachment with it.
+    var revise: Revision?
+
+    package init(
+        task: TaskID? = nil, precondition: SettingsPrecondition = SettingsPrecondition.none, summary: String,
+        apply:
+            @escaping @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) ->
+            RoomSettings,
+        revise: Revision? = nil
+    ) {
+        self.task = task
+        self.precondition = precondition
+        self.summary = summary
+        self.apply = apply
+        self.revise = revise
+    }
+
+    /// Computes the new settings and the new attachment of a task from the present ones.
+    package typealias Revision =
+        @Sendable (RoomSettings, _ attachment: String?) throws(OrchestratorError) -> (RoomSettings, attachment: String)
+}
+
+extension SettingsChange {
+    package init(task: TaskID, summary: String, revise: @escaping Revision) {
+        self.init(task: task, summary: summary, apply: { settings, _ in settings }, revise: revise)
+    }
+}
+
+/// The outcome of a change of settings.
+package struct SettingsOutcome: Hashable, Sendable {
+    /// Whether the room did not exist before.
+    package var isNew: Bool
+    /// Whether the settings were already as requested.
+    package var isUnchanged: Bool
+    /// Tag of the present settings.
+    package var tag: SettingsTag
+}
+
+/// One change in a room owner's mailbox.
+enum RoomMessage: Sendable {
+    case event(RoomEvent, receivedAt: Int64, Reply<EventOutcome>)
+    case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
+    case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
+    case delete(receivedAt: Int64, Reply<Void>)
+    /// As `delete`, but only if the room is empty and has no settings.
+    case forget(receivedAt: Int64, Reply<Bool>)
+    case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)
+    /// The layout of the room, or of one of its tasks, has changed. The cause waits in the owner.
+    case layoutChanged
+    /// An entry for the timelines of the tasks that use a layout.
+    case layoutNote(String, TimelineEntry)
+    /// Another room from which streams are taken, or an image, has changed. The cause waits in the owner.
+    case needsChanged
+    /// An entry for the timelines of the tasks that show an image.
+    case imageNote(String, TimelineEntry)
+    /// Indirect, because it is by far the largest case, and messages are moved often.
+    indirect case relay(TaskID, RelaySupervisor.Report)
+    /// What has been kept for a while may have expired.
+    case tidy
+    /// No message is expected soon; `run` may end. The loop itself handles it.
+    case fold
+    /// The machine's load requires another plan, or lets a task start. The reason is in words.
+    case loadChanged(String)
+}

@@ -1,0 +1,187 @@
+import EventSubscription
+import Logging
+import MixModel
+import Synchronization
+import TaskStore
+
+/// Owns one room and its tasks: takes one change after another, stores it, then has its actions performed.
+///
+/// Changes wait in a bounded mailbox, and only `run` takes them, so that no other change of the same room comes between
+/// a decision and its storing. Reads see the last stored state.
+package actor RoomOwner {
+    package nonisolated let id: RoomID
+    package let app: AppID
+    let quotas: Quotas
+    package var room: Versioned<Room>
+    /// Tasks: the automatic one first, then the others in the order of their creation.
+    package var tasks: [OwnedTask]
+
+    /// Whether the owner has been run before.
+    private var isRestored = false
+    /// Whether the service is shutting down, so that nothing is started any more.
+    var isShuttingDown = false
+    /// Tasks of a change whose storing failed with an unknown outcome; `nil` = memory agrees with the store.
+    var doubt: Set<TaskID>?
+    /// Messages that could not be stored. The next change that is stored carries them.
+    var unstoredMessages: [OutboxMessage] = []
+    /// The room's services as apps were told of them.
+    var serviceWatch = ServiceWatch()
+    /// Occurrences that listeners of the room's feed are told when their change is done.
+    var untold: [Occurrence] = []
+    /// Supervisors of relays that `run` has yet to run.
+    var newSupervisors: [RelaySupervisor] = []
+
+    /// Streams published in the other rooms from which tasks take streams.
+    var others: [RoomID: [RoomStream]] = [:]
+    var holdsNeeds = false
+
+    package let services: RoomServices
+    let logger: Logger
+    nonisolated let meter: RoomMeter
+    private nonisolated let mailbox: AsyncStream<RoomMessage>
+    nonisolated let inbox: AsyncStream<RoomMessage>.Continuation
+    /// Admits requests from outside. Only they are bounded, because a relay's report must not get lost.
+    nonisolated let gate = RoomGate(limit: mailboxSize)
+    private let home: (any RoomHome)?
+    private nonisolated let isFoldQueued = Atomic(false)
+    /// First cause since layouts were last taken up. Changes that come faster than they are taken up wait as one.
+    nonisolated let layoutCause = Mutex<Cause?>(nil)
+    /// First cause since other rooms and images were last taken up.
+    nonisolated let otherCause = Mutex<Cause?>(nil)
+
+    /// Most requests that may wait at once.
+    static let mailboxSize = 1024
+    /// Most explicit tasks of one room that have not ended for good.
+    static let mostTasks = 16
+
+    /// - Parameters:
+    ///   - tasks: Stored tasks, whose relays are adopted when `run` starts.
+    ///   - home: Home of the owner; `nil` for an owner that is never dropped.
+    ///   - isReader: Whether the owner is only read and never run. Its requests go to the room's owner.
+    init(
+        room: Versioned<Room>, tasks: [Versioned<TaskMachine>], services: RoomServices,
+        home: (any RoomHome)? = nil, isReader: Bool = false
+    ) {
+        let id = room.document.id
+        let automatic = TaskID.automatic(for: id)
+        self.id = id
+        app = id.app
+        quotas = services.quotas.quotas.of(app)
+        self.room = room
+        let machine = tasks.first { $0.document.id == automatic }
+        let others = tasks.filter { $0.document.id != automatic }.sorted {
+            ($0.document.madeAt ?? 0) < ($1.document.madeAt ?? 0)
+        }
+        self.tasks = ([machine ?? Versioned(TaskMachine(id: automatic, room: id), version: 0)] + others).map(
+            OwnedTask.init)
+        for task in others { _ = services.taskIndex.claim(task.document.id, for: id) }
+        self.services = services
+        self.home = home
+        if isReader { gate.close() }
+        var logger = services.logger
+        logger[metadataKey: "app"] = "\(app)"
+        logger[metadataKey: "room"] = "\(id)"
+        self.logger = logger
+        meter = RoomMeter(services.metrics)
+        (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
+    }
+
+    // MARK: The loop
+
+    /// The reason why `run` returned.
+    enum End {
+        case stopped
+        /// The owner has to be run again. A Swift task keeps the memory of its deepest call, and most rooms wait most
+        /// of the time.
+        case folded
+    }
+
+    /// Takes changes until `stop`, or until the owner is asked to fold. Relays go on when it ends.
+    func run() async -> End {
+        await withDiscardingTaskGroup { group in
+            if !isRestored {
+                isRestored = true
+                await restore()
+                startSupervisors(&group)
+                rest()
+            }
+            for await message in mailbox {
+                if case .fold = message {
+                    isFoldQueued.store(false, ordering: .releasing)
+                    guard tasks.allSatisfy({ $0.supervisor == nil }) else { continue }
+                    return .folded
+                }
+                gate.beginWork()
+                await handle(message)
+                await forgetFinishedTasks()
+                startSupervisors(&group)
+                rest()
+            }
+            group.cancelAll()
+            return .stopped
+        }
+    }
+
+    /// Frees the memory that the last change took, unless relays have to be listened to. Further calls before that have
+    /// no effect.
+    nonisolated func fold() {
+        if !isFoldQueued.exchange(true, ordering: .acquiringAndReleasing) { inbox.yield(.fold) }
+    }
+
+    private func rest() {
+        let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }
+        let isLive = room.document.hasStreams
+        if gate.endWork(isDispensable: isDispensable, isGone: isGone, isLive: isLive), let home { home.offer(self) }
+    }
+
+    /// Refuses further requests if the owner is at rest and can be dropped. They go to the next owner. `stop` follows.
+    nonisolated func retire() -> Bool { gate.closeAtRest() }
+
+    /// Whether nothing of the room was stored when it last came to rest, so that nothing has to be kept.
+    nonisolated var isGone: Bool { gate.isGone }
+
+    /// Whether a participant published in the room when it last came to rest, so that further events are likely.
+    nonisolated var isLive: Bool { gate.isLive }
+
+    /// Ends the mailbox: waiting messages are still handled, then `run` returns.
+    nonisolated func stop() { inbox.finish() }
+
+    /// Reports that the machine's load requires another plan, or lets a task start.
+    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
+
+    private func startSupervisors(_ group: inout DiscardingTaskGroup) {
+        for supervisor in newSupervisors { group.addTask { await supervisor.run() } }
+        newSupervisors = []
+    }
+
+    /// Sends a request through the mailbox and waits for its answer.
+    nonisolated func ask<Answer: Sendable>(
+        _ message: (Reply<Answer>) -> RoomMessage
+    ) async throws(OrchestratorError) -> Answer {
+        switch gate.enter() {
+        case .admitted: break
+        case .full: throw .overloaded
+        case .closed:
+            guard let next = try await home?.successor(of: self) else { throw .stopping }
+            return try await next.ask(message)
+        }
+        defer { gate.leave() }
+        let result: Result<Answer, OrchestratorError> = await withCheckedContinuation { continuation in
+            let yielded = inbox.yield(message(Reply(continuation)))
+            guard case .enqueued = yielded else { return continuation.resume(returning: .failure(.stopping)) }
+        }
+        return try result.get()
+    }
+
+    /// Whether the owner is idle and waits for nothing, not even for ended tasks to be forgotten. The room can then be
+    /// read from the store again when it is needed. Streams without a destination need no owner.
+    private var isDispensable: Bool {
+        layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
+            && unstoredMessages.isEmpty && !(room.document.hasStreams && services.hasDestination(room.document))
+            && tasks.allSatisfy { task in
+                let machine = task.machine.document
+                let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
+                return isOver && !machine.isActive && !task.isUnstored
+            }
+    }
+}

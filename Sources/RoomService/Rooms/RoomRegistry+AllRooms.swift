@@ -1,0 +1,51 @@
+import MixModel
+import TaskStore
+
+/// Operations on all rooms, or on those in memory.
+extension RoomRegistry {
+    /// Has every room that uses this layout planned again. `cause` is for timelines. Rooms that are not in memory plan
+    /// with the newest layout when they are read.
+    func layoutChanged(_ name: String, cause: Cause) async {
+        for owner in owners { await owner.layoutChanged(name, cause: cause) }
+    }
+
+    /// Adds an entry to the timelines of the tasks that use this layout.
+    func note(_ entry: TimelineEntry, ofLayout name: String) async {
+        for owner in owners { owner.note(entry, ofLayout: name) }
+    }
+
+    /// Adds an entry to the timelines of the tasks on air that show this image.
+    func note(_ entry: TimelineEntry, ofImage image: String) async {
+        let rooms = services.needs.rooms(showing: image)
+        for owner in owners where rooms.contains(owner.id) { owner.note(entry, ofImage: image) }
+    }
+
+    /// Returns the number of rooms, and of tasks in each state. Takes the same time, however many rooms are in memory.
+    package func census() async -> (rooms: Int, tasks: [String: Int]) {
+        var tasks = Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, 0) })
+        for (state, count) in services.quotas.taskStates { tasks[state.rawValue] = count }
+        if let stored = try? await services.store.counts() {
+            // All other tasks have stopped.
+            tasks[TaskState.stopped.rawValue, default: 0] += max(stored.tasks - tasks.values.reduce(0, +), 0)
+        }
+        return (services.quotas.roomCount, tasks)
+    }
+
+    /// Returns at most `limit` rooms of one app, or of all, that use each of these layouts, ordered by id: rooms that
+    /// name the layout, and rooms with a task that has it by default.
+    package func layoutUse(
+        of layouts: [String], by app: AppID? = nil, limit: Int
+    ) async throws(StoreError) -> [String: [RoomID]] {
+        var busy: [String: Set<RoomID>] = [:]
+        for owner in busyOwners where app == nil || owner.app == app {
+            for layout in await owner.layoutNames { busy[layout, default: []].insert(owner.id) }
+        }
+        var use: [String: [RoomID]] = [:]
+        for layout in layouts {
+            let naming = try await services.store.rooms(naming: layout, of: app, limit: limit)
+            let rooms = (busy[layout] ?? []).union(naming)
+            if !rooms.isEmpty { use[layout] = Array(rooms.sorted().prefix(limit)) }
+        }
+        return use
+    }
+}
