@@ -57,6 +57,17 @@ struct SceneTests {
     }
 }
 
+struct ColourTests {
+    @Test func sixHexadecimalDigitsAreAColour() {
+        #expect(RGB(hex: "#1a2B3c") == RGB(red: 0x1A, green: 0x2B, blue: 0x3C))
+    }
+
+    @Test(arguments: ["#+12345", "#-12345", "#12345", "#1234567", "1234567", "#12345g", "#１２", ""])
+    func everythingElseIsNot(text: String) {
+        #expect(RGB(hex: text) == nil)
+    }
+}
+
 struct LayoutLibraryTests {
     @Test func brokenFileLeavesTheLastGoodVersion() throws {
         var library = LayoutLibrary()

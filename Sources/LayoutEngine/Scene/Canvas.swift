@@ -39,9 +39,10 @@ public struct RGB: Hashable, Sendable {
 extension RGB: Codable, CustomStringConvertible {
     /// Creates a colour from `#` and six hexadecimal digits; `nil` for any other text.
     public init?(hex text: String) {
-        guard text.utf8.count == 7, text.hasPrefix("#"), let value = UInt32(text.dropFirst(), radix: 16) else {
-            return nil
-        }
+        // The conversion alone would take a sign for a digit.
+        guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
+            let value = UInt32(text.dropFirst(), radix: 16)
+        else { return nil }
         self.init(
             red: UInt8(value >> 16 & 0xFF), green: UInt8(value >> 8 & 0xFF), blue: UInt8(value & 0xFF))
     }
