@@ -70,7 +70,7 @@ enum LayoutFuzzing {
     }
 
     private static func isSound(_ scene: Scene) -> Bool {
-        guard scene.panes.count <= LayoutEngine.mostPanes, scene.overlays.count <= LayoutEngine.mostOverlays else {
+        guard scene.panes.count <= LayoutLimits.mostPanes, scene.overlays.count <= LayoutLimits.mostOverlays else {
             return false
         }
         func isInside(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> Bool {

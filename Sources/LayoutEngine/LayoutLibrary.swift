@@ -1,16 +1,10 @@
 /// The layouts that rooms can name: the built-in `auto` and the ones that were added.
 public struct LayoutLibrary: Hashable, Sendable {
     /// The name of the built-in layout, which every library has. A file of this name replaces it.
-    public static let automaticName = "auto"
+    public static let automaticName = LayoutTemplate.automaticName
 
-    /// The built-in layout: one person fills the canvas, two are side by side, three or more form a grid.
-    public static let automatic = LayoutTemplate(
-        name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
-        arrangements: [
-            Arrangement(when: .init(people: 0...1), placement: .solo),
-            Arrangement(when: .init(people: 2...2), placement: .sideBySide),
-            Arrangement(placement: .grid(tileAspect: nil)),
-        ])
+    /// The built-in layout: `LayoutTemplate.automatic`.
+    public static var automatic: LayoutTemplate { .automatic }
 
     private var templates: [String: LayoutTemplate]
 
@@ -40,8 +34,4 @@ public struct LayoutLibrary: Hashable, Sendable {
 
     /// Returns the known name that `name` was probably meant to be, for error messages.
     public func suggestion(for name: String) -> String? { Spelling.nearest(to: name, in: names) }
-
-    static func automaticArrangement(people: Int) -> Arrangement {
-        automatic.arrangements.first { $0.when.people.contains(people) } ?? Arrangement(placement: .solo)
-    }
 }

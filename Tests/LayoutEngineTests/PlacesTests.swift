@@ -25,7 +25,7 @@ import Testing
                     occupant: Bool.random(using: &random) ? person("u\(index % 7)") : nil)
             }
             let scene = LayoutEngine.scene(of: places, heard: [], background: nil, canvas: canvas)
-            #expect(scene.panes.count <= LayoutEngine.mostPanes)
+            #expect(scene.panes.count <= LayoutLimits.mostPanes)
             #expect(Set(scene.panes.map(\.source)).count == scene.panes.count, "a source has one pane")
             #expect(scene.panes.map(\.z) == scene.panes.map(\.z).sorted())
             for pane in scene.panes {

@@ -57,7 +57,7 @@ func flaws(of scene: Scene) -> [String] {
             if other.z > pane.z { flaws.append("not from back to front: \(other) before \(pane)") }
         }
     }
-    if scene.panes.count > LayoutEngine.mostPanes { flaws.append("\(scene.panes.count) panes") }
+    if scene.panes.count > LayoutLimits.mostPanes { flaws.append("\(scene.panes.count) panes") }
     return flaws + decorationFlaws(of: scene)
 }
 

@@ -49,7 +49,7 @@ extension TemplateDecoder {
             spotlight.edge = edge
         }
         if let size = reader.fraction("size", in: 0.05...0.5, issues: &issues) { spotlight.size = size }
-        if let most = reader.integer("max", in: 1...LayoutEngine.mostPanes - 1, issues: &issues) {
+        if let most = reader.integer("max", in: 1...LayoutLimits.mostPanes - 1, issues: &issues) {
             spotlight.most = most
         }
         spotlight.tileAspect = tileAspect(&reader)
@@ -105,20 +105,20 @@ extension TemplateDecoder {
     private mutating func range(_ key: String, _ parent: inout JSONObjectReader) -> ClosedRange<Int> {
         guard let node = parent.optional(key) else { return Condition.any }
         guard case .object = node.value else {
-            if case .number(let number) = node.value, let count = Int(exactly: number), 0...Self.mostPeople ~= count {
+            if case .number(let number) = node.value, let count = Int(exactly: number), 0...LayoutLimits.mostPeople ~= count {
                 return count...count
             }
             issues.append(
                 LayoutIssue(
                     node, parent.path(of: key),
-                    expected: "a whole number from 0 to \(Self.mostPeople), or {\"min\": …, \"max\": …}"))
+                    expected: "a whole number from 0 to \(LayoutLimits.mostPeople), or {\"min\": …, \"max\": …}"))
             return Condition.any
         }
         guard var reader = JSONObjectReader(node, path: parent.path(of: key), issues: &issues) else {
             return Condition.any
         }
-        let least = reader.integer("min", in: 0...Self.mostPeople, issues: &issues) ?? 0
-        let most = reader.integer("max", in: 0...Self.mostPeople, issues: &issues) ?? Int.max
+        let least = reader.integer("min", in: 0...LayoutLimits.mostPeople, issues: &issues) ?? 0
+        let most = reader.integer("max", in: 0...LayoutLimits.mostPeople, issues: &issues) ?? Int.max
         reader.finish(issues: &issues)
         guard least <= most else {
             issues.append(

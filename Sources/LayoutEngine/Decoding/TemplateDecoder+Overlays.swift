@@ -3,7 +3,7 @@ extension TemplateDecoder {
     private static let kinds = ["image", "text", "clock"]
 
     mutating func overlays(_ parent: inout JSONObjectReader) -> [OverlayTemplate]? {
-        let elements = parent.array("overlays", of: "overlays", atMost: LayoutEngine.mostOverlays, issues: &issues)
+        let elements = parent.array("overlays", of: "overlays", atMost: LayoutLimits.mostOverlays, issues: &issues)
         guard parent.has("overlays") else { return nil }
         return elements.enumerated().compactMap { index, element in
             overlay(element, "\(parent.path(of: "overlays"))[\(index)]", id: "overlay-\(index + 1)")
@@ -43,7 +43,7 @@ extension TemplateDecoder {
         return OverlayTemplate(id: id, place: place, opacity: opacity, content: content)
     }
 
-    private mutating func anchor(_ reader: inout JSONObjectReader) -> OverlayTemplate.Place? {
+    private mutating func anchor(_ reader: inout JSONObjectReader) -> OverlayTemplate.Position? {
         let words = JSONPath.list(Pane.Alignment.allCases.map(\.rawValue))
         let isThere = reader.required("place", expected: "\(words), or x, y, width and height") != nil
         let place = isThere ? reader.choice("place", of: Pane.Alignment.self, issues: &issues) : nil
@@ -52,7 +52,7 @@ extension TemplateDecoder {
     }
 
     private mutating func imageContent(
-        _ reader: inout JSONObjectReader, _ place: OverlayTemplate.Place?, _ isAnchored: Bool
+        _ reader: inout JSONObjectReader, _ place: OverlayTemplate.Position?, _ isAnchored: Bool
     ) -> OverlayTemplate.Content? {
         let image = reader.image("image", issues: &issues)
         guard isAnchored else {

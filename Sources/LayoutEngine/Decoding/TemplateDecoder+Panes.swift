@@ -6,7 +6,7 @@ extension TemplateDecoder {
         let path = parent.path(of: "panes")
         var panes: [(name: String, pane: PaneTemplate)] = []
         if let node = parent.optional("panes") {
-            if case .array(let elements) = node.value, 1...LayoutEngine.mostPanes ~= elements.count {
+            if case .array(let elements) = node.value, 1...LayoutLimits.mostPanes ~= elements.count {
                 for (index, element) in elements.enumerated() {
                     let elementPath = "\(path)[\(index)]"
                     guard let pane = pane(element, elementPath, settings.style) else { continue }
@@ -15,7 +15,7 @@ extension TemplateDecoder {
                 }
             } else {
                 issues.append(
-                    LayoutIssue(node, path, expected: "an array of 1 to \(LayoutEngine.mostPanes) panes"))
+                    LayoutIssue(node, path, expected: "an array of 1 to \(LayoutLimits.mostPanes) panes"))
             }
         }
         return .panes(panes.map(\.pane), rest: rest(&parent, settings, panes))
@@ -63,7 +63,7 @@ extension TemplateDecoder {
     private mutating func binding(
         _ reader: inout JSONObjectReader
     ) -> (person: PaneTemplate.Binding, stream: LayoutParticipant.Kind?)? {
-        let slot = reader.integer("slot", in: 1...LayoutEngine.mostPanes, issues: &issues)
+        let slot = reader.integer("slot", in: 1...LayoutLimits.mostPanes, issues: &issues)
         let user = reader.text("user", issues: &issues)
         let role = reader.choice("role", of: LayoutParticipant.Role.self, issues: &issues)
         let stream = reader.choice("stream", of: LayoutParticipant.Kind.self, issues: &issues)

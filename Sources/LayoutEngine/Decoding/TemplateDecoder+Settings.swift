@@ -135,7 +135,7 @@ extension TemplateDecoder {
     private mutating func sound(_ parent: inout JSONObjectReader) -> SoundTemplate? {
         guard var reader = parent.object("audio", issues: &issues) else { return nil }
         var sound = SoundTemplate()
-        sound.loudest = reader.integer("loudest", in: 1...LayoutEngine.mostPanes, issues: &issues)
+        sound.loudest = reader.integer("loudest", in: 1...LayoutLimits.mostPanes, issues: &issues)
         let elements = reader.array("gains", of: "gains", atMost: Self.mostGains, issues: &issues)
         for (index, element) in elements.enumerated() {
             let path = "\(reader.path(of: "gains"))[\(index)]"

@@ -6,8 +6,6 @@ struct TemplateDecoder {
     /// Width and height of the canvas in pixels if the file fixes both; lengths in pixels are converted with them.
     var pixels: (width: Int, height: Int)?
 
-    /// The largest number of people that a rule may name.
-    static let mostPeople = 1000
     static let mostArrangements = 32
     static let lengths = 0...0.25
     static let colour = "a colour like \"#1A2B3C\""

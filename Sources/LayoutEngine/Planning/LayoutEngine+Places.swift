@@ -32,7 +32,7 @@ extension LayoutEngine {
         let canvas = canvas.withinLimits
         var taken: Set<String> = []
         var panes: [Pane] = []
-        for (index, place) in places.prefix(mostPanes).enumerated() {
+        for (index, place) in places.prefix(LayoutLimits.mostPanes).enumerated() {
             guard let rectangle = Rectangle(place.area, on: canvas) else { continue }
             let occupant = place.occupant.flatMap { taken.insert($0.source).inserted ? $0 : nil }
             let isLive = occupant?.hasVideo ?? false

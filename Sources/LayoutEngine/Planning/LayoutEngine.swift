@@ -1,10 +1,7 @@
 /// Turns a template and the participants of a room into a scene.
 public enum LayoutEngine {
-    /// The most panes of a scene. People beyond it (hosts come first, then others as they joined) are heard but not
-    /// seen.
-    public static let mostPanes = 16
-    /// The most overlays of a scene.
-    public static let mostOverlays = 8
+    /// The most panes of a scene: `LayoutLimits.mostPanes`.
+    public static let mostPanes = LayoutLimits.mostPanes
 
     /// Returns the scene for these participants on this canvas.
     ///
@@ -31,14 +28,14 @@ public enum LayoutEngine {
             switch arrangement.placement {
             case .algorithm(let algorithm, let featured):
                 stage.panes(
-                    people.prefix(featured, first: mostPanes), by: algorithm, in: Rectangle(canvas), z: 0,
+                    people.prefix(featured, first: LayoutLimits.mostPanes), by: algorithm, in: Rectangle(canvas), z: 0,
                     settings)
             case .panes(let templates, let rest):
                 stage.panes(templates, rest: rest, roster: roster, people: people, settings)
             }
         return Scene(
             canvas: canvas, background: template.canvas.backdrop, panes: panes,
-            overlays: settings.overlays.prefix(mostOverlays).map { $0.overlay(on: canvas) },
+            overlays: settings.overlays.prefix(LayoutLimits.mostOverlays).map { $0.overlay(on: canvas) },
             sound: settings.sound.sound(of: roster.everybody), transition: settings.transition)
     }
 
@@ -54,7 +51,7 @@ public enum LayoutEngine {
         if let first = template.arrangements.first(where: { $0.when.holds(in: situation($0.settings)) }) {
             return first
         }
-        var automatic = LayoutLibrary.automaticArrangement(people: situation(template.settings).people)
+        var automatic = LayoutTemplate.automaticArrangement(people: situation(template.settings).people)
         automatic.settings = template.settings
         return automatic
     }

@@ -11,10 +11,10 @@ struct Stage {
         _ people: some Collection<LayoutParticipant>, by algorithm: Algorithm, in area: Rectangle, z: Int,
         _ settings: ArrangementSettings
     ) -> [Pane] {
-        let frame = Frame(canvas, area: area, gap: settings.gap, margin: settings.margin)
+        let space = LayoutSpace(canvas, area: area, gap: settings.gap, margin: settings.margin)
         var isInset = false
         if case .pictureInPicture = algorithm { isInset = true }
-        return zip(people, frame.divide(among: people.count, by: algorithm)).enumerated().map { index, pair in
+        return zip(people, space.divide(among: people.count, by: algorithm)).enumerated().map { index, pair in
             pane(pair.0, in: pair.1, z: isInset && index > 0 ? z + 1 : z, settings.style)
         }
     }
@@ -28,7 +28,7 @@ struct Stage {
         var panes: [Pane] = []
         // Panes of equal `z` are in the order in which places are assigned.
         var order: [(z: Int, rank: Int, index: Int)] = []
-        for (index, template) in templates.enumerated().prefix(LayoutEngine.mostPanes) {
+        for (index, template) in templates.enumerated().prefix(LayoutLimits.mostPanes) {
             let style = template.style ?? settings.style
             guard let rectangle = Rectangle(template.area, on: canvas) else { continue }
             if let role = casting.roles[index] {
@@ -41,7 +41,7 @@ struct Stage {
         }
         if let rest, let area = Rectangle(rest.area, on: canvas) {
             let others = casting.waiting.map { people[$0] }
-                .prefix(rest.featured, first: LayoutEngine.mostPanes - panes.count)
+                .prefix(rest.featured, first: LayoutLimits.mostPanes - panes.count)
             panes += self.panes(others, by: rest.algorithm, in: area, z: rest.z, rest.settings)
             for index in order.count..<panes.count {
                 order.append((panes[index].z, people.count + templates.count + index, index))

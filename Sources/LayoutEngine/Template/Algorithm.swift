@@ -46,7 +46,7 @@ public enum Algorithm: Hashable, Sendable {
 
         public init(
             edge: Edge = .automatic, size: UnitFraction = UnitFraction(0.25),
-            most: Int = LayoutEngine.mostPanes - 1, tileAspect: Aspect? = nil
+            most: Int = LayoutLimits.mostPanes - 1, tileAspect: Aspect? = nil
         ) {
             self.edge = edge
             self.size = size

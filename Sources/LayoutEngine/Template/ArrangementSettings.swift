@@ -12,7 +12,7 @@ public struct ArrangementSettings: Hashable, Sendable {
     /// The transition from the scene before this one.
     public var transition: Transition
     public var sound: SoundTemplate
-    /// Overlays from back to front, at most `LayoutEngine.mostOverlays`.
+    /// Overlays from back to front, at most `LayoutLimits.mostOverlays`.
     public var overlays: [OverlayTemplate]
 
     public init(

@@ -51,7 +51,7 @@ private struct Box {
     var choices: [UInt8]
 
     init(_ condition: Condition, on canvas: Condition.Orientation?) {
-        let limit = TemplateDecoder.mostPeople + 1
+        let limit = LayoutLimits.mostPeople + 1
         ranges = [condition.people, condition.hosts, condition.guests, condition.audioOnly]
             .map { min($0.lowerBound, limit)...min($0.upperBound, limit) }
         func set<Choice: CaseIterable & Equatable>(_ choice: Choice?, of all: Choice.AllCases) -> UInt8 {

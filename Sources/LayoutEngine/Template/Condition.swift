@@ -1,7 +1,7 @@
 /// The condition under which an arrangement is used. All parts must hold.
 public struct Condition: Hashable, Sendable {
     /// Number of panes that people need. A camera and a screen of one user are two. Panes beyond
-    /// `LayoutEngine.mostPanes` count, too.
+    /// `LayoutLimits.mostPanes` count, too.
     public var people: ClosedRange<Int>
     /// Number of hosts among them, each counted once.
     public var hosts: ClosedRange<Int>

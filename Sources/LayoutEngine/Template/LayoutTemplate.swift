@@ -10,7 +10,7 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// Fields that replace those of the room's canvas, one by one.
     public var canvas: CanvasOverride
     /// The arrangements, of which the first whose condition holds is used. If none does, the algorithm of
-    /// `LayoutLibrary.automatic` is used.
+    /// `LayoutTemplate.automatic` is used.
     public var arrangements: [Arrangement]
     /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here those have
     /// complete settings.

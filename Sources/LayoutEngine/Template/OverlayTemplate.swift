@@ -2,18 +2,18 @@
 public struct OverlayTemplate: Hashable, Sendable {
     /// Identifier, unique among the overlays of an arrangement.
     public var id: String
-    public var place: Place
+    public var place: Position
     public var opacity: UnitFraction
     public var content: Content
 
-    public init(id: String, place: Place, opacity: UnitFraction = .whole, content: Content) {
+    public init(id: String, place: Position, opacity: UnitFraction = .whole, content: Content) {
         self.id = id
         self.place = place
         self.opacity = opacity
         self.content = content
     }
 
-    public enum Place: Hashable, Sendable {
+    public enum Position: Hashable, Sendable {
         /// At an edge, in a corner or in the middle of the canvas, as large as its content. `margin` is the distance to
         /// the edges as a share of the canvas' shorter side, 0…0.25.
         case at(Pane.Alignment, margin: UnitFraction)

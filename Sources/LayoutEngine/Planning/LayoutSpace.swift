@@ -1,7 +1,7 @@
 /// The space of an arrangement on a canvas, and the algorithms that divide it.
 ///
 /// All coordinates and lengths are even numbers of pixels.
-struct Frame {
+struct LayoutSpace {
     /// The whole space: the canvas or a part of it.
     let area: Rectangle
     /// The area without its margin.
@@ -17,11 +17,11 @@ struct Frame {
         orientation = Condition.Orientation(width: canvas.width, height: canvas.height)
     }
 
-    private init(_ content: Rectangle, like frame: Frame) {
+    private init(_ content: Rectangle, like space: LayoutSpace) {
         area = content
         self.content = content
-        gap = frame.gap
-        orientation = frame.orientation
+        gap = space.gap
+        orientation = space.orientation
     }
 
     /// Returns a rectangle for each of the first of `count` people, in their order.
@@ -100,7 +100,7 @@ struct Frame {
         let others = min(count - 1, spotlight.most)
         guard others > 0, length >= 4 else { return [content] }
         let depth = min(max(spotlight.size.evenPixels(of: length), 2), length - 2)
-        let strip = Frame(content.slice(edge, depth), like: self)
+        let strip = LayoutSpace(content.slice(edge, depth), like: self)
         let tiles = strip.grid(others, spotlight.tileAspect)
         let near = tiles.map { isRow ? $0.y : $0.x }.min() ?? 0
         let far = tiles.map { isRow ? $0.y + $0.height : $0.x + $0.width }.max() ?? 0
@@ -135,7 +135,7 @@ struct Frame {
 }
 
 // MARK: - Arithmetic
-extension Frame {
+extension LayoutSpace {
     /// Returns `count` tiles of one size in rows. The block is centred in the content, and so is a short last row.
     private func tiles(count: Int, columns: Int, width: Int, height: Int, gap: Int) -> [Rectangle] {
         let rows = (count + columns - 1) / columns

@@ -1,0 +1,17 @@
+extension LayoutTemplate {
+    /// The name of the built-in layout.
+    static let automaticName = "auto"
+
+    /// The built-in layout: one person fills the canvas, two are side by side, three or more form a grid.
+    static let automatic = LayoutTemplate(
+        name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
+        arrangements: [
+            Arrangement(when: .init(people: 0...1), placement: .solo),
+            Arrangement(when: .init(people: 2...2), placement: .sideBySide),
+            Arrangement(placement: .grid(tileAspect: nil)),
+        ])
+
+    static func automaticArrangement(people: Int) -> Arrangement {
+        automatic.arrangements.first { $0.when.people.contains(people) } ?? Arrangement(placement: .solo)
+    }
+}
