@@ -29,7 +29,7 @@ struct ConditionTests {
             omitsAudioOnly: omitsAudioOnly,
             overlays: [.init(id: "used", place: .area(.canvas), content: .text("a", .init()))])
         let template = LayoutTemplate(
-            name: "t", arrangements: [Arrangement(when: condition, placement: .solo, settings: settings)])
+            name: "t", arrangements: [Arrangement(when: condition, placement: .algorithm(.solo), settings: settings)])
         return !LayoutEngine.plan(template, participants: crowd(people), canvas: canvas).overlays.isEmpty
     }
 
@@ -78,9 +78,9 @@ struct ConditionTests {
     @Test func canvasHasOneOfThreeShapes() {
         let square = Canvas(width: 640, height: 640, fps: 20)
         for (canvas, shape) in [
-            (Canvas.portrait, Condition.Orientation.portrait), (.landscape, .landscape), (square, .square),
+            (Canvas.portrait, Orientation.portrait), (.landscape, .landscape), (square, .square),
         ] {
-            let holding = Condition.Orientation.allCases.filter { holds(Condition(canvas: $0), [], canvas: canvas) }
+            let holding = Orientation.allCases.filter { holds(Condition(canvas: $0), [], canvas: canvas) }
             #expect(holding == [shape])
         }
     }
@@ -198,7 +198,7 @@ struct ReachabilityTests {
             parts.append("\"\(key)\": {\"min\": \(low)\(random.chance(1, of: 2) ? ", \"max\": \(low + 1)" : "")}")
         }
         if random.chance(1, of: 4) { parts.append("\"screen\": \(random.chance(1, of: 2))") }
-        if random.chance(1, of: 4) { parts.append("\"canvas\": \"\(random.one(of: Condition.Orientation.self))\"") }
+        if random.chance(1, of: 4) { parts.append("\"canvas\": \"\(random.one(of: Orientation.self))\"") }
         if random.chance(1, of: 4) { parts.append("\"sources\": \"\(random.one(of: Condition.SourceShape.self))\"") }
         return parts.joined(separator: ", ")
     }

@@ -1,5 +1,6 @@
-import LayoutEngine
 import Testing
+
+@testable import LayoutEngine
 
 struct DecodingTests {
     /// A broken file and exactly what is said about it.
@@ -14,7 +15,7 @@ struct DecodingTests {
         }
     }
 
-    static let algorithms = #""solo", "side-by-side", "picture-in-picture", "grid", "spotlight" or "stack""#
+    static let algorithms = JSONPath.list(LayoutAlgorithms.names)
     static let topKeys =
         #""$schema", "align", "arrangements", "audio", "border", "canvas", "description", "fallback", "fit", "gap", "#
         + #""label", "margin", "omitAudioOnly", "opacity", "overlays" or "transition""#

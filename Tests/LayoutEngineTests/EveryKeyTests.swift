@@ -41,8 +41,8 @@ struct EveryKeyTests {
                 width: 1280, height: 720, fps: 25, background: RGB(red: 16, green: 32, blue: 48),
                 backdrop: .init(image: "images/b.png", fit: .contain)),
             arrangements: [
-                Arrangement(when: .init(people: 1...1), placement: .solo, settings: settings),
-                Arrangement(placement: .sideBySide, settings: own),
+                Arrangement(when: .init(people: 1...1), placement: .algorithm(.solo), settings: settings),
+                Arrangement(placement: .algorithm(.sideBySide), settings: own),
             ],
             settings: settings)
         #expect(template == expected)
@@ -69,19 +69,19 @@ struct EveryKeyTests {
 
     @Test func algorithms() throws {
         func placement(_ json: String) throws -> Arrangement.Placement { try arrangement("{\(json)}").placement }
-        #expect(try placement(#""algorithm": "solo""#) == .solo)
+        #expect(try placement(#""algorithm": "solo""#) == .algorithm(.solo))
         #expect(
             try placement(#""algorithm": "side-by-side", "featured": {"role": "guest", "stream": "camera"}"#)
                 == .algorithm(.sideBySide, featured: StreamSelector(role: .guest, stream: .camera)))
         #expect(
             try placement(#""algorithm": "picture-in-picture""#)
-                == .pictureInPicture(corner: .bottomRight, size: UnitFraction(0.3)))
+                == .algorithm(.pictureInPicture(corner: .bottomRight, size: UnitFraction(0.3))))
         #expect(
             try placement(#""algorithm": "picture-in-picture", "corner": "top-left", "size": 0.25"#)
-                == .pictureInPicture(corner: .topLeft, size: UnitFraction(0.25)))
+                == .algorithm(.pictureInPicture(corner: .topLeft, size: UnitFraction(0.25))))
         #expect(
             try placement(#""algorithm": "grid", "tileAspect": "4:3""#)
-                == .grid(tileAspect: Aspect(width: 4, height: 3)))
+                == .algorithm(.grid(tileAspect: Aspect(width: 4, height: 3))))
         #expect(
             try placement(
                 """
@@ -92,9 +92,9 @@ struct EveryKeyTests {
                     .spotlight(
                         .init(edge: .top, size: UnitFraction(0.2), most: 3, tileAspect: Aspect(width: 1, height: 1))),
                     featured: StreamSelector(user: "bob")))
-        #expect(try placement(#""algorithm": "spotlight""#) == .spotlight(.init()))
-        #expect(try placement(#""algorithm": "stack""#) == .stack(.vertical))
-        #expect(try placement(#""algorithm": "stack", "direction": "horizontal""#) == .stack(.horizontal))
+        #expect(try placement(#""algorithm": "spotlight""#) == .algorithm(.spotlight(.init())))
+        #expect(try placement(#""algorithm": "stack""#) == .algorithm(.stack(.vertical)))
+        #expect(try placement(#""algorithm": "stack", "direction": "horizontal""#) == .algorithm(.stack(.horizontal)))
     }
 
     @Test func stylesAreInheritedKeyByKey() throws {

@@ -3,10 +3,10 @@ import Testing
 
 struct PlanTests {
     private func rectangles(
-        _ placement: Arrangement.Placement, _ count: Int, _ canvas: Canvas, gap: Double = 0, margin: Double = 0
+        _ algorithm: Algorithm, _ count: Int, _ canvas: Canvas, gap: Double = 0, margin: Double = 0
     ) -> [[Int]] {
         LayoutEngine.plan(
-            LayoutTemplate(placement, gap: gap, margin: margin), participants: people(count), canvas: canvas
+            LayoutTemplate(.algorithm(algorithm), gap: gap, margin: margin), participants: people(count), canvas: canvas
         ).panes.map(\.rectangle)
     }
 
@@ -45,18 +45,18 @@ struct PlanTests {
     }
 
     @Test(arguments: [
-        (Algorithm.Corner.bottomRight, [482, 874]), (.bottomLeft, [22, 874]), (.topRight, [482, 22]),
+        (PictureInPictureAlgorithm.Corner.bottomRight, [482, 874]), (.bottomLeft, [22, 874]), (.topRight, [482, 22]),
         (.topLeft, [22, 22]),
     ])
-    func smallPaneStandsInItsCorner(corner: Algorithm.Corner, origin: [Int]) {
-        let placement = Arrangement.Placement.pictureInPicture(corner: corner, size: UnitFraction(0.3))
+    func smallPaneStandsInItsCorner(corner: PictureInPictureAlgorithm.Corner, origin: [Int]) {
+        let algorithm = Algorithm.pictureInPicture(corner: corner, size: UnitFraction(0.3))
         #expect(
-            rectangles(placement, 2, .portrait, margin: 0.03) == [[0, 0, 720, 1280], origin + [216, 384]])
+            rectangles(algorithm, 2, .portrait, margin: 0.03) == [[0, 0, 720, 1280], origin + [216, 384]])
     }
 
     @Test func manySmallPanesShrinkTogether() {
-        let placement = Arrangement.Placement.pictureInPicture(corner: .topLeft, size: UnitFraction(0.5))
-        let panes = rectangles(placement, 5, .landscape)
+        let algorithm = Algorithm.pictureInPicture(corner: .topLeft, size: UnitFraction(0.5))
+        let panes = rectangles(algorithm, 5, .landscape)
         #expect(panes.dropFirst().map { $0 } == (0..<4).map { [0, 180 * $0, 320, 180] })
     }
 
@@ -98,8 +98,8 @@ struct PlanTests {
         let template = LayoutTemplate(
             name: "rules",
             arrangements: [
-                Arrangement(when: .init(people: 2...3), placement: .solo),
-                Arrangement(when: .init(people: 3...4), placement: .sideBySide),
+                Arrangement(when: .init(people: 2...3), placement: .algorithm(.solo)),
+                Arrangement(when: .init(people: 3...4), placement: .algorithm(.sideBySide)),
             ])
         let counts = (0...5).map {
             LayoutEngine.plan(template, participants: people($0), canvas: .landscape).panes.count
@@ -154,10 +154,11 @@ struct PlanTests {
 /// Large panes with strips, and stacks.
 struct SpotlightTests {
     private func rectangles(
-        _ count: Int, _ canvas: Canvas, _ spotlight: Algorithm.Spotlight = .init(), gap: Double = 0, margin: Double = 0
+        _ count: Int, _ canvas: Canvas, _ spotlight: SpotlightAlgorithm = .init(), gap: Double = 0, margin: Double = 0
     ) -> [[Int]] {
         LayoutEngine.plan(
-            LayoutTemplate(.spotlight(spotlight), gap: gap, margin: margin), participants: people(count), canvas: canvas
+            LayoutTemplate(.algorithm(.spotlight(spotlight)), gap: gap, margin: margin), participants: people(count),
+            canvas: canvas
         ).panes.map(\.rectangle)
     }
 
@@ -169,11 +170,11 @@ struct SpotlightTests {
     }
 
     @Test(arguments: [
-        (Algorithm.Spotlight.Edge.top, [[0, 320, 720, 960], [0, 0, 360, 320]]),
+        (SpotlightAlgorithm.Edge.top, [[0, 320, 720, 960], [0, 0, 360, 320]]),
         (.bottom, [[0, 0, 720, 960], [0, 960, 360, 320]]), (.left, [[180, 0, 540, 1280], [0, 320, 180, 320]]),
         (.right, [[0, 0, 540, 1280], [540, 320, 180, 320]]),
     ])
-    func stripLiesAtItsEdge(edge: Algorithm.Spotlight.Edge, expected: [[Int]]) {
+    func stripLiesAtItsEdge(edge: SpotlightAlgorithm.Edge, expected: [[Int]]) {
         #expect(Array(rectangles(3, .portrait, .init(edge: edge)).prefix(2)) == expected)
     }
 
@@ -196,7 +197,7 @@ struct SpotlightTests {
     }
 
     @Test func stackFillsTheCanvas() {
-        func stack(_ direction: Algorithm.Direction) -> [[Int]] {
+        func stack(_ direction: StackAlgorithm.Direction) -> [[Int]] {
             LayoutEngine.plan(LayoutTemplate(.stack(direction)), participants: people(3), canvas: .portrait).panes
                 .map(\.rectangle)
         }

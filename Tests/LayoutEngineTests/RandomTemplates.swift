@@ -47,27 +47,8 @@ extension SeededGenerator {
         Condition(
             people: range(), hosts: range(), guests: range(), audioOnly: range(),
             screen: chance(1, of: 6) ? chance(1, of: 2) : nil,
-            canvas: chance(1, of: 6) ? one(of: Condition.Orientation.self) : nil,
+            canvas: chance(1, of: 6) ? one(of: Orientation.self) : nil,
             sources: chance(1, of: 6) ? one(of: Condition.SourceShape.self) : nil)
-    }
-
-    mutating func algorithm() -> Algorithm {
-        func aspect(_ random: inout SeededGenerator) -> Aspect? {
-            guard random.chance(1, of: 2) else { return nil }
-            return Aspect(width: .random(in: 1...100, using: &random), height: .random(in: 1...100, using: &random))
-        }
-        return switch Int.random(in: 0...5, using: &self) {
-        case 0: .solo
-        case 1: .sideBySide
-        case 2: .pictureInPicture(corner: one(of: Algorithm.Corner.self), size: fraction())
-        case 3: .grid(tileAspect: aspect(&self))
-        case 4:
-            .spotlight(
-                .init(
-                    edge: one(of: Algorithm.Spotlight.Edge.self), size: fraction(),
-                    most: .random(in: 0...20, using: &self), tileAspect: aspect(&self)))
-        default: .stack(one(of: Algorithm.Direction.self))
-        }
     }
 
     mutating func placement(_ settings: ArrangementSettings) -> Arrangement.Placement {

@@ -82,7 +82,7 @@ struct LayoutLibraryTests {
 
     @Test func automaticLayoutIsAlwaysThere() {
         var library = LayoutLibrary()
-        library.insert(LayoutTemplate(name: "auto", arrangements: [Arrangement(placement: .solo)]))
+        library.insert(LayoutTemplate(name: "auto", arrangements: [Arrangement(placement: .algorithm(.solo))]))
         #expect(library["auto"] != LayoutLibrary.automatic)
         library.remove("auto")
         #expect(library["auto"] == LayoutLibrary.automatic)

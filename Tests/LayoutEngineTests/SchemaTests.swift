@@ -1,6 +1,7 @@
 import Foundation
-import LayoutEngine
 import Testing
+
+@testable import LayoutEngine
 
 /// `layout.schema.json` and the decoder know the same keys and the same words, in every place of a file.
 ///
@@ -19,12 +20,10 @@ struct SchemaTests {
         var testDescription: String { name }
     }
 
-    private static let algorithmKeys: Set = ["featured", "corner", "size", "tileAspect", "edge", "max", "direction"]
-    private static let ownKeys: [(String, Set<String>)] = [
-        ("solo", ["featured"]), ("side-by-side", ["featured"]), ("picture-in-picture", ["featured", "corner", "size"]),
-        ("grid", ["featured", "tileAspect"]), ("spotlight", ["featured", "edge", "size", "max", "tileAspect"]),
-        ("stack", ["featured", "direction"]),
-    ]
+    private static let algorithmKeys = Set(LayoutAlgorithms.keys).union(["featured"])
+    private static let ownKeys: [(String, Set<String>)] = LayoutAlgorithms.all.map {
+        ($0.name, Set($0.keys.map(\.name)).union(["featured"]))
+    }
     private static let solo = #""arrangements": [{"algorithm": "solo"}]"#
     private static let rectangle = #""x": 0, "y": 0, "width": 1, "height": 1"#
 
@@ -122,40 +121,51 @@ struct SchemaTests {
     }
 
     /// Every place where one of several words stands: a file with `@` instead of the word, and the schema's list.
-    static let words: [(file: String, schema: String)] = [
-        ("{\"fit\": @, \(solo)}", "$defs/fit"),
-        ("{\"canvas\": {\"image\": \"a\", \"imageFit\": @}, \(solo)}", "$defs/fit"),
-        ("{\"align\": @, \(solo)}", "$defs/align"),
-        ("{\"label\": {\"edge\": @}, \(solo)}", "$defs/label/anyOf/1/properties/edge"),
-        ("{\"label\": {\"side\": @}, \(solo)}", "$defs/label/anyOf/1/properties/side"),
-        ("{\"fallback\": {\"stalled\": @}, \(solo)}", "$defs/fallbackPicture/anyOf/0"),
-        ("{\"transition\": {\"duration\": 1, \"easing\": @}, \(solo)}", "$defs/transition/anyOf/1/properties/easing"),
-        (
-            "{\"audio\": {\"gains\": [{\"mute\": true, \"stream\": @}]}, \(solo)}",
-            "$defs/audio/properties/gains/items/properties/stream"
-        ),
-        (
-            "{\"audio\": {\"gains\": [{\"mute\": true, \"role\": @}]}, \(solo)}",
-            "$defs/audio/properties/gains/items/properties/role"
-        ),
-        ("{\"overlays\": [{\"clock\": @, \"place\": \"top\"}], \(solo)}", "$defs/overlay/properties/clock"),
-        ("{\"overlays\": [{\"text\": \"a\", \"place\": @}], \(solo)}", "$defs/align"),
-        ("{\"arrangements\": [{\"algorithm\": @}]}", "$defs/algorithm"),
-        ("{\"arrangements\": [{\"algorithm\": \"picture-in-picture\", \"corner\": @}]}", "$defs/corner"),
-        ("{\"arrangements\": [{\"algorithm\": \"spotlight\", \"edge\": @}]}", "$defs/edge"),
-        ("{\"arrangements\": [{\"algorithm\": \"stack\", \"direction\": @}]}", "$defs/direction"),
-        ("{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"canvas\": @}}]}", "$defs/when/properties/canvas"),
-        (
-            "{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"sources\": @}}]}",
-            "$defs/when/properties/sources"
-        ),
-        ("{\"arrangements\": [{\"panes\": [{\"role\": @, \(rectangle)}]}]}", "$defs/pane/properties/role"),
-        ("{\"arrangements\": [{\"panes\": [{\"stream\": @, \(rectangle)}]}]}", "$defs/pane/properties/stream"),
-        (
-            "{\"arrangements\": [{\"algorithm\": \"solo\", \"featured\": {\"role\": @}}]}",
-            "$defs/featured/properties/role"
-        ),
-    ]
+    static let words: [(file: String, schema: String)] =
+        [
+            ("{\"fit\": @, \(solo)}", "$defs/fit"),
+            ("{\"canvas\": {\"image\": \"a\", \"imageFit\": @}, \(solo)}", "$defs/fit"),
+            ("{\"align\": @, \(solo)}", "$defs/align"),
+            ("{\"label\": {\"edge\": @}, \(solo)}", "$defs/label/anyOf/1/properties/edge"),
+            ("{\"label\": {\"side\": @}, \(solo)}", "$defs/label/anyOf/1/properties/side"),
+            ("{\"fallback\": {\"stalled\": @}, \(solo)}", "$defs/fallbackPicture/anyOf/0"),
+            (
+                "{\"transition\": {\"duration\": 1, \"easing\": @}, \(solo)}",
+                "$defs/transition/anyOf/1/properties/easing"
+            ),
+            (
+                "{\"audio\": {\"gains\": [{\"mute\": true, \"stream\": @}]}, \(solo)}",
+                "$defs/audio/properties/gains/items/properties/stream"
+            ),
+            (
+                "{\"audio\": {\"gains\": [{\"mute\": true, \"role\": @}]}, \(solo)}",
+                "$defs/audio/properties/gains/items/properties/role"
+            ),
+            ("{\"overlays\": [{\"clock\": @, \"place\": \"top\"}], \(solo)}", "$defs/overlay/properties/clock"),
+            ("{\"overlays\": [{\"text\": \"a\", \"place\": @}], \(solo)}", "$defs/align"),
+            ("{\"arrangements\": [{\"algorithm\": @}]}", "$defs/algorithm"),
+            (
+                "{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"canvas\": @}}]}",
+                "$defs/when/properties/canvas"
+            ),
+            (
+                "{\"arrangements\": [{\"algorithm\": \"solo\", \"when\": {\"sources\": @}}]}",
+                "$defs/when/properties/sources"
+            ),
+            ("{\"arrangements\": [{\"panes\": [{\"role\": @, \(rectangle)}]}]}", "$defs/pane/properties/role"),
+            ("{\"arrangements\": [{\"panes\": [{\"stream\": @, \(rectangle)}]}]}", "$defs/pane/properties/stream"),
+            (
+                "{\"arrangements\": [{\"algorithm\": \"solo\", \"featured\": {\"role\": @}}]}",
+                "$defs/featured/properties/role"
+            ),
+        ]
+        + LayoutAlgorithms.all.flatMap { algorithm in
+            algorithm.keys.compactMap { key in
+                guard case .words = key.values else { return nil }
+                let file = "{\"arrangements\": [{\"algorithm\": \"\(algorithm.name)\", \"\(key.name)\": @}]}"
+                return (file, "$defs/\(key.name)")
+            }
+        }
 
     @Test(arguments: words) func placeHasTheSameWordsInBoth(file: String, schema: String) throws {
         let described = try #require(Schema.object(schema)["enum"] as? [String])

@@ -23,14 +23,8 @@ extension LayoutTemplate {
                     settings: ArrangementSettings(gap: UnitFraction(gap), margin: UnitFraction(margin)))
             ])
     }
-}
 
-extension Algorithm {
-    /// One of each.
-    static let examples: [Algorithm] = [
-        .solo, .sideBySide, .pictureInPicture(corner: .bottomLeft, size: UnitFraction(0.3)), .grid(tileAspect: nil),
-        .spotlight(.init()), .stack(.vertical), .stack(.horizontal),
-    ]
+    init(_ algorithm: Algorithm) { self.init(.algorithm(algorithm)) }
 }
 
 extension Pane {

@@ -9,7 +9,7 @@ import Testing
         var task = TaskMachine(id: "auto-demo", room: "demo")
         var context = PlanningContext(
             template: LayoutTemplate(
-                name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+                name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/demo")], defaultCanvas: .portrait)
         var now: Int64 = 1_000_000_000
         var number = 0

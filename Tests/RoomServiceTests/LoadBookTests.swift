@@ -43,7 +43,7 @@ import Testing
             guard var (room, task) = rooms[name] else { return }
             var context = PlanningContext(
                 template: LayoutTemplate(
-                    name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+                    name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
                 defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
             let priority = room.settings.policy.priority
             context.load = book.order(for: task.id, priority: priority)
@@ -134,7 +134,7 @@ import Testing
         var machine = TaskMachine(id: "auto-big", room: "big")
         // Refused while all that there is was booked by others.
         var context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")],
             defaultCanvas: Canvas(width: 3840, height: 2160, fps: 60))
         context.admission = Admission(availableCores: 0, costs: CostModel())
@@ -267,7 +267,7 @@ import Testing
         let id = RoomID(name)
         var machine = TaskMachine(id: TaskID(name), room: id)
         var context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .grid(tileAspect: nil))]),
+            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: id)

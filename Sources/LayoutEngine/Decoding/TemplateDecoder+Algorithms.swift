@@ -1,68 +1,23 @@
 // MARK: - Algorithms
 extension TemplateDecoder {
-    /// The names of algorithms in a layout file.
-    enum AlgorithmName: String, CaseIterable {
-        case solo
-        case sideBySide = "side-by-side"
-        case pictureInPicture = "picture-in-picture"
-        case grid, spotlight, stack
-    }
-
-    /// Keys that at least one algorithm understands.
-    private static let algorithmKeys = ["featured", "corner", "size", "tileAspect", "edge", "max", "direction"]
-
     /// Reads the name of an algorithm and its settings.
     ///
     /// - Parameter orPanes: Whether `panes` is allowed here instead.
     mutating func algorithm(
         _ reader: inout JSONObjectReader, orPanes: Bool
     ) -> (algorithm: Algorithm, featured: StreamSelector?)? {
-        let words = JSONPath.list(AlgorithmName.allCases.map(\.rawValue))
+        let words = JSONPath.list(LayoutAlgorithms.names)
         guard
             reader.required("algorithm", expected: orPanes ? "\(words), or \"panes\"" : words) != nil,
-            let name = reader.choice("algorithm", of: AlgorithmName.self, issues: &issues)
+            let name = reader.word("algorithm", of: LayoutAlgorithms.names, issues: &issues),
+            let algorithm = LayoutAlgorithms.named(name)
         else {
             // The algorithm decides which other keys are allowed: reporting them as unknown would mislead.
-            for key in Self.algorithmKeys { _ = reader.optional(key) }
+            for key in ["featured"] + LayoutAlgorithms.keys { _ = reader.optional(key) }
             return nil
         }
         let featured = reader.object("featured", issues: &issues).flatMap { selector($0) }
-        let algorithm: Algorithm =
-            switch name {
-            case .solo: .solo
-            case .sideBySide: .sideBySide
-            case .pictureInPicture:
-                .pictureInPicture(
-                    corner: reader.choice("corner", of: Algorithm.Corner.self, issues: &issues) ?? .bottomRight,
-                    size: reader.fraction("size", in: 0.05...0.5, issues: &issues) ?? UnitFraction(0.3))
-            case .grid: .grid(tileAspect: tileAspect(&reader))
-            case .spotlight: .spotlight(spotlight(&reader))
-            case .stack:
-                .stack(reader.choice("direction", of: Algorithm.Direction.self, issues: &issues) ?? .vertical)
-            }
-        return (algorithm, featured)
-    }
-
-    private mutating func spotlight(_ reader: inout JSONObjectReader) -> Algorithm.Spotlight {
-        var spotlight = Algorithm.Spotlight()
-        if let edge = reader.choice("edge", of: Algorithm.Spotlight.Edge.self, issues: &issues) {
-            spotlight.edge = edge
-        }
-        if let size = reader.fraction("size", in: 0.05...0.5, issues: &issues) { spotlight.size = size }
-        if let most = reader.integer("max", in: 1...LayoutLimits.mostPanes - 1, issues: &issues) {
-            spotlight.most = most
-        }
-        spotlight.tileAspect = tileAspect(&reader)
-        return spotlight
-    }
-
-    private mutating func tileAspect(_ reader: inout JSONObjectReader) -> Aspect? {
-        guard let node = reader.optional("tileAspect") else { return nil }
-        if case .string(let text) = node.value, let aspect = Aspect(text) { return aspect }
-        issues.append(
-            LayoutIssue(
-                node, reader.path(of: "tileAspect"), expected: "a shape like \"16:9\", both sides 1 to 100"))
-        return nil
+        return (Algorithm(algorithm.init(&reader, issues: &issues)), featured)
     }
 
     /// Reads an object that consists of a selector only.
@@ -95,7 +50,7 @@ extension TemplateDecoder {
         let condition = Condition(
             people: range("people", &reader), hosts: range("hosts", &reader), guests: range("guests", &reader),
             audioOnly: range("audioOnly", &reader), screen: reader.boolean("screen", issues: &issues),
-            canvas: reader.choice("canvas", of: Condition.Orientation.self, issues: &issues),
+            canvas: reader.choice("canvas", of: Orientation.self, issues: &issues),
             sources: reader.choice("sources", of: Condition.SourceShape.self, issues: &issues))
         reader.finish(issues: &issues)
         return condition
@@ -105,7 +60,9 @@ extension TemplateDecoder {
     private mutating func range(_ key: String, _ parent: inout JSONObjectReader) -> ClosedRange<Int> {
         guard let node = parent.optional(key) else { return Condition.any }
         guard case .object = node.value else {
-            if case .number(let number) = node.value, let count = Int(exactly: number), 0...LayoutLimits.mostPeople ~= count {
+            if case .number(let number) = node.value, let count = Int(exactly: number),
+                0...LayoutLimits.mostPeople ~= count
+            {
                 return count...count
             }
             issues.append(

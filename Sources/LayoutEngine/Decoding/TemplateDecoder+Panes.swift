@@ -105,8 +105,7 @@ extension TemplateDecoder {
         let algorithm = algorithm(&reader, orPanes: false)
         reader.finish(issues: &issues)
         guard let area, let algorithm else { return nil }
-        var heights = z...z
-        if case .pictureInPicture = algorithm.algorithm { heights = z...(z + 1) }
+        let heights = z..<z + algorithm.algorithm.levels
         for pane in panes where heights.contains(pane.pane.z) && pane.pane.area.overlaps(area) {
             noteOverlap(reader.path, node, with: pane.name)
         }

@@ -8,10 +8,9 @@ struct TemplateDecoder {
 
     static let mostArrangements = 32
     static let lengths = 0...0.25
-    static let colour = "a colour like \"#1A2B3C\""
 
-    var orientation: Condition.Orientation? {
-        pixels.map { Condition.Orientation(width: $0.width, height: $0.height) }
+    var orientation: Orientation? {
+        pixels.map { Orientation(width: $0.width, height: $0.height) }
     }
 
     /// Reads a template. Returns `nil` only after adding an issue.

@@ -71,7 +71,7 @@ struct Roster {
     func people(omittingAudioOnly: Bool) -> [LayoutParticipant] { omittingAudioOnly ? withPicture : people }
 
     func situation(on canvas: Canvas, omittingAudioOnly: Bool) -> Situation {
-        let orientation = Condition.Orientation(width: canvas.width, height: canvas.height)
+        let orientation = Orientation(width: canvas.width, height: canvas.height)
         let counts = omittingAudioOnly ? withoutCards : withCards
         return Situation(
             people: omittingAudioOnly ? withPicture.count : people.count, hosts: counts.hosts, guests: counts.guests,
@@ -80,13 +80,13 @@ struct Roster {
             sources: sources(on: orientation))
     }
 
-    private func sources(on canvas: Condition.Orientation) -> Condition.SourceShape {
+    private func sources(on canvas: Orientation) -> Condition.SourceShape {
         var (hasPortrait, hasLandscape) = (false, false)
-        func note(_ orientation: Condition.Orientation) {
+        func note(_ orientation: Orientation) {
             if orientation == .portrait { hasPortrait = true } else { hasLandscape = true }
         }
         for person in withPicture {
-            let own = person.pictureSize.map { Condition.Orientation(width: $0.width, height: $0.height) } ?? .square
+            let own = person.pictureSize.map { Orientation(width: $0.width, height: $0.height) } ?? .square
             note(own == .square ? canvas : own)
         }
         if withPicture.isEmpty { note(canvas) }

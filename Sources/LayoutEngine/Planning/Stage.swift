@@ -12,10 +12,8 @@ struct Stage {
         _ settings: ArrangementSettings
     ) -> [Pane] {
         let space = LayoutSpace(canvas, area: area, gap: settings.gap, margin: settings.margin)
-        var isInset = false
-        if case .pictureInPicture = algorithm { isInset = true }
-        return zip(people, space.divide(among: people.count, by: algorithm)).enumerated().map { index, pair in
-            pane(pair.0, in: pair.1, z: isInset && index > 0 ? z + 1 : z, settings.style)
+        return zip(people, algorithm.tiles(among: people.count, in: space)).map { person, tile in
+            pane(person, in: tile.rectangle, z: z + tile.level, settings.style)
         }
     }
 

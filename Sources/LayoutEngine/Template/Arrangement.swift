@@ -18,23 +18,12 @@ public struct Arrangement: Hashable, Sendable {
         /// Rectangles that the operator wrote. People whom none of them shows go to `rest`; without `rest` they are
         /// heard but not seen.
         case panes([PaneTemplate], rest: Rest? = nil)
-
-        public static let solo = Placement.algorithm(.solo)
-        public static let sideBySide = Placement.algorithm(.sideBySide)
-        public static func pictureInPicture(corner: Algorithm.Corner, size: UnitFraction) -> Placement {
-            .algorithm(.pictureInPicture(corner: corner, size: size))
-        }
-        public static func grid(tileAspect: Aspect?) -> Placement { .algorithm(.grid(tileAspect: tileAspect)) }
-        public static func spotlight(_ spotlight: Algorithm.Spotlight) -> Placement {
-            .algorithm(.spotlight(spotlight))
-        }
-        public static func stack(_ direction: Algorithm.Direction) -> Placement { .algorithm(.stack(direction)) }
     }
 
     /// A part of the canvas that an algorithm divides among the people whom no explicit pane shows.
     public struct Rest: Hashable, Sendable {
         public var area: Area
-        /// Place of the panes in the stack. The small panes of a picture in picture are one higher.
+        /// Place of the panes in the stack. Panes on higher levels of the algorithm are higher.
         public var z: Int
         public var algorithm: Algorithm
         /// Selects the participant who takes the first place.

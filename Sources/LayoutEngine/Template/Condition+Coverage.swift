@@ -50,7 +50,7 @@ private struct Box {
     /// Bit sets of the choices for screen, canvas and sources.
     var choices: [UInt8]
 
-    init(_ condition: Condition, on canvas: Condition.Orientation?) {
+    init(_ condition: Condition, on canvas: Orientation?) {
         let limit = LayoutLimits.mostPeople + 1
         ranges = [condition.people, condition.hosts, condition.guests, condition.audioOnly]
             .map { min($0.lowerBound, limit)...min($0.upperBound, limit) }
@@ -59,7 +59,7 @@ private struct Box {
         }
         choices = [
             condition.screen.map { $0 ? 1 : 2 } ?? 3,
-            set(condition.canvas ?? canvas, of: Condition.Orientation.allCases),
+            set(condition.canvas ?? canvas, of: Orientation.allCases),
             set(condition.sources, of: Condition.SourceShape.allCases),
         ]
     }

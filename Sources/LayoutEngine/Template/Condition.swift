@@ -33,14 +33,6 @@ public struct Condition: Hashable, Sendable {
     public static let any = 0...Int.max
     public static let always = Condition()
 
-    public enum Orientation: String, Hashable, Sendable, CaseIterable {
-        case portrait, landscape, square
-
-        init(width: Int, height: Int) {
-            self = width > height ? .landscape : width < height ? .portrait : .square
-        }
-    }
-
     /// The common shape of a room's pictures.
     ///
     /// A picture that is square or of unknown size counts as one of the canvas' orientation, and so does a room without
@@ -63,6 +55,6 @@ struct Situation: Hashable {
     var guests: Int
     var audioOnly: Int
     var hasScreen: Bool
-    var canvas: Condition.Orientation
+    var canvas: Orientation
     var sources: Condition.SourceShape
 }

@@ -6,12 +6,12 @@ extension LayoutTemplate {
     static let automatic = LayoutTemplate(
         name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
         arrangements: [
-            Arrangement(when: .init(people: 0...1), placement: .solo),
-            Arrangement(when: .init(people: 2...2), placement: .sideBySide),
-            Arrangement(placement: .grid(tileAspect: nil)),
+            Arrangement(when: .init(people: 0...1), placement: .algorithm(.solo)),
+            Arrangement(when: .init(people: 2...2), placement: .algorithm(.sideBySide)),
+            Arrangement(placement: .algorithm(.grid(tileAspect: nil))),
         ])
 
     static func automaticArrangement(people: Int) -> Arrangement {
-        automatic.arrangements.first { $0.when.people.contains(people) } ?? Arrangement(placement: .solo)
+        automatic.arrangements.first { $0.when.people.contains(people) } ?? Arrangement(placement: .algorithm(.solo))
     }
 }

@@ -120,7 +120,7 @@ extension JSONObjectReader {
     mutating func colour(_ key: String, issues: inout [LayoutIssue]) -> RGB? {
         guard let node = optional(key) else { return nil }
         if case .string(let text) = node.value, let colour = RGB(hex: text) { return colour }
-        issues.append(LayoutIssue(node, path(of: key), expected: TemplateDecoder.colour))
+        issues.append(LayoutIssue(node, path(of: key), expected: "a colour like \"#1A2B3C\""))
         return nil
     }
 
@@ -174,41 +174,30 @@ extension JSONObjectReader {
     mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ key: String, of _: Choice.Type, issues: inout [LayoutIssue]
     ) -> Choice? where Choice.RawValue == String {
+        word(key, of: Choice.allCases.map(\.rawValue), issues: &issues).flatMap { Choice(rawValue: $0) }
+    }
+
+    /// Returns the value of a key that takes one of several words.
+    mutating func word(_ key: String, of allowed: [String], issues: inout [LayoutIssue]) -> String? {
         guard let node = optional(key) else { return nil }
-        let allowed = Choice.allCases.map(\.rawValue)
         guard case .string(let text) = node.value else {
             issues.append(LayoutIssue(node, path(of: key), expected: JSONPath.list(allowed)))
             return nil
         }
-        if let choice = Choice(rawValue: text) { return choice }
+        if allowed.contains(text) { return text }
         issues.append(
             LayoutIssue(
                 node, path(of: key), expected: JSONPath.list(allowed),
                 suggestion: Spelling.nearest(to: text, in: allowed).map(JSONNode.quoted)))
         return nil
     }
-}
 
-/// Formats positions and choices for issues.
-enum JSONPath {
-    static func member(_ key: String, of path: String) -> String {
-        let isPlain = key.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        // Longer keys are shortened by quoting.
-        return isPlain && 1...40 ~= key.utf8.count ? "\(path).\(key)" : "\(path)[\(JSONNode.quoted(key))]"
-    }
-
-    /// Formats choices as `"a", "b" or "c"`.
-    static func list(_ words: [String]) -> String {
-        let quoted = words.map(JSONNode.quoted)
-        guard let last = quoted.last, quoted.count > 1 else { return quoted.first ?? "nothing" }
-        return quoted.dropLast().joined(separator: ", ") + " or \(last)"
+    /// Returns the value of a key that takes a ratio of sides.
+    mutating func aspect(_ key: String, issues: inout [LayoutIssue]) -> Aspect? {
+        guard let node = optional(key) else { return nil }
+        if case .string(let text) = node.value, let aspect = Aspect(text) { return aspect }
+        issues.append(LayoutIssue(node, path(of: key), expected: "a shape like \"16:9\", both sides 1 to 100"))
+        return nil
     }
 }
 
