@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Reads the fields of one JSON object and reports exactly what is wrong with a field.
 ///
 /// Every accessor marks its key as known; `finish` refuses the keys that are left.
@@ -121,23 +123,8 @@ public enum Suggestion {
         return best
     }
 
-    /// Returns the Damerau–Levenshtein distance (adjacent letters swapped count once).
-    static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.unicodeScalars.prefix(64))
-        let right = Array(right.unicodeScalars.prefix(64))
-        var rows = [Array(0...right.count)]
-        for i in 0..<left.count {
-            var row = [i + 1]
-            for j in 0..<right.count {
-                let isSame = left[i] == right[j]
-                var cost = min(rows[i][j] + (isSame ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
-                    cost = min(cost, rows[i - 1][j - 1] + 1)
-                }
-                row.append(cost)
-            }
-            rows.append(row)
-        }
-        return rows[left.count][right.count]
+    /// Returns the distance of the first 64 Unicode scalars.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        EditDistance.between(Array(left.unicodeScalars.prefix(64)), Array(right.unicodeScalars.prefix(64)))
     }
 }

@@ -42,7 +42,7 @@ struct AlgorithmDocumentTests {
         return (["| `algorithm` | places | its own keys |", "|---|---|---|"] + rows).joined(separator: "\n")
     }
 
-    private static func number(_ value: Double) -> String { JSONNode.text(of: value) }
+    private static func number(_ value: Double) -> String { JSONDocument.number(value).line }
 }
 
 /// The parts of the schema that depend on the algorithms.

@@ -1,3 +1,4 @@
+import TextFormats
 import Testing
 
 @testable import LayoutEngine
@@ -11,7 +12,7 @@ indirect enum JSONDocument {
     case array([JSONDocument])
     case object([(key: String, value: JSONDocument)])
 
-    init(_ text: String) throws { self.init(try JSONParser.parse(Array(text.utf8))) }
+    init(_ text: String) throws { self.init(try JSONNode(parsing: Array(text.utf8), limits: .layouts)) }
 
     private init(_ node: JSONNode) {
         self =

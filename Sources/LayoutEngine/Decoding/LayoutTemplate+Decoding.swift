@@ -1,3 +1,5 @@
+import TextFormats
+
 extension LayoutTemplate {
     /// The most issues reported one by one. Further issues are only counted, which keeps answers small.
     static let mostIssues = 200
@@ -11,12 +13,11 @@ extension LayoutTemplate {
     ///   file that is not JSON has one issue, at the place where parsing stopped.
     public static func decode(_ bytes: some Sequence<UInt8>, name: String) throws(LayoutError) -> LayoutTemplate {
         let root: JSONNode
+        let bytes = Array(bytes)
         do {
-            root = try JSONParser.parse(Array(bytes))
+            root = try JSONNode(parsing: bytes, limits: .layouts)
         } catch {
-            let issue = LayoutIssue(
-                path: "$", at: error.position, found: error.found, expected: error.expected)
-            throw LayoutError(layout: name, issues: [issue])
+            throw LayoutError(layout: name, issues: [LayoutIssue(error, in: bytes)])
         }
         var decoder = TemplateDecoder()
         let template = decoder.template(root, name: name)
@@ -26,7 +27,7 @@ extension LayoutTemplate {
             }.map(\.element)
             if inFileOrder.count > mostIssues, let first = inFileOrder.dropFirst(mostIssues).first {
                 let more = LayoutIssue(
-                    path: first.path, at: JSONPosition(line: first.line, column: first.column),
+                    path: first.path, line: first.line, column: first.column,
                     found: "\(inFileOrder.count - mostIssues) more issues from here on", expected: "none")
                 inFileOrder = inFileOrder.prefix(mostIssues) + [more]
             }

@@ -1,3 +1,5 @@
+import TextFormats
+
 // MARK: - Overlays
 extension TemplateDecoder {
     private static let kinds = ["image", "text", "clock"]

@@ -1,3 +1,5 @@
+import TextFormats
+
 // MARK: - Explicit panes
 extension TemplateDecoder {
     mutating func panes(

@@ -1,3 +1,5 @@
+import TextFormats
+
 // MARK: - Settings shared by arrangements, panes and the rest
 extension TemplateDecoder {
     /// Reads all settings except gap and margin, which some places do not have.

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Reads the parts of a template.
 ///
 /// An invalid part adds an issue and yields a harmless value, so that the rest of the file is checked too.

@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Reads an object key by key and collects every issue instead of stopping at the first.
 struct JSONObjectReader {
     let path: String

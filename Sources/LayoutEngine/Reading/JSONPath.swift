@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Formats positions and choices for issues.
 enum JSONPath {
     static func member(_ key: String, of path: String) -> String {

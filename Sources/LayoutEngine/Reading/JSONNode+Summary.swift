@@ -1,39 +1,4 @@
-/// A JSON value with its position in the file.
-struct JSONNode {
-    enum Value {
-        case null
-        case boolean(Bool)
-        case number(Double)
-        case string(String)
-        case array([JSONNode])
-        case object([JSONMember])
-    }
-
-    var value: Value
-    var position: JSONPosition
-}
-
-struct JSONMember {
-    var key: String
-    var keyPosition: JSONPosition
-    var node: JSONNode
-}
-
-/// A position in a file. Lines and columns are counted from 1, columns in bytes.
-struct JSONPosition: Comparable {
-    var line: Int
-    var column: Int
-
-    static func < (left: Self, right: Self) -> Bool {
-        (left.line, left.column) < (right.line, right.column)
-    }
-}
-
-struct JSONSyntaxError: Error {
-    var position: JSONPosition
-    var found: String
-    var expected: String
-}
+import TextFormats
 
 extension JSONNode {
     /// The value for error messages: a scalar as JSON, an array or an object by its kind.

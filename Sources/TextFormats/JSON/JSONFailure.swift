@@ -1,0 +1,67 @@
+/// An error in a JSON document.
+package struct JSONFailure: Error {
+    /// What the document has to have, or must not have, at the place of the error.
+    package enum Problem: Hashable, Sendable {
+        case value
+        case word(String)
+        case key(orBrace: Bool)
+        case colon
+        case commaOrBrace
+        case commaOrBracket
+        case endOfDocument
+
+        /// The digits of a number's integral part: none, or more behind a zero.
+        case integer
+        case digit
+        /// A number beyond the range of a double.
+        case range
+
+        case quotationMark
+        case controlCharacter
+        case escape
+        case hexadecimalDigits
+        /// A half of a surrogate pair without the other one; `second` if another character is in its place.
+        case surrogate(second: Bool)
+        case utf8
+        case marks
+
+        case length
+        case depth
+        case keyLength
+        case members
+        case repeatedKey
+    }
+
+    package var problem: Problem
+    /// The place at which reading stopped, in bytes from the start.
+    package var offset: Int
+    /// The beginning of the number, string, key or `u` escape at fault, otherwise `offset`.
+    package var start: Int
+}
+
+/// A place in a document. Lines and columns are counted from 1, columns in bytes.
+package struct JSONPosition: Hashable, Comparable, Sendable {
+    /// Bytes from the start.
+    package var offset: Int
+    package var line: Int
+    package var column: Int
+
+    init(offset: Int, line: Int, column: Int) {
+        self.offset = offset
+        self.line = line
+        self.column = column
+    }
+
+    /// Finds the line of an offset. An offset behind the end counts as in the last line.
+    package init(of offset: Int, in bytes: some Collection<UInt8>) {
+        var line = 1
+        var lineStart = 0
+        for (index, byte) in bytes.prefix(offset).enumerated() where byte == UInt8(ascii: "\n") {
+            line += 1
+            lineStart = index + 1
+        }
+        self.init(offset: offset, line: line, column: offset - lineStart + 1)
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.offset < right.offset }
+}
