@@ -1,5 +1,5 @@
-import LayoutEngine
 import MixModel
+import TextFormats
 
 extension EventParser {
     /// Reads one event in CloudEvents' binary mode: attributes in headers `ce-…`, `data` in the body (HTTP protocol
@@ -51,12 +51,10 @@ extension EventParser {
                 decoded.append(byte)
                 continue
             }
-            let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-            guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
-                throw InputError(.invalidField, field: field, expected: "two hexadecimal digits after each %")
-            }
-            decoded.append(value)
-            rest = rest.dropFirst(2)
+            guard let high = rest.popFirst().flatMap(PercentEncoding.value),
+                let low = rest.popFirst().flatMap(PercentEncoding.value)
+            else { throw InputError(.invalidField, field: field, expected: "two hexadecimal digits after each %") }
+            decoded.append(high << 4 | low)
         }
         guard let text = String(validating: decoded, as: UTF8.self) else {
             throw InputError(.invalidField, field: field, expected: "UTF-8, percent-encoded")

@@ -1,4 +1,5 @@
 import MixModel
+import TextFormats
 
 /// Reads events from app servers: CloudEvents 1.0 in structured, batched and binary mode, or the short form for one
 /// room.
@@ -273,7 +274,7 @@ public struct EventParser: Sendable {
             let close = rest.utf8.firstIndex(of: UInt8(ascii: "}"))
             let name = close.map { rest[rest.utf8.index(after: open)..<$0] }
             if let close, let name, let value = values[String(name)] {
-                text += percentEncoded(value)
+                text += PercentEncoding.encoded(value)
                 rest = rest[rest.utf8.index(after: close)...]
             } else {
                 text += "{"
@@ -281,21 +282,5 @@ public struct EventParser: Sendable {
             }
         }
         return text + rest
-    }
-
-    /// Percent-encodes all but the unreserved characters of RFC 3986 §2.3.
-    private static func percentEncoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.append(byte)
-            default:
-                encoded += ("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)).utf8
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
     }
 }

@@ -2,6 +2,7 @@ import EncodedMedia
 import EventSubscription
 import LayoutEngine
 import MixModel
+import TextFormats
 import Testing
 
 @testable import HTTPInterface

@@ -1,5 +1,6 @@
 import EventSubscription
 import Foundation
+import TextFormats
 import Testing
 
 @testable import HTTPInterface

@@ -1,5 +1,5 @@
 import EventSubscription
-import LayoutEngine
+import TextFormats
 
 /// The parameters of a call, from the query and from a form in the body.
 ///

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TextFormats
 
 /// The two signature methods of the SDKs. Pure: the inputs are the signed content and a key.
 enum WireSignature {

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import LayoutEngine
 import RoomService
+import TextFormats
 
 /// `POST /v1/layouts/{name}/plan`: the scene that a layout, or a draft of one, gives. Nothing goes on air.
 package struct LayoutPlanController: Sendable {
@@ -35,11 +36,11 @@ package struct LayoutPlanController: Sendable {
         var people: [LayoutParticipant]?
         if !body.isEmpty {
             var reader = try FieldReader(try JSONValue(parsing: body))
-            if reader.value("template") != nil {
-                guard let range = JSONMemberRange.value(of: "template", in: body) else {
-                    throw InputError(.invalidField, field: "template", expected: "the key without escapes")
-                }
-                draft = try LayoutTemplate.decode(JSONMemberRange.isolate(range, in: body), name: name)
+            if reader.value("template") != nil,
+                let template = try? JSONNode(parsing: body, limits: .requests)[key: "template"]
+            {
+                // Its errors have the lines and columns of the body.
+                draft = try LayoutTemplate.decode(template.isolated(in: body), name: name)
             }
             people = try reader.array("participants").map { elements throws(InputError) in
                 try PlanParticipants.read(elements)

@@ -1,6 +1,6 @@
 import EventSubscription
 import Hummingbird
-import LayoutEngine
+import TextFormats
 
 /// The requested part of a list: at most `limit` entries after `after`.
 struct RequestPage: Hashable, Sendable {

@@ -1,8 +1,8 @@
-/// Percent-encoding as the signatures require it (RFC 3986 §2.3: only unreserved characters stay), and form decoding
+/// Percent-encoding in which only the unreserved characters of RFC 3986 §2.3 stay, and form decoding
 /// (`application/x-www-form-urlencoded`).
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Appends `text`, with every byte other than `A–Z a–z 0–9 - _ . ~` encoded as `%XX`.
-    static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    package static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             if isUnreserved[Int(byte)] {
                 bytes.append(byte)
@@ -14,8 +14,15 @@ enum PercentEncoding {
         }
     }
 
+    /// Returns `text`, encoded as one component of a path or of a query.
+    package static func encoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text.utf8, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Decodes form data. A `+` becomes a space. A `%` without two hexadecimal digits after it stays as it is.
-    static func formDecoded(_ text: some Collection<UInt8>) -> String {
+    package static func formDecoded(_ text: some Collection<UInt8>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var iterator = text.makeIterator()
@@ -37,7 +44,7 @@ enum PercentEncoding {
     }
 
     /// Returns the value of a hexadecimal digit, or `nil` for other bytes.
-    static func value(_ digit: UInt8) -> UInt8? {
+    package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
