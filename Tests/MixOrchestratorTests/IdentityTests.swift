@@ -26,7 +26,8 @@ import Testing
     private static func oldDirectory(_ directory: String) async throws {
         let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
         let context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
+            template: LayoutTemplate(
+                name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
         for id in spellings {
             var room = Room(id: id)

@@ -134,7 +134,8 @@ import Testing
         var machine = TaskMachine(id: "auto-big", room: "big")
         // Refused while all that there is was booked by others.
         var context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
+            template: LayoutTemplate(
+                name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")],
             defaultCanvas: Canvas(width: 3840, height: 2160, fps: 60))
         context.admission = Admission(availableCores: 0, costs: CostModel())
@@ -267,7 +268,8 @@ import Testing
         let id = RoomID(name)
         var machine = TaskMachine(id: TaskID(name), room: id)
         var context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
+            template: LayoutTemplate(
+                name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: id)

@@ -15,7 +15,8 @@ import Testing
     private func activeTask(_ id: TaskID, of room: Room) -> TaskMachine {
         var task = TaskMachine(id: id, room: room.id)
         let context = PlanningContext(
-            template: LayoutTemplate(name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
+            template: LayoutTemplate(
+                name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
         _ = task.roomChanged(
             room, context: context, cause: Cause(receivedAt: 0, summary: "test"), urgency: .immediate, now: 0)

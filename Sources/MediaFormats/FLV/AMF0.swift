@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A value of AMF0 (Action Message Format, 2007), of those that RTMP commands and `onMetaData` need.
 ///
 /// The service's RTMP client and the probe's share this type and nothing else.
@@ -34,10 +36,7 @@ package enum AMF0: Hashable, Sendable {
         switch self {
         case .number(let value):
             bytes.append(0)
-            let pattern = value.bitPattern
-            for shift in stride(from: 56, through: 0, by: -8) {
-                bytes.append(UInt8(truncatingIfNeeded: pattern >> shift))
-            }
+            bytes.appendBigEndian64(value.bitPattern)
         case .boolean(let value): bytes += [1, value ? 1 : 0]
         case .string(let text):
             bytes.append(2)
@@ -47,11 +46,11 @@ package enum AMF0: Hashable, Sendable {
             AMF0.append(properties, to: &bytes)
         case .ecmaArray(let properties):
             bytes.append(8)
-            AMF0.append(UInt32(truncatingIfNeeded: properties.count), to: &bytes)
+            bytes.appendBigEndian(UInt32(truncatingIfNeeded: properties.count), bytes: 4)
             AMF0.append(properties, to: &bytes)
         case .array(let values):
             bytes.append(10)
-            AMF0.append(UInt32(truncatingIfNeeded: values.count), to: &bytes)
+            bytes.appendBigEndian(UInt32(truncatingIfNeeded: values.count), bytes: 4)
             for value in values { value.encode(into: &bytes) }
         case .null: bytes.append(5)
         }
@@ -65,13 +64,9 @@ package enum AMF0: Hashable, Sendable {
         bytes += [0, 0, 9]
     }
 
-    private static func append(_ count: UInt32, to bytes: inout [UInt8]) {
-        for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
-    }
-
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         let characters = Array(text.utf8.prefix(0xFFFF))
-        bytes += [UInt8(characters.count >> 8), UInt8(characters.count & 0xFF)]
+        bytes.appendBigEndian(UInt32(characters.count), bytes: 2)
         bytes += characters
     }
 
@@ -99,9 +94,8 @@ package enum AMF0: Hashable, Sendable {
         switch kind {
         case 0:
             guard position + 8 <= bytes.count else { return nil }
-            let pattern = bytes[position..<position + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             position += 8
-            return .number(Double(bitPattern: pattern))
+            return .number(Double(bitPattern: bytes.bigEndian64(at: position - 8)))
         case 1:
             guard position < bytes.count else { return nil }
             position += 1
@@ -144,6 +138,6 @@ package enum AMF0: Hashable, Sendable {
     private static func decodeCount(_ bytes: [UInt8], at position: inout Int, length: Int) -> Int? {
         guard position + length <= bytes.count else { return nil }
         defer { position += length }
-        return bytes[position..<position + length].reduce(0) { $0 << 8 | Int($1) }
+        return Int(bytes.bigEndian(at: position, bytes: length))
     }
 }

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A script tag that carries a text about a program at one time, for consumers that a relay feeds itself.
 public struct FLVCue: Hashable, Sendable {
     public var name: String

@@ -181,10 +181,3 @@ public struct FLVReader: Sendable {
         position = 0
     }
 }
-
-extension [UInt8] {
-    /// Reads a big-endian number of `bytes` bytes from `index` on.
-    package func bigEndian(at index: Int, bytes: Int) -> UInt32 {
-        self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
-    }
-}

@@ -120,12 +120,3 @@ public struct FLVTag: Hashable, Sendable {
     /// FourCC of H.265: `hvc1`.
     package static let hevcFourCC: [UInt8] = [0x68, 0x76, 0x63, 0x31]
 }
-
-extension [UInt8] {
-    /// Appends the `bytes` low bytes of `value`, most significant first.
-    mutating func appendBigEndian(_ value: UInt32, bytes: Int) {
-        for index in (0..<bytes).reversed() {
-            append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))))
-        }
-    }
-}

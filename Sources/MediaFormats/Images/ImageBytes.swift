@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A cursor over the bytes of an image file. Reads never go beyond the end.
 package struct ImageBytes {
     private let bytes: [UInt8]
@@ -13,15 +15,17 @@ package struct ImageBytes {
     package subscript(index: Int) -> UInt8? { bytes.indices.contains(index) ? bytes[index] : nil }
 
     /// Reads a big-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
-    mutating func big(_ count: Int) -> Int? { number(count) { $0 } }
-
-    /// Reads a little-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
-    mutating func little(_ count: Int) -> Int? { number(count) { count - 1 - $0 } }
-
-    private mutating func number(_ count: Int, _ place: (Int) -> Int) -> Int? {
+    mutating func big(_ count: Int) -> Int? {
         guard remaining >= count else { return nil }
         defer { position += count }
-        return (0..<count).reduce(0) { $0 << 8 | Int(bytes[position + place($1)]) }
+        return Int(bytes.bigEndian(at: position, bytes: count))
+    }
+
+    /// Reads a little-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
+    mutating func little(_ count: Int) -> Int? {
+        guard remaining >= count else { return nil }
+        defer { position += count }
+        return bytes[position..<position + count].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
     /// Returns bytes as ASCII text, with a space for each non-ASCII byte; `nil` if the range goes beyond the end.

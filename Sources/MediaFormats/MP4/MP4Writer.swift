@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Writes boxes of an ISO base media file (ISO/IEC 14496-12 §4.2) one after another.
 package struct MP4Writer {
     package private(set) var bytes: [UInt8] = []
@@ -8,8 +10,7 @@ package struct MP4Writer {
         bytes.appendBigEndian(UInt32(truncatingIfNeeded: value), bytes: 4)
     }
     mutating func uint64(_ value: Int64) {
-        uint32(value >> 32)
-        uint32(value & 0xFFFF_FFFF)
+        bytes.appendBigEndian64(UInt64(bitPattern: value))
     }
     package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
     mutating func zeros(_ count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }
@@ -33,9 +34,7 @@ package struct MP4Writer {
     }
 
     /// Overwrites the four bytes at `index`.
-    package mutating func set(_ value: UInt32, at index: Int) {
-        for byte in 0..<4 { bytes[index + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32(byte))) }
-    }
+    package mutating func set(_ value: UInt32, at index: Int) { bytes.setBigEndian(value, at: index) }
 
     package static func box(_ type: String, _ body: (inout MP4Writer) -> Void) -> [UInt8] {
         var writer = MP4Writer()

@@ -221,8 +221,8 @@ private struct WireWriter {
     mutating func append(_ frame: EncodedFrame, source: String) throws(WireError) {
         bytes.append(frame.track.rawValue)
         bytes.append(frame.isIDR ? 1 : 0)
-        append(UInt64(bitPattern: frame.pts.nanoseconds))
-        append(UInt64(bitPattern: frame.dts.nanoseconds))
+        bytes.appendBigEndian64(UInt64(bitPattern: frame.pts.nanoseconds))
+        bytes.appendBigEndian64(UInt64(bitPattern: frame.dts.nanoseconds))
         try append(name: source)
         bytes.append(contentsOf: frame.payload)
     }
@@ -231,18 +231,14 @@ private struct WireWriter {
         guard let length = UInt16(exactly: name.utf8.count) else {
             throw .malformed(kind: kind, reason: "a source's name is longer than 65535 bytes")
         }
-        append(length)
+        bytes.appendBigEndian(UInt32(length), bytes: 2)
         bytes.append(contentsOf: name.utf8)
-    }
-
-    private mutating func append(_ value: some FixedWidthInteger) {
-        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
     consuming func finish() throws(WireError) -> [UInt8] {
         let length = bytes.count - 4
         guard length <= MessageReader<MixerCommand>.maximumLength else { throw .badLength(length) }
-        for index in 0..<4 { bytes[index] = UInt8(truncatingIfNeeded: length >> (24 - 8 * index)) }
+        bytes.setBigEndian(UInt32(length), at: 0)
         return bytes
     }
 }

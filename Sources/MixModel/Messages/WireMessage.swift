@@ -52,7 +52,7 @@ public struct MessageReader<Message: WireMessage>: Sendable {
     /// Returns the next whole message; `nil` if more bytes are needed.
     public mutating func next() throws(WireError) -> Message? {
         guard pendingBytes >= 4 else { return nil }
-        let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+        let length = Int(bytes.bigEndian(at: start, bytes: 4))
         guard (1...Self.maximumLength).contains(length) else { throw .badLength(length) }
         guard pendingBytes >= 4 + length else { return nil }
         let body = start + 5..<start + 4 + length

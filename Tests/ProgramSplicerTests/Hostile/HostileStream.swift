@@ -1,3 +1,4 @@
+import EncodedMedia
 import MediaSupport
 import TestSupport
 
