@@ -327,6 +327,13 @@ import Testing
         #expect(cache.count == 1, "what nobody can send again is forgotten")
     }
 
+    @Test func noncesAreFoundByTheirBytes() {
+        let cache = NonceCache(start: 1000)
+        #expect(cache.take("cafe\u{301}", signedAt: 1000, now: 1000, window: 900) == .fresh)
+        #expect(cache.contains("cafe\u{301}"))
+        #expect(!cache.contains("caf\u{e9}"), "the other spelling is another nonce")
+    }
+
     @Test func whatDoesNotFitIsRefusedRatherThanForgotten() {
         let cache = NonceCache(limit: 100, start: 0)
         var taken: [(String, Double)] = []

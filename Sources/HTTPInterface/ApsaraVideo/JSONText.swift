@@ -1,4 +1,5 @@
 import EventSubscription
+import TextFormats
 
 /// Writes compact JSON documents. Keys are sorted by their bytes, and UTF-8 is not escaped.
 enum JSONText {
@@ -23,7 +24,7 @@ enum JSONText {
             bytes.append(UInt8(ascii: "]"))
         case .object(let fields):
             bytes.append(UInt8(ascii: "{"))
-            for (index, key) in fields.keys.sorted().enumerated() {
+            for (index, key) in fields.keys.sorted(by: { $0.precedesInUTF8($1) }).enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 append(key, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))

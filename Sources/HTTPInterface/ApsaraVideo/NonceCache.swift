@@ -46,8 +46,7 @@ final class NonceCache: Sendable {
     ///   - window: Maximum age of a request, in seconds. The caller refuses requests signed earlier.
     func take(_ nonce: String, signedAt: Double, now: Double, window: Double) -> Outcome {
         let slot = Self.slot(signedAt)
-        // The hash is seeded for each process, so clients cannot craft nonces that collide.
-        let hash = UTF8Key(nonce).hashValue
+        let hash = Self.hash(of: nonce)
         return state.withLock { state in
             guard signedAt >= startsAt else { return .tooOld(startsAt) }
             guard slot >= state.floor else { return .tooOld(Double(state.floor) * Self.slotLength) }
@@ -67,9 +66,12 @@ final class NonceCache: Sendable {
         }
     }
 
+    /// Returns the hash of the nonce's bytes. It is seeded for each process, so clients cannot craft nonces that collide.
+    private static func hash(of nonce: String) -> Int { UTF8Key(nonce).hashValue }
+
     /// Whether the nonce has been taken, for any time of signing.
     func contains(_ nonce: String) -> Bool {
-        let hash = nonce.hashValue
+        let hash = Self.hash(of: nonce)
         return state.withLock { state in state.slots.values.contains { $0.contains(hash) } }
     }
 
