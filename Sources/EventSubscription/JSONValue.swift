@@ -75,8 +75,10 @@ extension JSONFailure {
         let limits = JSONLimits.requests
         return switch problem {
         case .value: "a value"
-        case .word(let word): word
-        case .key: "a key in quotation marks"
+        case .wordTrue: "true"
+        case .wordFalse: "false"
+        case .wordNull: "null"
+        case .key, .keyOrBrace: "a key in quotation marks"
         case .colon: "a colon"
         case .commaOrBrace: "a comma or }"
         case .commaOrBracket: "a comma or ]"
@@ -89,7 +91,8 @@ extension JSONFailure {
         case .escape:
             isAtEnd ? "an escape sequence" : "an escape sequence: one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u"
         case .hexadecimalDigits: "four hexadecimal digits"
-        case .surrogate(let second): second ? "the second half of a surrogate pair" : "both halves of a surrogate pair"
+        case .surrogate: "both halves of a surrogate pair"
+        case .secondSurrogate: "the second half of a surrogate pair"
         case .utf8: "UTF-8"
         case .marks: "at most \(String.mostMarksInARow) combining marks in a row"
         case .length: "at most \(limits.longest) bytes"

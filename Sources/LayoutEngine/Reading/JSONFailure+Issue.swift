@@ -22,15 +22,16 @@ extension JSONFailure {
     /// The place that an editor should show.
     fileprivate var place: Int {
         switch problem {
-        case .range, .surrogate, .utf8, .marks, .keyLength, .repeatedKey: start
+        case .range, .surrogate, .secondSurrogate, .utf8, .marks, .keyLength, .repeatedKey: start
         default: offset
         }
     }
 
     fileprivate func foundAndExpected(in bytes: [UInt8]) -> (found: String, expected: String) {
         switch problem {
-        case .value, .word: (byte(in: bytes), "a JSON value")
-        case .key(let orBrace): (byte(in: bytes), "a key in double quotes" + (orBrace ? " or `}`" : ""))
+        case .value, .wordTrue, .wordFalse, .wordNull: (byte(in: bytes), "a JSON value")
+        case .key: (byte(in: bytes), "a key in double quotes")
+        case .keyOrBrace: (byte(in: bytes), "a key in double quotes or `}`")
         case .colon: (byte(in: bytes), "`:`")
         case .commaOrBrace: (byte(in: bytes), "`,` or `}`")
         case .commaOrBracket: (byte(in: bytes), "`,` or `]`")
@@ -41,7 +42,7 @@ extension JSONFailure {
         case .controlCharacter: (byte(in: bytes), "`\"` before the end of the line")
         case .escape: (byte(in: bytes), "an escape: one of \"\\/bfnrtu")
         case .hexadecimalDigits: (byte(in: bytes), "four hexadecimal digits")
-        case .surrogate: ("half of a surrogate pair", "both halves")
+        case .surrogate, .secondSurrogate: ("half of a surrogate pair", "both halves")
         case .utf8: ("bytes that are not UTF-8", "text in UTF-8")
         case .marks: ("a letter with too many combining marks", "at most \(String.mostMarksInARow)")
         case .length: ("\(bytes.count) bytes", "at most \(JSONLimits.layouts.longest) bytes")

@@ -20,6 +20,7 @@ struct JSONCursor {
     // MARK: Bytes
 
     /// Skips white space and returns the next byte without consuming it; `nil` at the end.
+    @inline(__always)
     mutating func peek() -> UInt8? {
         while offset < bytes.count {
             switch bytes[offset] {
@@ -39,6 +40,7 @@ struct JSONCursor {
     /// Consumes a character behind white space, if it is there.
     mutating func take(_ character: Unicode.Scalar) -> Bool { peek() != nil && takeByte(character) }
 
+    @inline(__always)
     private mutating func takeByte(_ character: Unicode.Scalar) -> Bool {
         guard offset < bytes.count, bytes[offset] == UInt8(ascii: character) else { return false }
         offset += 1
@@ -47,13 +49,13 @@ struct JSONCursor {
 
     // MARK: Words and numbers
 
-    mutating func word(_ word: StaticString) throws(JSONFailure) {
+    mutating func word(_ word: StaticString, _ problem: JSONFailure.Problem) throws(JSONFailure) {
         let end = offset + word.utf8CodeUnitCount
         let isThere =
             end <= bytes.count
             && UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount).elementsEqual(
                 bytes[offset..<end])
-        guard isThere else { throw failure(.word("\(word)")) }
+        guard isThere else { throw failure(problem) }
         offset = end
     }
 
@@ -156,10 +158,10 @@ struct JSONCursor {
             var code = try hexadecimal()
             if 0xD800..<0xDC00 ~= code, takeByte("\\"), takeByte("u") {
                 let low = try hexadecimal()
-                guard 0xDC00..<0xE000 ~= low else { throw failure(.surrogate(second: true), from: start) }
+                guard 0xDC00..<0xE000 ~= low else { throw failure(.secondSurrogate, from: start) }
                 code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
             }
-            guard let scalar = Unicode.Scalar(code) else { throw failure(.surrogate(second: false), from: start) }
+            guard let scalar = Unicode.Scalar(code) else { throw failure(.surrogate, from: start) }
             decoded += Array(String(Character(scalar)).utf8)
             return
         default: throw failure(.escape)

@@ -1,10 +1,15 @@
 /// An error in a JSON document.
 package struct JSONFailure: Error {
-    /// What the document has to have, or must not have, at the place of the error.
+    /// What the document has to have, or must not have, at the place of the error. Cases carry nothing: a small error
+    /// costs less in every function that can throw it.
     package enum Problem: Hashable, Sendable {
         case value
-        case word(String)
-        case key(orBrace: Bool)
+        case wordTrue
+        case wordFalse
+        case wordNull
+        case key
+        /// A key, or the end of an object that has none.
+        case keyOrBrace
         case colon
         case commaOrBrace
         case commaOrBracket
@@ -20,8 +25,10 @@ package struct JSONFailure: Error {
         case controlCharacter
         case escape
         case hexadecimalDigits
-        /// A half of a surrogate pair without the other one; `second` if another character is in its place.
-        case surrogate(second: Bool)
+        /// A half of a surrogate pair without the other one.
+        case surrogate
+        /// The first half of a surrogate pair with another escape behind it.
+        case secondSurrogate
         case utf8
         case marks
 

@@ -58,10 +58,12 @@ extension JSONNode: JSONTree {
     static var noMembers: Members { Members() }
 
     static func add(
-        _ value: JSONNode, for key: String, at position: JSONPosition, to members: inout Members, isUnique: Bool
+        _ value: consuming JSONNode, for key: consuming String, at position: JSONPosition, to members: inout Members,
+        isUnique: Bool
     ) -> Bool {
+        let isNew = !isUnique || members.keys.insert(copy key).inserted
         members.list.append(JSONMember(key: key, keyPosition: position, node: value))
-        return !isUnique || members.keys.insert(key).inserted
+        return isNew
     }
 
     init(_ content: JSONContent<JSONNode>, from start: JSONPosition, to end: Int) {

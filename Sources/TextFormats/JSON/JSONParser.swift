@@ -25,13 +25,13 @@ struct JSONParser<Tree: JSONTree> {
         case UInt8(ascii: "["): return Tree(.array(try elements(depth: depth + 1)), from: start, to: cursor.offset)
         case UInt8(ascii: "\""): return Tree(.string(try cursor.string()), from: start, to: cursor.offset)
         case UInt8(ascii: "t"):
-            try cursor.word("true")
+            try cursor.word("true", .wordTrue)
             return Tree(.boolean(true), from: start, to: cursor.offset)
         case UInt8(ascii: "f"):
-            try cursor.word("false")
+            try cursor.word("false", .wordFalse)
             return Tree(.boolean(false), from: start, to: cursor.offset)
         case UInt8(ascii: "n"):
-            try cursor.word("null")
+            try cursor.word("null", .wordNull)
             return Tree(.null, from: start, to: cursor.offset)
         case UInt8(ascii: "-"), .some(UInt8(ascii: "0")...UInt8(ascii: "9")):
             let number = try cursor.number(endsAtZero: limits.endsNumbersAtZero)
@@ -46,7 +46,7 @@ struct JSONParser<Tree: JSONTree> {
         if cursor.take("}") { return members }
         var count = 0
         repeat {
-            guard cursor.peek() == UInt8(ascii: "\"") else { throw cursor.failure(.key(orBrace: count == 0)) }
+            guard cursor.peek() == UInt8(ascii: "\"") else { throw cursor.failure(count == 0 ? .keyOrBrace : .key) }
             let start = cursor.position
             let key = try cursor.string()
             guard key.utf8.count <= limits.longestKey else {

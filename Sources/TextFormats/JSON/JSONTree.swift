@@ -12,7 +12,8 @@ protocol JSONTree {
     ///   - isUnique: Whether the key must be new.
     /// - Returns: `false` if the key must be new and is not.
     static func add(
-        _ value: Self, for key: String, at position: JSONPosition, to members: inout Members, isUnique: Bool
+        _ value: consuming Self, for key: consuming String, at position: JSONPosition, to members: inout Members,
+        isUnique: Bool
     ) -> Bool
 
     /// Creates a value.

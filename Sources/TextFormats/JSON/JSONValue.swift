@@ -20,10 +20,13 @@ extension JSONValue: JSONTree {
 
     @inline(__always)
     static func add(
-        _ value: JSONValue, for key: String, at position: JSONPosition, to members: inout [String: JSONValue],
+        _ value: consuming JSONValue, for key: consuming String, at position: JSONPosition,
+        to members: inout [String: JSONValue],
         isUnique: Bool
     ) -> Bool {
-        members.updateValue(value, forKey: key) == nil || !isUnique
+        // Growing hashes all keys again. Most objects have more than one.
+        if members.isEmpty { members.reserveCapacity(3) }
+        return members.updateValue(value, forKey: key) == nil || !isUnique
     }
 
     @inline(__always)
