@@ -39,7 +39,7 @@ struct AlgorithmDocumentTests {
             return
                 "| `\(algorithm.name)` | \(algorithm.summary) |\(keys.isEmpty ? "" : " ")\(keys.joined(separator: ", ")) |"
         }
-        return (["| `algorithm` | places | its own keys |", "|---|---|---|"] + rows).joined(separator: "\n")
+        return (["| `algorithm` | arrangement | additional keys |", "|---|---|---|"] + rows).joined(separator: "\n")
     }
 
     private static func number(_ value: Double) -> String { JSONDocument.number(value).line }
@@ -108,7 +108,7 @@ private enum AlgorithmSchema {
         for (index, use) in uses.enumerated() where !uses[..<index].contains(where: { $0.key == use.key }) {
             let names = uses.filter { $0.key == use.key }.map(\.algorithm).joined(separator: " and ")
             let value = isShared ? nil : use.key.defaultValue.map { " (default \(document($0).line))" }
-            sentences.append("Of \(names): \(use.key.summary)\(value ?? "").")
+            sentences.append("For \(names): \(use.key.summary)\(value ?? "").")
         }
         members.append(("description", .string(sentences.joined(separator: " "))))
         return .object(members)

@@ -19,7 +19,7 @@ extension PictureInPictureAlgorithm: LayoutAlgorithm {
     static let name = "picture-in-picture"
     static let summary = "the first participant fills the canvas, others small in a corner"
     static let keys = [
-        AlgorithmKey.words("corner", default: Self().corner, "where the small panes begin"),
+        AlgorithmKey.words("corner", default: Self().corner, "the corner in which the small panes begin"),
         .number("size", in: sizes, default: Self().size, "the small pane's share of both sides"),
     ]
 

@@ -36,9 +36,9 @@ extension SpotlightAlgorithm: LayoutAlgorithm {
     static let keys = [
         AlgorithmKey.words(
             "edge", default: Self().edge,
-            "where the strip is. `auto` = at the right of a landscape canvas, otherwise at the bottom"),
-        .number("size", in: sizes, default: Self().size, "the strip's share of the side that it takes from"),
-        .integer("max", in: numbers, default: Self().most, "at most so many people in the strip"),
+            "position of the strip. `auto` = at the right of a landscape canvas, otherwise at the bottom"),
+        .number("size", in: sizes, default: Self().size, "the strip's share of the side that it occupies"),
+        .integer("max", in: numbers, default: Self().most, "maximum number of participants in the strip"),
         .tileAspect,
     ]
 

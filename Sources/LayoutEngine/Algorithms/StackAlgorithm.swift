@@ -11,7 +11,7 @@ extension StackAlgorithm: LayoutAlgorithm {
     static let name = "stack"
     static let summary = "equal parts that fill the canvas, one below or beside the other"
     static let keys = [
-        AlgorithmKey.words("direction", default: Self().direction, "one below the other, or one beside the other")
+        AlgorithmKey.words("direction", default: Self().direction, "one below the other, or side by side")
     ]
 
     init(_ reader: inout JSONObjectReader, issues: inout [LayoutIssue]) {
