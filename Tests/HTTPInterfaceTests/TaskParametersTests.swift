@@ -27,7 +27,6 @@ import Testing
     static let single = ids.merging([
         "MixMode": "0", "StreamURL": "rtmp://127.0.0.1/live/s1?auth_key=1", "SingleSubParams": #"{"UserId":"host"}"#,
     ]) { $1 }
-
     static let encoding = #"""
         "EncodeParams":{"AudioBitrate":"128","AudioChannels":"2","AudioOnly":"false","AudioSampleRate":"44100",
         "VideoBitrate":"2000","VideoCodec":"H.264","VideoFramerate":"30","VideoGop":"60","VideoHeight":720,"VideoWidth":"1280",
