@@ -52,7 +52,7 @@ struct ImageFileTests {
         let animation = try file("a.png", Array("GIF89a-------------".utf8))
         #expect(
             await problem(animation)?.message
-                == "\(animation): not a PNG, JPEG or WebP image but GIF: convert it to one of these")
+                == "\(animation): not a PNG, JPEG or WebP image but GIF: convert it to one of these formats")
         let cut = try file("cut.png", Array(png.prefix(60)))
         #expect(await problem(cut)?.message.hasPrefix("\(cut): damaged") == true)
         let large = try file("large.png", png)
