@@ -44,8 +44,8 @@ import Testing
         consumer.tick()
         consumer.send(Array(tags[..<40]))
         await bench.until { bench.failures.count == 1 }
-        #expect(bench.failures == ["ended unasked, signal 11"])
-        #expect(consumer.lastError == "ended unasked, signal 11")
+        #expect(bench.failures == ["exited unexpectedly, signal 11"])
+        #expect(consumer.lastError == "exited unexpectedly, signal 11")
         consumer.send(Array(tags[40...]))
         await bench.until {
             consumer.tick()
