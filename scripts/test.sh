@@ -38,6 +38,8 @@ side_by_side() {
 import collections, re, sys
 
 suites = collections.Counter(line.strip() for line in sys.stdin)
+if len(suites) < 2:
+    sys.exit()  # An empty half would match nothing and pass.
 halves, sizes = [[], []], [0, 0]
 for suite, tests in sorted(suites.items(), key=lambda item: (-item[1], item[0])):
     half = sizes.index(min(sizes))
