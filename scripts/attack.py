@@ -8,6 +8,7 @@ import argparse
 import http.client
 import http.server
 import json
+import multiprocessing
 import os
 import pathlib
 import random
@@ -312,38 +313,41 @@ def archives(options):
                 first == 200 and each <= limit and max(delays) <= 0.5)
 
 
+def neighbour(service, stop, report):
+    """Publishes for another tenant every 10 ms. In a process of its own, so that batches do not share an interpreter with it."""
+    delays, statuses = [], []
+    while not stop.is_set():
+        began = time.monotonic()
+        statuses.append(service.publish("mine", user=f"u{len(delays) % 10}", token=SHOP)[0])
+        delays.append((time.monotonic() - began) * 1000)
+        time.sleep(0.01)
+    report.send((sorted(delays), sorted(set(statuses))))
+
+
 def rooms_without_bound(options):
     with Service(options.service, ALLOW) as service:
         before = service.resident()
-        delays, statuses, stop = [], [], threading.Event()
-
-        def neighbour():
-            number = 0
-            while not stop.is_set():
-                number += 1
-                began = time.monotonic()
-                statuses.append(service.publish("mine", user=f"u{number % 10}", token=SHOP)[0])
-                delays.append((time.monotonic() - began) * 1000)
-                time.sleep(0.01)
-
-        thread = threading.Thread(target=neighbour)
-        thread.start()
+        apart = multiprocessing.get_context("fork")
+        stop = apart.Event()
+        receiver, sender = apart.Pipe(duplex=False)
+        process = apart.Process(target=neighbour, args=(service, stop, sender))
+        process.start()
         answers = {}
         for first in range(0, options.rooms, 500):
             status = service.batch([event(n, f"room-{n}") for n in range(first, first + 500)])[0]
             answers[status] = answers.get(status, 0) + 1
         stop.set()
-        thread.join()
+        delays, statuses = receiver.recv()
+        process.join()
         peak = service.resident()
-        delays.sort()
-        p99 = delays[len(delays) * 99 // 100]
+        p50, p99 = delays[len(delays) // 2], delays[len(delays) * 99 // 100]
         service.stop(signal.SIGKILL)
         restart = service.start()
         good = (p99 <= 20 * options.slowness and peak <= 512 and restart <= 5 * options.slowness
-                and set(statuses) == {202} and not any(status >= 500 for status in answers))
+                and statuses == [202] and not any(status >= 500 for status in answers))
         return (f"neighbour p99 ≤ {20 * options.slowness:.0f} ms, ≤ 512 MiB, restart ≤ {5 * options.slowness:.0f} s",
-                f"{options.rooms} rooms (batches by answer: {answers}): p99 {p99:.1f} ms, {before:.0f} → {peak:.0f} MiB, "
-                f"restart {restart:.1f} s", good)
+                f"{options.rooms} rooms (batches by answer: {answers}): {len(delays)} events, p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+                f"{before:.0f} → {peak:.0f} MiB, restart {restart:.1f} s", good)
 
 
 def unsigned_callers(options):

@@ -35,7 +35,7 @@ import Testing
                 isOver.value = true
                 let latencies = try await others.sorted()
                 try await eventually("every room leaves memory") {
-                    registry.sweep()
+                    await registry.sweep()
                     return registry.ownerCount == 0 ? true : nil
                 }
                 return (latencies, highest.value)
@@ -75,7 +75,7 @@ import Testing
                         for room in some {
                             _ = try await registry.owner(room).receive(Self.published(room, "1"), at: 0)
                         }
-                        for _ in 0...RoomRegistry.roundsUntilFolded { registry.sweep() }
+                        for _ in 0...RoomRegistry.roundsUntilFolded { await registry.sweep() }
                         for room in some { _ = try await registry.reader(room)?.layoutName }
                     }
                 }

@@ -21,7 +21,7 @@ import Testing
             }
             _ = try await registry.owner("busy").receive(published("busy", "alice", "1"), at: 0)
             try await eventually {
-                registry.sweep()
+                await registry.sweep()
                 return registry.ownerCount == 1 ? true : nil
             }
             #expect(try await store.rooms().count == 51)
@@ -47,7 +47,7 @@ import Testing
                 }
                 #expect(registry.ownerCount == 50)
                 try await eventually {
-                    registry.sweep()
+                    await registry.sweep()
                     return registry.ownerCount == 0 ? true : nil
                 }
                 let owner = try await registry.owner("r7")
@@ -78,18 +78,18 @@ import Testing
                 _ = try await registry.owner("demo").receive(published("demo", "alice", "1"), at: MonotonicClock.now())
                 let owner = try await registry.owner("demo")
                 try await eventually { await owner.status(of: "auto-demo")?.onAir == .bypass ? true : nil }
-                for _ in 0..<10 { registry.sweep() }
+                for _ in 0..<10 { await registry.sweep() }
                 #expect(registry.ownerCount == 1)
                 let gone = RoomEvent(
                     room: "demo", source: "s", id: "2",
                     kind: .streamUnpublished(user: "alice", stream: .camera, reason: nil))
                 _ = try await owner.receive(gone, at: MonotonicClock.now())
-                for _ in 0..<10 { registry.sweep() }
+                for _ in 0..<10 { await registry.sweep() }
                 // Nobody publishes, but the slate is on air.
                 #expect(registry.ownerCount == 1)
                 try await owner.delete(at: MonotonicClock.now())
                 try await eventually {
-                    registry.sweep()
+                    await registry.sweep()
                     return registry.ownerCount == 0 ? true : nil
                 }
                 #expect(relays.running.isEmpty)
@@ -111,7 +111,7 @@ import Testing
                 let isOver = LockedFlag()
                 group.addTask {
                     while !isOver.value {
-                        registry.sweep()
+                        await registry.sweep()
                         await Task.yield()
                     }
                 }
@@ -186,7 +186,7 @@ import Testing
             let old = try await registry.owner("r")
             _ = try await old.receive(joined("r", "alice", "1"), at: 0)
             try await eventually {
-                registry.sweep()
+                await registry.sweep()
                 return registry.ownerCount == 0 ? true : nil
             }
             #expect(try await old.receive(joined("r", "bob", "2"), at: 0) == .accepted)
@@ -206,7 +206,7 @@ import Testing
                 _ = try await registry.owner(room).receive(joined(room, "alice", "1"), at: 0)
             }
             try await eventually {
-                registry.sweep()
+                await registry.sweep()
                 return registry.ownerCount == 0 ? true : nil
             }
             #expect(try await registry.readers(after: nil, limit: 3).map(\.id) == ["r0", "r1", "r2"])

@@ -9,30 +9,51 @@ extension RoomRegistry: RoomHome {
         try await self.owner(owner.id)
     }
 
-    /// Drops the owners that have not been requested lately, and those of rooms that are gone.
-    func sweep() {
-        let dropped = state.withLock { state -> [RoomOwner] in
-            state.round += 1
-            let isCrowded = state.offers.count > Self.mostAtLeisure
-            var later: [RoomOwner] = []
-            var dropped: [RoomOwner] = []
-            for owner in state.offers {
-                guard let entry = state.owners[owner.id], entry.owner === owner else { continue }
-                let rest = owner.isLive && !isCrowded ? Self.roundsOfRestWhileLive : Self.roundsOfRest
-                if entry.round > state.round - rest, !owner.isGone {
-                    later.append(owner)
-                    if entry.round == state.round - Self.roundsUntilFolded { owner.fold() }
-                } else if owner.retire() {
-                    state.owners[owner.id] = nil
-                    dropped.append(owner)
-                }
-            }
-            state.offers = later
-            return dropped
+    /// Number of owners that are asked to fold or to end before others get their turn.
+    private static let atOnce = 8
+
+    /// Drops the owners that have not been requested lately, and those of rooms that are gone. Folds owners that stay.
+    ///
+    /// Works on a few owners at a time: each one's work waits in the executor's queue, and requests would wait behind
+    /// that of thousands. Goes on when it is cancelled, because dropped owners must end.
+    func sweep() async {
+        let (resting, dropped) = state.withLock { $0.sweep() }
+        for (index, owner) in resting.enumerated() {
+            owner.fold()
+            if index % Self.atOnce == 0 { await Task.yield() }
         }
-        for owner in dropped { owner.stop() }
+        for (index, owner) in dropped.enumerated() {
+            owner.stop()
+            if index % Self.atOnce == 0 { await Task.yield() }
+        }
     }
 
     /// Number of rooms in memory.
     package var ownerCount: Int { state.withLock { $0.owners.count } }
+}
+
+extension RoomRegistry.State {
+    /// Begins a round and takes out the owners whose time is over.
+    ///
+    /// - Returns: Owners to fold, and owners that refuse requests from now on and have to be stopped.
+    fileprivate mutating func sweep() -> (resting: [RoomOwner], dropped: [RoomOwner]) {
+        round += 1
+        let isCrowded = offers.count > RoomRegistry.mostAtLeisure
+        var resting: [RoomOwner] = []
+        var dropped: [RoomOwner] = []
+        offers = offers.filter { owner in
+            guard let entry = owners[owner.id], entry.owner === owner else { return false }
+            let rest = owner.isLive && !isCrowded ? RoomRegistry.roundsOfRestWhileLive : RoomRegistry.roundsOfRest
+            if entry.round > round - rest, !owner.isGone {
+                if entry.round == round - RoomRegistry.roundsUntilFolded { resting.append(owner) }
+                return true
+            }
+            if owner.retire() {
+                owners[owner.id] = nil
+                dropped.append(owner)
+            }
+            return false
+        }
+        return (resting, dropped)
+    }
 }

@@ -50,6 +50,10 @@ package final class RoomRegistry: Service {
     /// Sweeps after which an owner that stays frees the memory of its last change.
     static let roundsUntilFolded = 2
 
+    /// Number of task groups that run the owners. A group takes out a child in time that grows with the number of its
+    /// children, so that one group for thousands of owners would cost more than their work.
+    private static let groups = 64
+
     /// Time between two passes that forget ended tasks.
     static let tidyInterval: Duration = .seconds(60)
 
@@ -247,6 +251,8 @@ package final class RoomRegistry: Service {
 
     package func run() async throws {
         await withDiscardingTaskGroup { group in
+            let lanes = (0..<Self.groups).map { _ in AsyncStream.makeStream(of: RoomOwner.self) }
+            for lane in lanes { group.addTask { await self.run(lane.stream) } }
             await withTaskGroup(of: Void.self) { chores in
                 chores.addTask { await self.restoreLiveRooms() }
                 chores.addTask {
@@ -254,7 +260,7 @@ package final class RoomRegistry: Service {
                 }
                 chores.addTask { await self.wakeRooms() }
                 chores.addTask {
-                    while (try? await Task.sleep(for: Self.sweepInterval)) != nil { self.sweep() }
+                    while (try? await Task.sleep(for: Self.sweepInterval)) != nil { await self.sweep() }
                 }
                 chores.addTask {
                     while (try? await Task.sleep(for: Self.tidyInterval)) != nil {
@@ -263,17 +269,29 @@ package final class RoomRegistry: Service {
                     }
                 }
                 await withGracefulShutdownHandler {
-                    for await owner in arrivals { group.addTask { await self.run(owner) } }
+                    var turn = 0
+                    for await owner in arrivals {
+                        lanes[turn].continuation.yield(owner)
+                        turn = (turn + 1) % lanes.count
+                    }
                 } onGracefulShutdown: {
                     self.stopTaking()
                 }
                 chores.cancelAll()
             }
+            for lane in lanes { lane.continuation.finish() }
             stopTaking()
             if !Task.isCancelled, !keepsRelays { await drain() }
             for owner in owners { owner.stop() }
             // Breaks the reference cycle: owners refer to their registry.
             state.withLock { $0.owners = [:] }
+        }
+    }
+
+    /// Runs owners as they come, until no more can come and the last one has ended.
+    private func run(_ owners: AsyncStream<RoomOwner>) async {
+        await withDiscardingTaskGroup { group in
+            for await owner in owners { group.addTask { await self.run(owner) } }
         }
     }
 
