@@ -43,8 +43,8 @@ public final class SQLiteTaskStore: TaskStore {
             let failure = StoreError(error, path: path)
             // An error at the start is the fault of the file, unless another program holds it.
             let isHeld = [.SQLITE_BUSY, .SQLITE_LOCKED].contains((error as? DatabaseError)?.resultCode)
-            if case .engine(let reason) = failure, !isHeld { throw .corrupt(path: path, reason: reason) }
-            throw failure
+            guard case .engine = failure, !isHeld else { throw failure }
+            throw .corrupt(path: path, reason: (error as? DatabaseError)?.message ?? "\(error)")
         }
         expiry = Expiry(retention)
         writer = GroupWriter(
@@ -258,12 +258,13 @@ extension StoreError {
             case .SQLITE_IOERR: .unreadable(path: path, reason: reason)
             case .SQLITE_FULL: .full(path: path)
             case .SQLITE_ERROR where Self.names(missing: reason): .corrupt(path: path, reason: reason)
-            default: .engine(reason)
+            default: .engine("\(reason), in \(path)")
             }
     }
 
     /// Whether the engine misses a table, column or index that a sound file has.
     private static func names(missing reason: String) -> Bool {
         ["no such table", "no such column", "no such index"].contains { reason.hasPrefix($0) }
+            || reason.contains("has no column named")
     }
 }
