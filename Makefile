@@ -5,6 +5,8 @@ CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
 # A debug build takes 18 ms for each; a million are five hours.
 FUZZ_REQUESTS ?= 50000
+# Those whose number of rounds is a TestLength, and what takes a number from the environment.
+LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|LeakTests/joinsAndLeaves|CrashTests
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
 export KEEP BUILD_DIR SWIFT
 
@@ -34,11 +36,11 @@ test-fast: setup ## build, and run the tests of the pure targets and of the stor
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) fast
 
-test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays
+test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
-	MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 $(SWIFT) test $(SWIFTFLAGS) --skip-build --no-parallel \
-		--filter 'FuzzTests|RoomFloodTests'
+	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \
+		scripts/test.sh $(BUILD_DIR) --filter '$(LONG_TESTS)'
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)

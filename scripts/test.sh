@@ -20,7 +20,7 @@ swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-bui
 fast='(TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|EventSubscription|TaskStore)Tests[.]'
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
-timed='[.](RequestCostTests|RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
+timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
 
 status=0
 run() {

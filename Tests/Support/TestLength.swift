@@ -1,0 +1,10 @@
+import Foundation
+
+/// The length of tests that have a short form, which `make test` runs, and a long one, which `make test-long` adds.
+public enum TestLength {
+    /// Whether `MIX_LONG` asks for the long forms.
+    public static let isLong = ProcessInfo.processInfo.environment["MIX_LONG"] != nil
+
+    /// The number of rounds, or of anything else, of the form that runs.
+    public static func of(short: Int, long: Int) -> Int { isLong ? long : short }
+}
