@@ -19,7 +19,7 @@ struct PCMTimelineTests {
     @Test("Blocks on the grid land on frame boundaries", arguments: [8000, 32_000, 44_100, 48_000], [1, 2])
     func onGrid(rate: Int, channels: Int) {
         var timeline = PCMTimeline(sampleRate: rate, channels: channels, isHost: true)
-        for frame in -3..<500 as Range<Int64> {
+        for frame in -3..<150 as Range<Int64> {
             timeline.append(
                 at: .units(frame * 1024, rate: rate), ramp(frame * 1024..<(frame + 1) * 1024, channels: channels))
             if frame >= 0 {
@@ -34,7 +34,8 @@ struct PCMTimelineTests {
     @Test("Timestamps rounded to milliseconds leave no step, for a guest and a host", arguments: [false, true])
     func rounding(isHost: Bool) {
         var timeline = PCMTimeline(sampleRate: 44_100, channels: 1, isHost: isHost)
-        for frame in 0..<2000 as Range<Int64> {
+        // Rounding repeats itself after 441 blocks.
+        for frame in 0..<450 as Range<Int64> {
             let time = MediaTime.milliseconds(MediaTime.units(frame * 1024, rate: 44_100).roundedMilliseconds)
             timeline.append(at: time, ramp(frame * 1024..<(frame + 1) * 1024, channels: 1))
             let range = frame * 1024..<(frame + 1) * 1024

@@ -158,7 +158,7 @@ import Testing
     @Test func levelsSettleAndNeverSwing() {
         var random = SeededGenerator(announcedFor: "overload")
         let seed = random.seed
-        for run in 0..<60 {
+        for run in 0..<TestLength.of(short: 12, long: 60) {
             let name = "seed \(seed), run \(run)"
             var machine = Machine(
                 controller: OverloadController(),

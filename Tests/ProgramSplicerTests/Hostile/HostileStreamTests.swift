@@ -10,7 +10,7 @@ import Testing
 /// Nothing that publishers or a mixer send may stop a relay, or make it keep more than it is allowed to.
 @Suite struct HostileStreamTests {
     /// Each room has three streams.
-    private static let rooms = 200
+    private static let rooms = TestLength.of(short: 40, long: 200)
     private static let ticks = 24
     private static let streams = 20_000
 
