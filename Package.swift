@@ -109,7 +109,9 @@ if wantsControl {
         .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
     ]
     targets += [
-        .target(name: "EventSubscription", dependencies: ["MixModel"], swiftSettings: strict),
+        .target(
+            name: "EventSubscription",
+            dependencies: ["MixModel", .product(name: "Crypto", package: "swift-crypto")], swiftSettings: strict),
         .target(
             name: "TaskStore",
             dependencies: [

@@ -67,7 +67,8 @@ start() {
     # Addresses where nobody listens: what schemathesis makes up goes nowhere. What else the machine does decides nothing.
     printf '%s\n' 'sources: { allow: ["rtmp://127.0.0.1:1935"] }' 'outputs: { allow: ["rtmp://127.0.0.1:1935"] }' \
         'callbacks: { allow: ["http://127.0.0.1:1935"] }' 'rooms: { outputs: [] }' 'relay: { orphanTimeout: 20 }' 'admission: { cores: 0 }' \
-        'http: { rate: { failures: 0 } }' >>"$directory/service.yaml"
+        'http: { rate: { failures: 0 } }' \
+        'hooks: { nginx-rtmp: { secret: hook-secret-0123456789, url: "rtmp://127.0.0.1:1935/{app}/{name}" } }' >>"$directory/service.yaml"
     port=$("$venv/bin/python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     "$service" serve --config "$directory/service.yaml" --listen "127.0.0.1:$port" --data "$directory/data" \
         --layouts "$directory/layouts" --log-format json >"$directory/log" 2>&1 &

@@ -79,6 +79,11 @@ func buildOrchestrator(
         metrics: metrics, limits: limits,
         apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
     ).addRoutes(to: router)
+    HookController(
+        registry: registry, rules: configuration.hooks,
+        parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
+        metrics: metrics, limits: limits
+    ).addRoutes(to: router)
     SnapshotController(
         registry: registry,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),

@@ -26,6 +26,7 @@ import Testing
         #expect(configuration.orphanTimeout == 300)
         #expect(configuration.roomOutputs.isEmpty)
         #expect(!configuration.keepsRelays)
+        #expect(configuration.hooks.settings.isEmpty && configuration.hooks.unmatched == .allow)
     }
 
     @Test func everyKeyIsRead() throws {
@@ -47,6 +48,16 @@ import Testing
               maxViewersPerProgram: 10
             sources: { allow: ["rtmp://media.example:1935"], urlTemplate: "rtmp://media.example:1935/{room}/{user}" }
             outputs: { allow: ["rtmp://*.example"] }
+            hooks:
+              unmatched: refuse
+              failClosed: true
+              nginx-rtmp:
+                secret: hook-secret-0123456789
+                patterns: ["{room}/{user}", "{room}__{user}_*"]
+                arguments: true
+                app: default
+                url: "rtmp://media.example:1935/{app}/{name}"
+                allow: ["10.0.*"]
             rooms:
               outputs: ["rtmp://a.example/{room}", "backup=rtmp://b.example/{room}", {id: third, url: "rtmp://c.example/x"}]
               layout: grid
@@ -57,6 +68,17 @@ import Testing
         #expect(configuration.listen.port == 9)
         #expect(configuration.data == "/d" && configuration.layouts == "/l" && configuration.worker == "/w/mixworker")
         #expect(configuration.urlTemplate == "rtmp://media.example:1935/{room}/{user}")
+        let hooks = configuration.hooks
+        let nginx = try #require(hooks.settings["nginx-rtmp"])
+        #expect(hooks.unmatched == .refuse && hooks.failsClosed)
+        #expect(nginx.secret.matches("hook-secret-0123456789") && !nginx.secret.matches("hook-secret-012345678"))
+        #expect(nginx.names.patterns.map(\.text) == ["{room}/{user}", "{room}__{user}_*"])
+        #expect(nginx.names.allowsArguments && nginx.urlTemplate?.text == "rtmp://media.example:1935/{app}/{name}")
+        #expect(nginx.sources.allows("10.0.0.7") && !nginx.sources.allows("127.0.0.1"))
+        #expect(!"\(hooks)".contains("hook-secret") && !String(reflecting: nginx).contains("hook-secret"))
+        var dumped = ""
+        dump(hooks, to: &dumped)
+        #expect(!dumped.contains("hook-secret"))
         #expect(configuration.roomOutputs.map(\.id) == ["main", "backup", "third"])
         #expect(configuration.roomOutputs[1].url == "rtmp://b.example/{room}")
         #expect(configuration.roomLayout == "grid")
@@ -85,6 +107,10 @@ import Testing
         #expect(configuration.roomOutputs.map(\.id) == ["main", "b"])
     }
 
+    private static func hook(_ settings: String) -> String {
+        "hooks: { nginx-rtmp: { secret: 0123456789abcdef, \(settings) } }"
+    }
+
     @Test(arguments: [
         ("htpp: { listen: x }", ":1: htpp is not a setting. Did you mean http?"),
         ("data: x\nhttp:\n  listn: x", ":3: http.listn is not a setting. Did you mean http.listen?"),
@@ -109,6 +135,18 @@ import Testing
         ("http: { listen: \"0.0.0.0:8080\" }", "refusing to listen on 0.0.0.0:8080"),
         ("http: { listen: \"127.evil.example:8080\" }", "refusing to listen"),
         ("http: { listen: \"8080\" }", "host:port"),
+        ("hooks: { ngnix-rtmp: { secret: x } }", "Did you mean hooks.nginx-rtmp"),
+        ("hooks: { nginx-rtmp: { secret: short } }", "hooks.nginx-rtmp.secret: found 5 bytes; expected 16 to 512"),
+        ("hooks: { nginx-rtmp: { secretFile: /nowhere } }", "hooks.nginx-rtmp.secretFile: found \"/nowhere\""),
+        ("hooks: { nginx-rtmp: { secret: 0123456789abcdef, secretFile: /x } }", "either hooks.nginx-rtmp.secret or"),
+        ("hooks: { nginx-rtmp: { patterns: [\"{room}\"] } }", "which enables the hook"),
+        ("hooks: { unmatched: drop }", "one of allow, refuse"),
+        (Self.hook("patterns: [\"{rom}__{user}\"]"), "did you mean \"room\"?"),
+        (Self.hook("patterns: [\"{room}-x\"]"), "hooks.nginx-rtmp.patterns[0]"),
+        (Self.hook("patterns: [\"{room}__{user}\", \"{app}/{room}__{user}\"], app: default"), "beside the setting app"),
+        (Self.hook("app: shop"), "hooks.nginx-rtmp.app: found \"shop\"; expected one of \"default\""),
+        (Self.hook("url: \"rtmp://h/{naem}\""), "did you mean \"name\"?"),
+        (Self.hook("allow: [media.example]"), "hooks.nginx-rtmp.allow[0]"),
     ])
     func whatIsWrongIsNamed(_ yaml: String, _ expected: String) {
         let error = #expect(throws: StartupError.self) { try configuration(yaml) }
@@ -149,7 +187,7 @@ import Testing
         var shown: Set<String> = []
         var path: [(indent: Int, key: String)] = []
         for line in text.split(separator: "\n") {
-            guard let match = line.firstMatch(of: /^( *)(?:# )?([a-zA-Z]+):(?: (.*))?$/) else { continue }
+            guard let match = line.firstMatch(of: /^( *)(?:# )?([a-zA-Z-]+):(?: (.*))?$/) else { continue }
             let indent = match.1.count
             path.removeAll { $0.indent >= indent }
             path.append((indent, String(match.2)))

@@ -22,10 +22,11 @@ package struct AccessMiddleware: RouterMiddleware {
         _ request: Request, context: OrchestratorContext,
         next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response {
-        // A signed route authenticates the request itself. No client without an access key can sign, so the other
-        // checks are unnecessary.
-        if context.endpointPath.flatMap({ RouteAccess.of(request.method, $0) }) == .signed {
-            return try await next(request, context)
+        // These routes authenticate the request themselves. No client without an access key can sign and none without
+        // its secret can call a hook, web pages included, so the other checks are unnecessary.
+        switch context.endpointPath.flatMap({ RouteAccess.of(request.method, $0) }) {
+        case .signed, .hook: return try await next(request, context)
+        case .open, .scope, nil: break
         }
         var context = context
         context.caller = tokens.isEmpty ? try anybody(request, context) : try caller(request, context)

@@ -7,6 +7,8 @@ final class RateLimiter: Sendable {
         case token(Int)
         case address(String)
         case accessKey(String)
+        /// A media server's hook, by name.
+        case hook(String)
     }
 
     private let rate: Double

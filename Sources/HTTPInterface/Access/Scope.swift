@@ -23,6 +23,8 @@ package enum RouteAccess: Hashable, Sendable {
     case scope(Scope)
     /// Each request is signed. The route itself authenticates the caller and has its own format for refusals.
     case signed
+    /// Each request contains the secret of a media server's hook, which the route itself checks. Tokens do not count.
+    case hook
 
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
@@ -31,6 +33,9 @@ package enum RouteAccess: Hashable, Sendable {
             for route in routes { table[route] = access }
         }
         add(.signed, "GET /", "POST /")
+        add(
+            .hook, "GET /v1/hooks/{hook}", "POST /v1/hooks/{hook}", "GET /v1/hooks/{hook}/{token}",
+            "POST /v1/hooks/{hook}/{token}")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         add(

@@ -30,8 +30,11 @@ package struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let duration = MonotonicClock.now() - start
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
+        // The path of a hook may end with its secret.
+        let isSecret = request.uri.path.startsInUTF8(with: HookController.path)
+        let path = isSecret ? Metrics.route(context.endpointPath) : request.uri.path.shortened(toBytes: 256)
         context.logger.debug(
-            "\(request.method.rawValue) \(request.uri.path.shortened(toBytes: 256)) \(response.status.code)",
+            "\(request.method.rawValue) \(path) \(response.status.code)",
             metadata: [
                 "route": "\(Metrics.route(context.endpointPath))", "ms": "\(Double(duration / 10_000) / 100)",
             ])

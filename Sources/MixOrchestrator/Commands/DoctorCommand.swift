@@ -21,7 +21,9 @@ struct DoctorCommand: AsyncParsableCommand {
             let configuration = try OrchestratorConfiguration(
                 ConfigurationKeys.reader(file: config), file: config, overrides: .init(listen: listen, data: data))
             findings.append(Finding(isGood: true, text: "configuration"))
-            findings += configuration.apps.warnings.map { Finding(isGood: false, text: $0) }
+            findings += (configuration.apps.warnings + configuration.hooks.warnings).map {
+                Finding(isGood: false, text: $0)
+            }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
             findings.append(await Self.port(configuration.listen))
             findings += Self.directory(configuration.data)

@@ -29,7 +29,18 @@ enum ConfigurationKeys {
         "quotas.participants": .scalar, "quotas.storedBytes": .scalar,
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
-    ]
+        "hooks.unmatched": .scalar, "hooks.failClosed": .scalar,
+    ].merging(ofHooks) { $1 }
+
+    /// The keys of each hook, below `hooks.{name}`.
+    private static let ofHooks: [String: Kind] = {
+        let keys: [String: Kind] = [
+            "secret": .scalar, "secretFile": .scalar, "patterns": .list, "arguments": .scalar, "app": .scalar,
+            "url": .scalar, "allow": .list,
+        ]
+        let pairs = EventHooks.all.flatMap { hook in keys.map { ("hooks.\(hook.name).\($0.key)", $0.value) } }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }()
 
     /// Returns a reader in which the environment overrides the file.
     ///
@@ -150,7 +161,7 @@ enum ConfigurationKeys {
         var name = ""
         for character in key {
             if character.isUppercase { name += "_" }
-            name += character == "." ? "_" : character.uppercased()
+            name += character == "." || character == "-" ? "_" : character.uppercased()
         }
         return name.replacing("U_R_L", with: "URL")
     }

@@ -26,6 +26,8 @@ struct OrchestratorConfiguration: Sendable {
     var worker: String
     var sources: AllowList
     var urlTemplate: String?
+    /// Callbacks of media servers.
+    var hooks: HookRules
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
@@ -81,6 +83,7 @@ struct OrchestratorConfiguration: Sendable {
         let whenEmpty: AllowList.WhenEmpty = apps.tokens.isEmpty ? .loopback : .nothing
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
         urlTemplate = values.text("sources.urlTemplate")
+        hooks = try HookRules(values, apps: apps.ids, file: file)
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)

@@ -3,6 +3,7 @@ extension Metrics {
     /// Counters, which only grow.
     package enum Counter: String, CaseIterable, Sendable {
         case events = "events_total"
+        case hookCalls = "hook_calls_total"
         case httpRequests = "http_requests_total"
         case imageFetches = "image_fetches_total"
         case layoutReloads = "layout_reloads_total"
@@ -24,6 +25,7 @@ extension Metrics {
         var help: String {
             switch self {
             case .events: "Room events, by outcome."
+            case .hookCalls: "Callbacks of media servers, by hook and result."
             case .httpRequests: "HTTP requests, by method, route and status class."
             case .imageFetches: "Fetches and reads of layout images, by result."
             case .layoutReloads: "Layout saves, by layout and result."
@@ -47,6 +49,7 @@ extension Metrics {
         var labels: [String] {
             switch self {
             case .events: ["outcome"]
+            case .hookCalls: ["hook", "result"]
             case .httpRequests: ["method", "route", "status"]
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]

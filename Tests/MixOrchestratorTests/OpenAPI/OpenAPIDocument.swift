@@ -72,6 +72,12 @@ struct OpenAPIDocument: @unchecked Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
+    /// Form data of an example, an object of texts.
+    static func form(_ value: Any) -> String {
+        (value as? [String: Any] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            .joined(separator: "&")
+    }
+
     private static func plain(_ value: Any) -> Any {
         switch value {
         case let object as [String: Any]: object.mapValues(plain)

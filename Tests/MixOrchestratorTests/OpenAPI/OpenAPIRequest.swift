@@ -23,7 +23,9 @@ struct OpenAPIRequest: Sendable {
             $0.key < $1.key
         }) {
             for (name, value) in document.examples(of: media) {
-                bodies.append(("\(type) \(name)", type, try OpenAPIDocument.json(value)))
+                let isForm = type == "application/x-www-form-urlencoded"
+                bodies.append(
+                    ("\(type) \(name)", type, isForm ? OpenAPIDocument.form(value) : try OpenAPIDocument.json(value)))
             }
         }
         if operation.body?["required"] as? Bool != true { bodies.append(("no body", nil, nil)) }
@@ -77,6 +79,8 @@ struct OpenAPIRequest: Sendable {
     static let settings = [
         "apps.0.id": ["shop"], "apps.0.accessKeys.0.id": [WireCaller.key],
         "apps.0.accessKeys.0.secret": [WireCaller.secret],
+        "hooks.nginx-rtmp.secret": ["hook-secret-0123456789"],
+        "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
     ]
 
     /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second

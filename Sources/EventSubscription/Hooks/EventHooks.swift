@@ -1,0 +1,9 @@
+/// The kinds of media servers whose callbacks the service understands.
+package enum EventHooks {
+    /// All hooks. A new one is added here and nowhere else.
+    package static let all: [any EventHook] = [
+        NginxRTMPHook()
+    ]
+
+    package static func named(_ name: String) -> (any EventHook)? { all.first { $0.name.hasSameUTF8(as: name) } }
+}

@@ -1,0 +1,36 @@
+/// The answer to a media server.
+package struct HookAnswer: Hashable, Sendable {
+    /// HTTP status code.
+    package var status: Int
+    /// Media type of the body; `nil` without a body.
+    package var contentType: String?
+    package var body: [UInt8]
+
+    package init(status: Int, contentType: String?, body: [UInt8]) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+    }
+
+    /// Creates an answer of plain text.
+    package init(status: Int, text: String) {
+        self.init(status: status, contentType: "text/plain; charset=utf-8", body: Array("\(text)\n".utf8))
+    }
+
+    /// Creates an answer of JSON.
+    package init(status: Int = 200, json: String) {
+        self.init(status: status, contentType: "application/json", body: Array(json.utf8))
+    }
+
+    package static let noContent = HookAnswer(status: 204, contentType: nil, body: [])
+}
+
+/// What the service decided about a call.
+package enum HookVerdict: Hashable, Sendable {
+    /// The call was taken, or does not concern any room. A publisher may go on.
+    case accepted
+    /// The publisher must not be served. The reason contains no secret.
+    case refused(String)
+    /// The service itself could not take the call. The reason contains no secret.
+    case failed(String)
+}

@@ -1,0 +1,54 @@
+import TextFormats
+
+/// The fields of form data (`application/x-www-form-urlencoded`) or of a query, in order.
+///
+/// Media servers append what publishers wrote to the end, so a name may occur again there: the first value is the server's
+/// own. Fields behind the 256th are ignored.
+package struct HookForm: Hashable, Sendable {
+    private struct Field: Hashable, Sendable {
+        var name: String
+        /// `nil` if the value is not UTF-8.
+        var value: String?
+    }
+    private let fields: [Field]
+
+    /// Maximum number of fields that are read.
+    static let mostFields = 256
+
+    package init(_ bytes: some Collection<UInt8>) {
+        fields = bytes.split(separator: UInt8(ascii: "&"), maxSplits: Self.mostFields, omittingEmptySubsequences: true)
+            .prefix(Self.mostFields)
+            .compactMap { field in
+                let name = field.prefix { $0 != UInt8(ascii: "=") }
+                guard let name = Self.decoded(name) else { return nil }
+                let value = field.dropFirst(name.bytes + 1)
+                return Field(name: name.text, value: Self.decoded(value)?.text)
+            }
+    }
+
+    /// Returns the first value of a field; `nil` if the field is missing or the value is not UTF-8.
+    package func first(_ name: String) -> String? { fields.first { $0.name.hasSameUTF8(as: name) }?.value }
+
+    /// Whether the field occurs, even if its value is not UTF-8.
+    package func has(_ name: String) -> Bool { fields.contains { $0.name.hasSameUTF8(as: name) } }
+
+    /// Decodes form data as `PercentEncoding.formDecoded` does, and returns `nil` if the result is not UTF-8: a
+    /// replacement character must not become part of an id.
+    private static func decoded(_ encoded: some Collection<UInt8>) -> (text: String, bytes: Int)? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(encoded.count)
+        var iterator = encoded.makeIterator()
+        while let byte = iterator.next() {
+            var ahead = iterator
+            if byte == UInt8(ascii: "%"), let high = ahead.next().flatMap(PercentEncoding.value),
+                let low = ahead.next().flatMap(PercentEncoding.value)
+            {
+                bytes.append(high << 4 | low)
+                iterator = ahead
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self).map { ($0, encoded.count) }
+    }
+}

@@ -1,0 +1,39 @@
+/// The configured hooks, and what holds for all of them.
+package struct HookRules: Sendable {
+    /// The answer to a publisher whose stream's name belongs to no room.
+    package enum Unmatched: String, Hashable, Sendable, CaseIterable {
+        /// The publisher may go on and is in no room.
+        case allow
+        /// The publisher is refused.
+        case refuse
+    }
+
+    package var unmatched = Unmatched.allow
+    /// Whether publishers are refused while the service cannot store events. If false, they may go on, and the stream's
+    /// next report brings it into the room.
+    package var failsClosed = false
+    /// Settings of the hooks that are enabled, by name.
+    package var settings: [String: HookSettings] = [:]
+    /// Problems that do not prevent the service from starting but should be fixed.
+    package var warnings: [String] = []
+
+    package init() {}
+}
+
+/// The settings of one hook.
+package struct HookSettings: Sendable {
+    package var secret: HookSecret
+    package var names: NamePatterns
+    /// Template of pull URLs, see `HookURLTemplate`; `nil` = `sources.urlTemplate`.
+    package var urlTemplate: HookURLTemplate?
+    package var sources: HookSources
+
+    package init(
+        secret: HookSecret, names: NamePatterns, urlTemplate: HookURLTemplate? = nil, sources: HookSources = .loopback
+    ) {
+        self.secret = secret
+        self.names = names
+        self.urlTemplate = urlTemplate
+        self.sources = sources
+    }
+}
