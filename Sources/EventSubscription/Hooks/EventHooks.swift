@@ -4,6 +4,4 @@ package enum EventHooks {
     package static let all: [any EventHook] = [
         NginxRTMPHook()
     ]
-
-    package static func named(_ name: String) -> (any EventHook)? { all.first { $0.name.hasSameUTF8(as: name) } }
 }

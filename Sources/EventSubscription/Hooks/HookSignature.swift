@@ -16,6 +16,6 @@ package enum HookSignature {
     /// Whether the bytes are equal. The time depends on their number only.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
-        return zip(left, right).reduce(0 as UInt8) { $0 | $1.0 ^ $1.1 } == 0
+        return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

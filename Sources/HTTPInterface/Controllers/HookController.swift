@@ -22,9 +22,6 @@ package struct HookController: Sendable {
     /// Bodies of callers that are not yet known, for hooks that sign them.
     private let gate = BodyGate()
 
-    /// Beginning of the paths, behind which secrets may stand.
-    static let path = "/v1/hooks/"
-
     package init(
         registry: RoomRegistry, rules: HookRules, parser: EventParser, metrics: Metrics, limits: RateLimits,
         hooks: [any EventHook] = EventHooks.all
@@ -51,7 +48,7 @@ package struct HookController: Sendable {
         guard hook.methods.contains(method) else {
             let allowed = hook.methods.map(\.rawValue).sorted().joined(separator: ", ")
             throw refused(
-                hook, "malformed", .methodNotAllowed(method.rawValue, Self.path + hook.name, allowed: allowed))
+                hook, "malformed", .methodNotAllowed(method.rawValue, HookPath.prefix + hook.name, allowed: allowed))
         }
         guard settings.sources.allows(context.peer) else {
             throw refused(hook, "address", .hookAddress(context.peer, hook.name))

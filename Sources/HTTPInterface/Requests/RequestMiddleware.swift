@@ -31,7 +31,7 @@ package struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
         // The path of a hook may end with its secret.
-        let isSecret = request.uri.path.startsInUTF8(with: HookController.path)
+        let isSecret = request.uri.path.startsInUTF8(with: HookPath.prefix)
         let path = isSecret ? Metrics.route(context.endpointPath) : request.uri.path.shortened(toBytes: 256)
         context.logger.debug(
             "\(request.method.rawValue) \(path) \(response.status.code)",

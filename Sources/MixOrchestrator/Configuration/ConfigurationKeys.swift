@@ -135,8 +135,14 @@ enum ConfigurationKeys {
     }
 
     private static func unknown(_ key: String, _ place: String) -> StartupError {
-        let words = Set(known.keys).union(["apps"]).union(
-            known.keys.compactMap { $0.split(separator: ".").first.map(String.init) })
+        var words = Set(known.keys).union(["apps"])
+        for key in known.keys {
+            var group = key[...]
+            while let dot = group.lastIndex(of: ".") {
+                group = group[..<dot]
+                words.insert(String(group))
+            }
+        }
         let suggestion = Suggestion.nearest(to: key, among: words).map { " Did you mean \($0)?" } ?? ""
         let all = (known.keys + ["apps"]).sorted().joined(separator: ", ")
         return StartupError("\(place): \(key) is not a setting.\(suggestion) The settings are: \(all)")

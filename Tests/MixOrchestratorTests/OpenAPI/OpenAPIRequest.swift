@@ -81,6 +81,8 @@ struct OpenAPIRequest: Sendable {
         "apps.0.accessKeys.0.secret": [WireCaller.secret],
         "hooks.nginx-rtmp.secret": ["hook-secret-0123456789"],
         "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
+        // Requests of tests may come from no address.
+        "hooks.nginx-rtmp.allow": ["*"],
     ]
 
     /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second

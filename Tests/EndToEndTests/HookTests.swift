@@ -1,0 +1,143 @@
+import Foundation
+import LayoutEngine
+import Testing
+
+@testable import ViewerProbe
+
+/// A real nginx-rtmp whose callbacks bring real publishers into a room: no app server is there.
+@Suite(.serialized) struct HookTests {
+    private static let secret = "hook-secret-0123456789"
+
+    private static func environment(_ port: Int) -> [String: String] {
+        [
+            "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_SECRET": secret,
+            "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_URL": "rtmp://127.0.0.1:\(port)/{app}/{name}",
+            "MIXORCHESTRATOR_LOG_LEVEL": "debug",
+        ]
+    }
+
+    /// The block of the documentation, with this test's port and secret.
+    private static func application(_ stage: Stage, secret: String = secret) throws -> String {
+        try HookingMediaServer.snippet("nginx", of: "README.md")
+            .replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)").replacing("SECRET", with: secret)
+            .replacing("notify_update_timeout 10s", with: "notify_update_timeout 1s")
+    }
+
+    private static func publish(_ name: String, _ id: Int, _ server: HookingMediaServer, _ stage: Stage) throws
+        -> ManagedProcess
+    {
+        try ManagedProcess(
+            "publisher-\(name)-\(UInt16.random(in: 0...9999))", "ffmpeg",
+            SyntheticPublisher(id: id, gopSeconds: 1).arguments(url: server.live(name)), in: stage.directory)
+    }
+
+    /// Users of the room, as the API tells; empty if there is no room.
+    private static func users(_ stage: Stage) async throws -> Set<String> {
+        struct Room: Decodable {
+            struct Person: Decodable { var user: String }
+            var participants: [Person]
+        }
+        let answer = try await stage.client.request("GET", "/v1/rooms/lobby")
+        guard answer.status == 200 else { return [] }
+        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
+    }
+
+    @Test(.timeLimit(.minutes(4))) func publishersOfNginxGoOnAir() async throws {
+        #expect(
+            try HookingMediaServer.snippet("nginx", of: "README.md")
+                == HookingMediaServer.snippet("nginx", of: "docs/hooks.md"))
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            try await stage.client.putRoom(
+                "lobby", host: "alice", output: stage.media.cdn("lobby"), layout: "side-by-side", canvas: .portrait)
+            var server = try await HookingMediaServer.start(
+                in: stage.directory, port: port, application: try Self.application(stage), name: "hooking")
+            do {
+                // With a second participant the room is mixed, without one it is copied.
+                let alice = try Self.publish("lobby__alice", 1, server, stage)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                let viewer = try await stage.record(stage.media.cdn("lobby"), as: "viewer")
+                let bob = try Self.publish("lobby__bob", 2, server, stage)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby", within: 30)
+                try await Task.sleep(for: .seconds(2))
+                await bob.stop(within: 5)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                #expect(try await Self.users(stage) == ["alice"])
+                try await Task.sleep(for: .seconds(1))
+                viewer.stop()
+                let trace = try await viewer.recording().trace()
+                #expect(trace.video.count > 40, "the viewer has a program")
+
+                // A name that is already published: nginx turns the second one away, and the first one stays.
+                let twin = try Self.publish("lobby__alice", 3, server, stage)
+                try await waitUntil("the twin is turned away", within: 20) { !twin.isRunning }
+                #expect(alice.isRunning)
+                #expect(try await Self.users(stage) == ["alice"])
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
+
+                // A name of no room is published as before, and is in no room.
+                let other = try Self.publish("elsewhere", 4, server, stage)
+                try await Task.sleep(for: .seconds(3))
+                #expect(other.isRunning)
+                #expect(try await Self.users(stage) == ["alice"])
+                await other.stop(within: 5)
+
+                // nginx is killed and started again: its connections are counted from 1.
+                try await server.kill()
+                await alice.stop(within: 5)
+                server = try await HookingMediaServer.start(
+                    in: stage.directory, port: port, application: try Self.application(stage), name: "hooking-again")
+                let again = try Self.publish("lobby__alice", 1, server, stage)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                await again.stop(within: 5)
+                try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
+
+                // An app server may take a publisher off, whose reports go on.
+                let stayer = try Self.publish("lobby__alice", 1, server, stage)
+                try await waitUntil("alice is back", within: 20) { try await Self.users(stage) == ["alice"] }
+                try await stage.client.unpublished("lobby", user: "alice")
+                try await Task.sleep(for: .seconds(3))
+                #expect(try await Self.users(stage).isEmpty, "who was taken off by the app server stays off")
+                await stayer.stop(within: 5)
+            } catch {
+                print("--- nginx\n\(server.log.split(separator: "\n").suffix(60).joined(separator: "\n"))")
+                await server.stop()
+                throw error
+            }
+            #expect(!stage.service.messages(last: .max).contains(Self.secret), "the log shows the secret")
+            await server.stop()
+            try await stage.client.deleteRoom("lobby")
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            (secret, "post"), ("wrong-secret-0123456789", "post"), (secret, "get"), ("wrong-secret-0123456789", "get"),
+        ])
+    func aPublisherIsDroppedIfTheSecretIsWrong(_ secret: String, _ method: String) async throws {
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            var application = try Self.application(stage, secret: secret)
+            if method == "get" {
+                application = application.replacing("?token=", with: "/")
+                    .replacing("live on;", with: "live on; notify_method get;")
+            }
+            let server = try await HookingMediaServer.start(
+                in: stage.directory, port: port, application: application, name: "hooking")
+            let publisher = try Self.publish("lobby__alice", 1, server, stage)
+            if secret == Self.secret {
+                try await waitUntil("alice is there", within: 20) { try await Self.users(stage) == ["alice"] }
+                #expect(publisher.isRunning)
+            } else {
+                try await waitUntil("the publisher is dropped\n\(server.log)", within: 20) { !publisher.isRunning }
+                #expect(publisher.exitStatus != 0)
+                #expect(try await stage.client.request("GET", "/v1/rooms/lobby").status == 404)
+                let metrics = try await stage.client.request("GET", "/metrics").text
+                #expect(metrics.contains(#"hook_calls_total{hook="nginx-rtmp",result="unauthorized"}"#))
+            }
+            await publisher.stop(within: 5)
+            await server.stop()
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// A private nginx with the RTMP module whose application `live` reports its publishers, as the documentation configures it.
+struct HookingMediaServer {
+    let port: Int
+    private let directory: URL
+    private let process: ManagedProcess
+
+    func live(_ name: String) -> String { "rtmp://127.0.0.1:\(port)/live/\(name)" }
+    var isRunning: Bool { process.isRunning }
+
+    /// A port for a media server that is started later. Below those that the system gives to connections.
+    static func anyPort() -> Int { Int.random(in: 20_000..<30_000) }
+
+    /// Returns the configuration in a document of the project, in its first block of that language.
+    static func snippet(_ language: String, of document: String) throws -> String {
+        let text = try String(contentsOf: Workspace.root.appendingPathComponent(document), encoding: .utf8)
+        guard let start = text.firstRange(of: "```\(language)\n")?.upperBound,
+            let end = text[start...].firstRange(of: "```")?.lowerBound
+        else { throw EndToEndError("\(document) has no block of \(language)") }
+        return String(text[start..<end])
+    }
+
+    /// Starts nginx.
+    ///
+    /// - Parameters:
+    ///   - application: The block `application live { … }`.
+    ///   - name: Of the process's directory.
+    static func start(in stage: URL, port: Int, application: String, name: String) async throws -> HookingMediaServer {
+        let directory = stage.appendingPathComponent(name)
+        try FileManager.default.createDirectory(
+            at: directory.appendingPathComponent("tmp"), withIntermediateDirectories: true)
+        let modules = ["/usr/lib/nginx/modules/ngx_rtmp_module.so", "/usr/share/nginx/modules/ngx_rtmp_module.so"]
+        guard let module = modules.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
+            throw EndToEndError("nginx has no RTMP module: run deploy/setup.sh")
+        }
+        let configuration = """
+            \(getuid() == 0 ? "user root;" : "")
+            load_module \(module);
+            worker_processes 1;
+            daemon off;
+            pid \(directory.path)/nginx.pid;
+            error_log \(directory.path)/error.log info;
+            events { worker_connections 512; }
+            rtmp { server { listen 127.0.0.1:\(port); chunk_size 65536;
+            \(application)
+            } }
+            """
+        let file = directory.appendingPathComponent("nginx.conf")
+        try configuration.write(to: file, atomically: true, encoding: .utf8)
+        let process = try ManagedProcess(
+            name, "/usr/sbin/nginx",
+            ["-p", directory.path, "-e", directory.appendingPathComponent("error.log").path, "-c", file.path],
+            in: stage)
+        try await waitUntil("nginx listens", within: 10) {
+            guard process.isRunning else { throw EndToEndError("nginx ended: \(process.messages())") }
+            return FileManager.default.fileExists(atPath: directory.path + "/nginx.pid")
+        }
+        return HookingMediaServer(port: port, directory: directory, process: process)
+    }
+
+    func stop() async { await process.stop(within: 5) }
+    /// Ends it with its workers, without a word to anyone.
+    func kill() async throws {
+        let workers = ProcessTable.descendants(of: process.identifier)
+        process.kill9()
+        for worker in workers { Foundation.kill(worker.identifier, SIGKILL) }
+        try await waitUntil("nginx is gone", within: 5) { !process.isRunning }
+    }
+
+    /// What nginx wrote about its callbacks.
+    var log: String {
+        (try? String(contentsOf: directory.appendingPathComponent("error.log"), encoding: .utf8)) ?? ""
+    }
+}
