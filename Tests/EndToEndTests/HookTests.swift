@@ -89,6 +89,8 @@ import Testing
                     in: stage.directory, port: port, application: try Self.application(stage), name: "hooking-again")
                 let again = try Self.publish("lobby__alice", 1, server, stage)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                // It has reported once.
+                try await Task.sleep(for: .seconds(3))
                 await again.stop(within: 5)
                 try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
 

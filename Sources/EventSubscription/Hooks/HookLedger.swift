@@ -105,7 +105,12 @@ package struct HookLedger: Sendable {
             entries[key] = Entry(session: session, previous: previous, beganAt: now, touched: counter)
             return true
         case .continues:
-            if let known, isPresent || !known.hasEnded { return isPresent && !known.hasEnded && !known.isStored }
+            if let known, isPresent || !known.hasEnded {
+                // Whoever reports was not turned away.
+                if isPresent { entries[key]?.previous = nil }
+                entries[key]?.touched = counter
+                return isPresent && !known.hasEnded && !known.isStored
+            }
             entries[key] = Entry(session: session, beganAt: now, touched: counter)
             return true
         case .ends, .mayEnd:

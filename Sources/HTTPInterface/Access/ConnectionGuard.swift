@@ -59,11 +59,18 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
+        var data = data
         switch unwrapInboundIn(data) {
-        case .head(let head):
+        case .head(var head):
             // RFC 9112, section 3.2: a proxy in front may have used the other Host header. The first one is
             // `authority`.
             guard !head.headerFields.hasHost else { return refuse(Self.twoHosts, .badRequest, context) }
+            // RFC 9110, section 7.6.1: options are compared without case, but later handlers know only `close`. nginx-rtmp
+            // sends `Close` and waits until the connection ends.
+            if let option = head.headerFields[.connection], option.utf8.count == 5, option.lowercased() == "close" {
+                head.headerFields[.connection] = "close"
+                data = wrapInboundOut(.head(head))
+            }
             isBodyAwaited = head.headerFields[.expect] != nil && head.announcesBody
             isBodyDropped = [.get, .head, .options].contains(head.method)
             requestBegan = .now()

@@ -106,6 +106,15 @@ import Testing
         #expect(desk.report(.ends, "7", after: 1) && !desk.isPublished)
     }
 
+    /// The server was killed, and the publisher that came back leaves soon.
+    @Test func whoReportedWasNotTurnedAway() {
+        let desk = Desk()
+        desk.report(.begins, "1")
+        desk.report(.begins, "3", after: 60)
+        desk.report(.continues, "3", after: 1)
+        #expect(desk.report(.ends, "3", after: 1) && !desk.isPublished)
+    }
+
     @Test func whoIsRefusedEndsUnseen() {
         let desk = Desk()
         desk.report(.begins, "7", as: .refused)
