@@ -16,11 +16,13 @@ import TaskStore
 ///   - shutdown: The shutdown notice, which the caller runs after the application in the same service group.
 ///   - metrics: The metrics, which also measure the store.
 ///   - policy: Returns the delivery policy for each kind of subscription.
+///   - hooks: The media servers whose callbacks are understood.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
-    policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard
+    policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
+    hooks: [any EventHook] = EventHooks.all
 ) async throws -> some ApplicationProtocol {
     let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
@@ -82,7 +84,7 @@ func buildOrchestrator(
     HookController(
         registry: registry, rules: configuration.hooks,
         parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics, limits: limits
+        metrics: metrics, limits: limits, hooks: hooks
     ).addRoutes(to: router)
     SnapshotController(
         registry: registry,
