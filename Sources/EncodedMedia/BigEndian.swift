@@ -1,3 +1,10 @@
+extension ArraySlice<UInt8> {
+    /// Reads a big-endian number of at most 4 bytes from `index` on, which must be there.
+    package func bigEndian(at index: Int, bytes: Int) -> UInt32 {
+        self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
 extension [UInt8] {
     /// Reads a big-endian number of at most 4 bytes from `index` on, which must be there.
     package func bigEndian(at index: Int, bytes: Int) -> UInt32 {

@@ -11,7 +11,7 @@ public struct EventParser: Sendable {
     public var urlTemplate: String?
 
     /// URL schemes that the relay can pull.
-    public static let pullSchemes: Set<StreamURL.Scheme> = [.rtmp, .rtmps, .http, .https]
+    public static let pullSchemes = Set(PullSchemes.all.compactMap(StreamURL.Scheme.init(rawValue:)))
 
     /// Maximum number of events in a batch.
     public static let longestBatch = 1000

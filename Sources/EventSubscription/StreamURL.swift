@@ -1,9 +1,37 @@
+import MixModel
 import TextFormats
 
 /// A URL of a media stream, parsed strictly: no other parser reads a URL that this type accepts differently.
 public struct StreamURL: Hashable, Sendable {
-    public enum Scheme: String, Hashable, Sendable, CaseIterable {
-        case rtmp, rtmps, rtsp, srt, http, https
+    /// A scheme that a URL or an entry of an allow-list may have: one that is pulled or used elsewhere, or a reserved one.
+    public struct Scheme: RawRepresentable, Hashable, Sendable, CaseIterable {
+        /// Name in lower case, without `://`.
+        public let rawValue: String
+
+        /// Returns `nil` for a scheme that is not in `allCases`. Names are in lower case.
+        public init?(rawValue: String) {
+            guard let known = Self.allCases.first(where: { $0.rawValue.utf8.elementsEqual(rawValue.utf8) }) else {
+                return nil
+            }
+            self = known
+        }
+
+        private init(known: String) { rawValue = known }
+
+        public static let rtmp = Scheme(known: "rtmp")
+        public static let rtmps = Scheme(known: "rtmps")
+        public static let http = Scheme(known: "http")
+        public static let https = Scheme(known: "https")
+
+        /// Every scheme once, those that can be pulled first.
+        public static let allCases: [Scheme] = {
+            // Destinations, images and endpoints have the first four. Allow-lists may name the last two, which nothing
+            // takes without a kind of pull.
+            let others: [Scheme] = [.rtmp, .rtmps, .http, .https, Scheme(known: "rtsp"), Scheme(known: "srt")]
+            return (PullSchemes.all.map(Scheme.init(known:)) + others).reduce(into: []) {
+                if !$0.contains($1) { $0.append($1) }
+            }
+        }()
     }
 
     public let scheme: Scheme

@@ -27,10 +27,10 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         try GStreamerRuntime.start()
         let missing = GStreamerRuntime.missingElements(RequiredElements.all.map(\.name)).map { element in
-            Finding(
-                element: element.name,
-                purpose: RequiredElements.all.first { $0.name == element.name }?.purpose ?? "",
-                package: element.package)
+            let required = RequiredElements.all.first { $0.name == element.name }
+            return Finding(
+                element: element.name, purpose: required?.purpose ?? "",
+                package: required?.package ?? element.package)
         }
         let report = Report(healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing)
         if json {

@@ -49,6 +49,8 @@ public struct SourceClock: Sendable {
     private var windowMinimum: MediaTime?
     private var lastMinimum: MediaTime?
     private var correction = MediaTime.zero
+    /// Whether the next packet begins a new timeline.
+    private var isBroken = false
 
     public init() {}
 
@@ -76,7 +78,7 @@ public struct SourceClock: Sendable {
         let lateness = due - (dts + offset)
         let isJump = step < -SourceClock.jumpBack || step > elapsed + SourceClock.jumpForward
         let isPause = !isCopied && elapsed > SourceClock.pause && lateness > SourceClock.pause / 2
-        if isJump || isPause {
+        if isJump || isPause || isBroken {
             remap(dts: dts, arrival: arrival, due: due)
             return .mappedAnew
         }
@@ -95,6 +97,10 @@ public struct SourceClock: Sendable {
         guard !isFixed, let moved = self.offset.map({ $0 - offset }), moved != .zero else { return .steady }
         return .moved(by: moved)
     }
+
+    /// Notes that the timestamps of later packets are unrelated to those of earlier ones: the next packet is mapped
+    /// anew.
+    package mutating func breakTimeline() { isBroken = true }
 
     /// Lateness of the earliest packets of the last seconds; negative if they came before their time. `nil` before the
     /// first packets.
@@ -130,6 +136,7 @@ public struct SourceClock: Sendable {
         windowMinimum = nil
         lastMinimum = nil
         correction = .zero
+        isBroken = false
     }
 
     /// Takes the smallest lateness of each window as the amount to correct. `lateness` is relative to the reference.

@@ -34,14 +34,17 @@ public struct SourceTimeline: Sendable {
 
     public init() {}
 
-    /// Accepts an item that the reader found. `arrival` is program time; `isOnAir`, `isCopied` and `reference` are as
+    /// Accepts an item of the source. `arrival` is program time; `isOnAir`, `isCopied` and `reference` are as
     /// in `SourceClock.observe`.
-    public mutating func accept(
-        _ item: FLVReader.Item, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false,
+    package mutating func accept(
+        _ item: MediaItem, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false,
         reference: MediaTime = .zero
     ) -> [Event] {
         switch item {
         case .metadata:
+            return []
+        case .discontinuity:
+            clock.breakTimeline()
             return []
         case .configuration(let configuration):
             guard accept(configuration) else { return [] }

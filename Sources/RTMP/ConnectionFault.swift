@@ -11,8 +11,12 @@ package struct ConnectionFault: Error, Hashable, Sendable {
         /// There is no route to the address.
         case unreachable
         case timedOut
-        /// The connection was made and then ended.
+        /// The connection was made and then failed.
         case lost
+        /// The server ended the stream that was played, or never sent any of it.
+        case ended
+        /// The publisher has left the stream that was played.
+        case unpublished
         /// The server cannot, or may not, be spoken to over TLS.
         case tlsFailed
         /// The server does not keep to the protocol.
@@ -56,7 +60,8 @@ package struct ConnectionFault: Error, Hashable, Sendable {
             case .badURL: .badURL
             case .notRTMP, .malformed: .protocolBroken
             case .refused(.application, _, _): .applicationRefused
-            case .refused(.stream, _, _), .unpublished: .streamRefused
+            case .refused(.stream, _, _): .streamRefused
+            case .unpublished: .unpublished
             case .closed: .lost
             }
         words = error.description

@@ -113,7 +113,9 @@ package struct Destination: Sendable {
 
 extension Destination {
     /// Creates a destination from a URL of any scheme, for elements that take it whole; `nil` if it has no host.
-    package init?(url: String, limits: Limits?) {
+    ///
+    /// - Parameter defaultPort: Port of a URL that names none; `nil` = that of HTTP and RTMP, with or without TLS.
+    package init?(url: String, limits: Limits?, defaultPort: UInt16? = nil) {
         guard let separator = url.firstRange(of: "://") else { return nil }
         let scheme = url[..<separator.lowerBound].lowercased()
         let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -125,7 +127,9 @@ extension Destination {
             case "rtmps": RTMPAddress.defaultSecurePort
             default: RTMPAddress.defaultPort
             }
-        guard let (host, port) = try? RTMPAddress.split(authority: place, defaultPort: standard) else { return nil }
+        guard let (host, port) = try? RTMPAddress.split(authority: place, defaultPort: defaultPort ?? standard) else {
+            return nil
+        }
         self.init(scheme: scheme, host: host, port: port, limits: limits)
     }
 }

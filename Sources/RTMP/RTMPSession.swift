@@ -203,8 +203,10 @@ package final class RTMPSession: @unchecked Sendable {
             let words = "timed out: no answer to \(client.step.words) within \(timeouts.step) s"
             end(with: ConnectionFault(.timedOut, words))
         } else {
-            let words = hasFrames ? "nothing received for \(timeouts.idle) s" : ConnectionFault.endOfStream
-            end(with: ConnectionFault(.lost, words))
+            end(
+                with: hasFrames
+                    ? ConnectionFault(.timedOut, "nothing received for \(timeouts.idle) s")
+                    : ConnectionFault(.ended, ConnectionFault.endOfStream))
         }
     }
 
@@ -217,7 +219,7 @@ package final class RTMPSession: @unchecked Sendable {
                 .applicationRefused, "\(words): is there an application \(client.address.application)?")
         case (.start, .publish):
             ConnectionFault(.streamRefused, "\(words) instead of accepting the stream: is the stream key correct?")
-        case (.running, .play): ConnectionFault(.lost, ConnectionFault.endOfStream)
+        case (.running, .play): ConnectionFault(.ended, ConnectionFault.endOfStream)
         case (.running, .publish): ConnectionFault(.lost, words)
         default: ConnectionFault(.lost, "\(words) during \(client.step.words)")
         }

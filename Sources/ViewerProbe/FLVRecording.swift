@@ -76,7 +76,7 @@ public struct ProgramTrace: Sendable {
                 guard end <= flv.count else { break }
                 for item in try reader.push(flv[position..<end]) {
                     switch item {
-                    case .metadata: break
+                    case .metadata, .discontinuity: break
                     case .configuration(let configuration):
                         current[configuration.track] = configurations.count
                         configurations.append(configuration)

@@ -1,3 +1,4 @@
+import MixModel
 import Testing
 
 @testable import EventSubscription
@@ -71,6 +72,14 @@ import Testing
 }
 
 @Suite struct StreamURLTests {
+    @Test func schemesAreThoseOfPullsAndThoseThatListsMayName() {
+        #expect(EventParser.pullSchemes.map(\.rawValue).sorted() == PullSchemes.all.sorted())
+        let all = StreamURL.Scheme.allCases.map(\.rawValue)
+        #expect(all == ["rtmp", "rtmps", "http", "https", "rtsp", "srt"])
+        for name in all { #expect(StreamURL.Scheme(rawValue: name)?.rawValue == name) }
+        for name in ["", "RTMP", "ftp", "rtmp\u{301}"] { #expect(StreamURL.Scheme(rawValue: name) == nil) }
+    }
+
     @Test func partsAreTakenApart() throws {
         let url = try StreamURL("RTMP://Media.Example:1936/app/key?token=1")
         #expect(url.scheme == .rtmp && url.host == "media.example" && url.port == 1936)

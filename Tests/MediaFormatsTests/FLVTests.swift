@@ -25,7 +25,7 @@ import Testing
         ]
         let bytes = FLVTag.fileHeader + frames.flatMap { program.write($0) }.flatMap { $0.encoded }
         var reader = FLVReader()
-        var items: [FLVReader.Item] = []
+        var items: [MediaItem] = []
         for start in stride(from: 0, to: bytes.count, by: piece) {
             items += try reader.push(bytes[start..<min(start + piece, bytes.count)])
         }

@@ -87,7 +87,7 @@ import Testing
         bytes += frames.flatMap { program.write($0) }.flatMap(\.encoded)
         bytes += (program.configure(h264) + program.write(old)).flatMap(\.encoded)
         var reader = FLVReader()
-        var items: [FLVReader.Item] = []
+        var items: [MediaItem] = []
         for start in stride(from: 0, to: bytes.count, by: piece) {
             items += try reader.push(bytes[start..<min(start + piece, bytes.count)])
         }
@@ -101,7 +101,7 @@ import Testing
     func otherPackets() throws {
         var reader = FLVReader()
         _ = try reader.push(FLVTag.fileHeader + FLVTag(video, at: .zero, origin: .zero).encoded)
-        func read(_ body: [UInt8]) throws -> [FLVReader.Item] {
+        func read(_ body: [UInt8]) throws -> [MediaItem] {
             try reader.push(FLVTag(role: .frame(.video, isIDR: false), timestamp: 40, body: body).encoded)
         }
         let frame = picture(at: 40, isIDR: true)

@@ -17,7 +17,7 @@ struct RecordingScript {
     let start = MediaTime.seconds(86_400)
     var hasVideo: Bool
     let bFrames: Int
-    private(set) var items: [FLVReader.Item] = []
+    private(set) var items: [MediaItem] = []
     private var pictures = 0
     private var sounds = 0
     private var offset = MediaTime.zero
@@ -76,7 +76,7 @@ struct RecordingScript {
         Self.record(items, ProgramRecording(limits: limits))
     }
 
-    static func record(_ items: [FLVReader.Item], _ recording: ProgramRecording = ProgramRecording()) -> [Part] {
+    static func record(_ items: [MediaItem], _ recording: ProgramRecording = ProgramRecording()) -> [Part] {
         var recording = recording
         var actions = items.flatMap { recording.take($0) }
         actions += recording.finish()

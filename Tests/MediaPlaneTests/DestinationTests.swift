@@ -134,15 +134,15 @@ import EncodedMedia
     private static let publicOnly = Destination.Limits(reach: Reach(places: []), setting: "sources.allow")
 
     private static func ending(_ open: (@escaping @Sendable (PullEvent) -> Void) -> any SourcePull) async throws
-        -> String
+        -> PullEnd
     {
-        let ending = Mutex<String?>(nil)
+        let ending = Mutex<PullEnd?>(nil)
         let pull = open { event in
-            if case .ended(let reason) = event { ending.withLock { $0 = reason } }
+            if case .ended(let end) = event { ending.withLock { $0 = end } }
         }
         #expect(try await outputEventually { ending.withLock { $0 } != nil })
         await pull.close()
-        return ending.withLock { $0 ?? "" }
+        return try #require(ending.withLock { $0 })
     }
 
     @Test(arguments: ["rtmp", "rtmps", "http", "https"])
@@ -150,7 +150,9 @@ import EncodedMedia
         let server = try RTMPOddServer()
         defer { server.stop() }
         let url = "\(scheme)://localhost:\(server.port)/live/secret-key?auth_key=secret"
-        let reason = try await Self.ending { Pulls.open(url, reach: Self.publicOnly.reach, onEvent: $0) }
+        let end = try await Self.ending { PullProtocols.open(url, reach: Self.publicOnly.reach, onEvent: $0) }
+        let reason = end.words
+        #expect(end.kind == .notAllowed)
         #expect(reason.contains("localhost is at") && reason.contains("sources.allow"), "\(reason)")
         #expect(!reason.contains("secret"))
         #expect(server.accepted == 0)
@@ -178,7 +180,7 @@ import EncodedMedia
             elsewhere.stop()
         }
         let url = "http://localhost:\(server.port)/live/a.flv?k=1"
-        _ = try await Self.ending { Pulls.open(url, reach: .loopback, onEvent: $0) }
+        _ = try await Self.ending { PullProtocols.open(url, reach: .loopback, onEvent: $0) }
         let lines = server.heard.split(whereSeparator: \.isNewline)
         #expect(lines.first == "GET /live/a.flv?k=1 HTTP/1.1")
         let hosts = lines.filter { $0.lowercased().hasPrefix("host:") }

@@ -144,7 +144,7 @@ extension RealTime {
                 case .configuration(let configuration):
                     tracks[configuration.track] = TestTrack(configuration: configuration, frames: [])
                 case .frame(let frame): tracks[frame.track]?.frames.append(frame)
-                case .metadata: break
+                case .metadata, .discontinuity: break
                 }
             }
             return Track.allCases.compactMap { tracks[$0] }

@@ -72,7 +72,7 @@ final class RelayRig: Sendable {
                     case .frame(let frame) where frame.track == .video:
                         if !state.segments.isEmpty { state.segments[state.segments.count - 1].frames.append(frame) }
                     case .frame(let frame): state.sound.frames.append(frame)
-                    case .metadata: break
+                    case .metadata, .discontinuity: break
                     }
                 }
             }

@@ -127,6 +127,7 @@ func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVT
         case .configuration(let configuration): FLVTag(configuration, at: .zero, origin: .zero)
         case .frame(let frame): FLVTag(frame, origin: .zero)
         case .metadata(let body): FLVTag(role: .metadata, timestamp: 0, body: body)
+        case .discontinuity: nil
         }
     }
 }

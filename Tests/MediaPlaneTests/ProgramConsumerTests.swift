@@ -185,7 +185,7 @@ final class ConsumerBench: Sendable {
 
     var program: [UInt8] { get throws { [UInt8](try Data(contentsOf: directory.appending(path: "program.flv"))) } }
 
-    var items: [FLVReader.Item] {
+    var items: [MediaItem] {
         get throws {
             var reader = FLVReader()
             return try reader.push(program)
@@ -226,7 +226,7 @@ final class ConsumerBench: Sendable {
     }
 }
 
-extension FLVReader.Item {
+extension MediaItem {
     fileprivate var isFirstOfGroup: Bool {
         if case .frame(let frame) = self { frame.isIDR } else { false }
     }

@@ -13,19 +13,15 @@ enum RTMPPullKind: String, CaseIterable, Sendable {
     case socket, element
 }
 
-/// Reads a stream through a pull and keeps what came.
+/// Keeps what came through a pull.
 final class PullRecorder: Sendable {
     private struct State {
-        var reader = FLVReader()
+        var items: [MediaItem] = []
         var frames: [FLVTag] = []
         var arrivals: [Int64] = []
-        var configurations: [[UInt8]] = []
-        var ended: [String] = []
-        var bytes = 0
+        var ended: [PullEnd] = []
         var afterEnd = 0
-        /// What came, without the FLV header, if events hold whole tags.
-        var tags: [[UInt8]] = []
-        /// When the first bytes came, in ns of CLOCK_MONOTONIC.
+        /// When the server answered, in ns of CLOCK_MONOTONIC.
         var begunAt: Int64?
     }
     private let state: Shared
@@ -41,52 +37,46 @@ final class PullRecorder: Sendable {
         state = shared
         let receive: @Sendable (PullEvent) -> Void = { event in
             shared.state.withLock { state in
+                if !state.ended.isEmpty { state.afterEnd += 1 }
                 switch event {
-                case .ended(let reason): state.ended.append(reason)
-                case .bytes(let bytes, let arrival):
-                    state.bytes += bytes.count
-                    var rest = bytes.dropFirst(state.begunAt == nil ? FLVTag.fileHeader.count : 0)
-                    // Over HTTP the bytes are cut anywhere.
-                    while rest.count >= 15 {
-                        let length = rest.dropFirst().prefix(3).reduce(0) { $0 << 8 | Int($1) } + 15
-                        state.tags.append(Array(rest.prefix(length)))
-                        rest = rest.dropFirst(length)
-                    }
-                    state.begunAt = state.begunAt ?? arrival
-                    if !state.ended.isEmpty { state.afterEnd += 1 }
-                    for item in (try? state.reader.push(bytes)) ?? [] {
-                        switch item {
-                        case .frame(let frame):
-                            state.frames.append(FLVTag(frame, origin: .zero))
-                            state.arrivals.append(arrival)
-                        case .configuration(let configuration):
-                            state.configurations.append(
-                                FLVTag(configuration, at: .zero, origin: .zero).body)
-                        case .metadata: break
-                        }
+                case .ended(let end): state.ended.append(end)
+                case .connected: state.begunAt = MonotonicClock.now()
+                case .media(let items, let arrival):
+                    state.items += items
+                    for case .frame(let frame) in items {
+                        state.frames.append(FLVTag(frame, origin: .zero))
+                        state.arrivals.append(arrival)
                     }
                 }
             }
         }
+        let options = PullOptions(connectTimeout: connectTimeout, idleTimeout: idleTimeout)
+        let request = PullRequest(url: url, options: options, trust: trust)
         pull =
             if url.hasPrefix("http") {
-                HTTPPull.open(url, onEvent: receive)
+                HTTPPull.open(PullRequest(url: url, options: HTTPPull.options), onEvent: receive)
             } else if kind == .socket {
-                RTMPSocketPull.open(
-                    url, trust: trust, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
+                RTMPSocketPull.open(request, onEvent: receive)
             } else {
-                RTMPPull.open(url, connectTimeout: connectTimeout, idleTimeout: idleTimeout, onEvent: receive)
+                RTMPPull.open(request, onEvent: receive)
             }
     }
 
+    var items: [MediaItem] { state.state.withLock { $0.items } }
     var frames: [FLVTag] { state.state.withLock { $0.frames } }
     var arrivals: [Int64] { state.state.withLock { $0.arrivals } }
-    var configurations: [[UInt8]] { state.state.withLock { $0.configurations } }
-    var endings: [String] { state.state.withLock { $0.ended } }
+    /// The bodies of the sequence headers.
+    var configurations: [[UInt8]] {
+        items.compactMap { item in
+            guard case .configuration(let configuration) = item else { return nil }
+            return FLVTag(configuration, at: .zero, origin: .zero).body
+        }
+    }
+    var ends: [PullEnd] { state.state.withLock { $0.ended } }
+    var endings: [String] { ends.map(\.words) }
     var eventsAfterEnd: Int { state.state.withLock { $0.afterEnd } }
-    /// The server has answered: the FLV header is there.
-    var hasBegun: Bool { state.state.withLock { $0.bytes > 0 } }
-    var tags: [[UInt8]] { state.state.withLock { $0.tags } }
+    /// Whether the server has answered.
+    var hasBegun: Bool { begunAt != nil }
     var begunAt: Int64? { state.state.withLock { $0.begunAt } }
     func stop() { pull.stop() }
     func close() async { await pull.close() }
@@ -131,6 +121,7 @@ final class PullRecorder: Sendable {
         await pull.close()
         #expect(pull.endings.count == 1)
         #expect(pull.endings.first?.contains("refused") == true)
+        #expect(pull.ends.first.map { [.unreachable, .lost, .refused].contains($0.kind) } == true)
         #expect(pull.endings.first?.contains("secret-key") == false)
         await server.remove()
     }

@@ -9,8 +9,8 @@ import MediaFormats
 
 /// What the pull with a socket of its own does beyond, and instead of, `rtmp2src`.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PullSocketTests {
-    /// Every tag, also metadata and what servers add, with the same time and the same bytes.
-    @Test func bothPullsHandOnTheSameTags() async throws {
+    /// Every configuration and frame, with the same time and the same bytes.
+    @Test func bothPullsDeliverTheSameItems() async throws {
         let server = try await OutputMediaServer.start()
         let pulls = RTMPPullKind.allCases.map { PullRecorder(url: server.url("same?key=ab"), $0) }
         #expect(try await outputEventually { pulls.allSatisfy(\.hasBegun) })
@@ -21,8 +21,9 @@ import MediaFormats
         #expect(try await outputEventually { pulls.allSatisfy { $0.frames.count >= count } })
         await output.close()
         for pull in pulls { await pull.close() }
-        #expect(pulls[0].tags == pulls[1].tags)
-        #expect(Set(pulls[0].tags.map { $0[0] }) == [8, 9, 18])
+        #expect(pulls[0].items == pulls[1].items)
+        #expect(Set(pulls[0].items.map(\.track)) == [.audio, .video])
+        #expect(pulls[0].items.contains { !$0.isFrame })
         await server.remove()
     }
 
@@ -54,6 +55,7 @@ import MediaFormats
         #expect(try await outputEventually { pull.frames.count > 20 })
         await output.close()
         #expect(try await outputEventually { pull.endings == ["the publisher has left"] })
+        #expect(pull.ends.map(\.kind) == [.publisherLeft])
         await pull.close()
         await server.remove()
     }
@@ -72,19 +74,26 @@ import MediaFormats
         let web = try RTMPOddServer(saying: [UInt8]("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         let brief = try RTMPOddServer(saying: [3], closes: true)
         defer { for server in [silent, web, brief] { server.stop() } }
-        let cases: [(url: String, words: String)] = [
-            ("rtmp://127.0.0.1:\(silent.port)/live/secret", "timed out: no answer to the handshake within 1 s"),
-            ("rtmp://127.0.0.1:\(web.port)/live/secret", "no media arrived: the server does not speak RTMP"),
-            ("rtmp://127.0.0.1:\(brief.port)/live/secret", "closed the connection during the handshake"),
-            (media.url("secret", application: "wrong"), "is there an application wrong?"),
-            ("rtmp://127.0.0.1:1/live/secret", "cannot connect to 127.0.0.1:1: Connection refused"),
-            ("rtmp://nobody.invalid/live/secret", "cannot resolve nobody.invalid: "),
-            ("rtmp://127.0.0.1/secret", "the URL has no stream name"),
+        let cases: [(url: String, kind: PullEnd.Kind, words: String)] = [
+            (
+                "rtmp://127.0.0.1:\(silent.port)/live/secret", .timedOut,
+                "timed out: no answer to the handshake within 1 s"
+            ),
+            (
+                "rtmp://127.0.0.1:\(web.port)/live/secret", .protocolViolation,
+                "no media arrived: the server does not speak RTMP"
+            ),
+            ("rtmp://127.0.0.1:\(brief.port)/live/secret", .lost, "closed the connection during the handshake"),
+            (media.url("secret", application: "wrong"), .refused, "is there an application wrong?"),
+            ("rtmp://127.0.0.1:1/live/secret", .unreachable, "cannot connect to 127.0.0.1:1: Connection refused"),
+            ("rtmp://nobody.invalid/live/secret", .unreachable, "cannot resolve nobody.invalid: "),
+            ("rtmp://127.0.0.1/secret", .badURL, "the URL has no stream name"),
         ]
-        for (url, words) in cases {
+        for (url, kind, words) in cases {
             let pull = PullRecorder(url: url, connectTimeout: 1)
             #expect(try await outputEventually { !pull.endings.isEmpty }, "\(url)")
             #expect(pull.endings.count == 1 && pull.endings.first?.contains(words) == true, "\(pull.endings)")
+            #expect(pull.ends.map(\.kind) == [kind], "\(url)")
             #expect(pull.endings.first?.contains("secret") == false || url.hasSuffix("1/secret"), "\(pull.endings)")
             await pull.close()
         }
@@ -102,19 +111,5 @@ import MediaFormats
             withExtendedLifetime(pull) {}
         }
         #expect(try await outputEventually { server.hungUp == 1 })
-    }
-
-    @Test func theSchemeDecidesWhoPulls() async {
-        func kind(_ url: String) async -> String {
-            let pull = Pulls.open(url) { _ in }
-            defer { pull.stop() }
-            return "\(type(of: pull))"
-        }
-        #expect(await kind("rtmp://127.0.0.1:1/live/x") == "RTMPSocketPull")
-        #expect(await kind("RTMP://127.0.0.1:1/live/x") == "RTMPSocketPull")
-        #expect(await kind("rtmps://127.0.0.1:1/live/x") == "RTMPSocketPull")
-        #expect(await kind("rtmps://user:word@127.0.0.1:1/live/x") == "RTMPPull")
-        #expect(await kind("rtmp://user:word@127.0.0.1:1/live/x") == "RTMPPull")
-        #expect(await kind("http://127.0.0.1:1/x.flv") == "HTTPPull")
     }
 }

@@ -1,4 +1,5 @@
 import MixModel
+import Synchronization
 import Testing
 
 @testable import EncodedMedia
@@ -9,6 +10,12 @@ import Testing
 /// What operators are told of a source, and when.
 @Suite struct PulledSourceTests {
     private final class NoPull: SourcePull {
+        let takesKeyframeRequests: Bool
+        let requests = Mutex(0)
+
+        init(takesKeyframeRequests: Bool = false) { self.takesKeyframeRequests = takesKeyframeRequests }
+
+        func requestKeyframe() { requests.withLock { $0 += 1 } }
         func stop() {}
         func close() async {}
     }
@@ -21,20 +28,17 @@ import Testing
         return source
     }
 
-    /// An FLV stream's beginning: header, then one audio packet of this format (10 = AAC, 2 = MP3).
-    private func audio(format: UInt8, withHeader: Bool = true) -> [UInt8] {
-        let tag = FLVTag(role: .frame(.audio, isIDR: false), timestamp: 0, body: [format << 4 | 0x0F, 1, 0])
-        return (withHeader ? FLVTag.fileHeader : []) + tag.encoded
-    }
+    private static let refused = PullEnd(.refused, "refused")
+    private static let sound = MediaItem.frame(EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [0]))
 
     @Test func whoDoesNotConnectIsToldOfOnce() {
         var source = source()
-        source.ended(reason: "refused", now: .milliseconds(50))
+        source.ended(Self.refused, now: .milliseconds(50))
         #expect(source.news(now: .milliseconds(50))?.message == "bob/camera: refused")
         #expect(source.status(now: .milliseconds(60)).state == .recovering)
         for attempt in stride(from: 1.0, to: 20, by: 1) {
             source.connected(NoPull(), now: .seconds(attempt))
-            source.ended(reason: "refused", now: .seconds(attempt))
+            source.ended(Self.refused, now: .seconds(attempt))
             #expect(source.news(now: .seconds(attempt)) == nil)
             #expect(source.status(now: .seconds(attempt)).error == "refused")
         }
@@ -44,7 +48,7 @@ import Testing
         var source = source()
         #expect(source.status(now: .seconds(5)).error == nil)
         #expect(source.status(now: .seconds(7)).error?.contains("is this stream being published?") == true)
-        source.ended(reason: ConnectionFault.endOfStream, now: .seconds(15))
+        source.ended(.ended, now: .seconds(15))
         #expect(source.status(now: .seconds(15)).error?.contains("is this stream being published?") == true)
     }
 
@@ -52,7 +56,7 @@ import Testing
         var source = source()
         #expect(!source.isAbsent(now: .seconds(2)))
         #expect(source.isAbsent(now: .seconds(3)))
-        for item in source.read(audio(format: 10), now: .seconds(4)) {
+        for item in source.take([Self.sound], now: .seconds(4)) {
             _ = source.timeline.accept(
                 .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(4),
                 isOnAir: false)
@@ -63,16 +67,16 @@ import Testing
 
     @Test func anUnsupportedCodecIsNamedAndLeftOutUntilItHasGoneForGood() {
         var source = source()
-        #expect(source.read(audio(format: 2), now: .seconds(1)).isEmpty)
+        source.ended(PullEnd(.unsupportedCodec(.audio, codec: "2")), now: .seconds(1))
         #expect(source.status(now: .seconds(1)).state == .failed)
         #expect(source.news(now: .seconds(1))?.message.contains("MP3") == true)
         #expect(source.isAbsent(now: .seconds(1)))
         #expect(!source.isDue(now: .seconds(10)) && source.isDue(now: .seconds(12)))
         source.connected(NoPull(), now: .seconds(12))
         // The other track may still be what it was.
-        _ = source.read(audio(format: 10), now: .seconds(12))
+        _ = source.take([Self.sound], now: .seconds(12))
         #expect(source.status(now: .seconds(12)).state == .failed)
-        _ = source.read(audio(format: 10, withHeader: false), now: .seconds(14))
+        _ = source.take([Self.sound], now: .seconds(14))
         #expect(source.status(now: .seconds(14)).error == nil)
     }
 
@@ -80,7 +84,7 @@ import Testing
         var source = source()
         #expect(!source.fact(now: .seconds(1)).isDecodable)
         source.planned.video = false
-        for (index, item) in source.read(audio(format: 10), now: .seconds(1)).enumerated() {
+        for (index, item) in source.take([Self.sound], now: .seconds(1)).enumerated() {
             if index == 0 {
                 _ = source.timeline.accept(
                     .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(1),
@@ -93,5 +97,36 @@ import Testing
         #expect(source.status(now: .seconds(3)).state == .stalled)
         source.planned.video = true
         #expect(!source.fact(now: .seconds(1)).isDecodable, "servers send sound before the first keyframe")
+    }
+
+    @Test func itemsOfTracksThatAreNotPlannedAreLeftOut() {
+        var source = source()
+        let picture = MediaItem.frame(
+            EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: [0]))
+        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero).count == 3)
+        source.planned.tracks = .audio
+        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero) == [Self.sound, .discontinuity])
+        source.planned.tracks = .video
+        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero) == [picture, .discontinuity])
+    }
+
+    @Test func keyframesAreRequestedWhereTheTransportCanAndNotTooOften() {
+        var source = source()
+        let pull = NoPull(takesKeyframeRequests: true)
+        #expect(!source.takesKeyframeRequests)
+        source.connected(pull, now: .zero)
+        #expect(source.takesKeyframeRequests)
+        for milliseconds in stride(from: 0, to: 1000, by: 10) {
+            source.requestKeyframe(now: .milliseconds(milliseconds))
+        }
+        #expect(pull.requests.withLock { $0 } == 2)
+        source.planned.video = false
+        source.requestKeyframe(now: .seconds(9))
+        #expect(pull.requests.withLock { $0 } == 2, "there is no picture to wait for")
+        let mute = NoPull()
+        source.planned.video = true
+        source.connected(mute, now: .seconds(10))
+        source.requestKeyframe(now: .seconds(10))
+        #expect(mute.requests.withLock { $0 } == 0)
     }
 }

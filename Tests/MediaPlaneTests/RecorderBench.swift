@@ -157,7 +157,7 @@ struct RecorderStream {
             var last = MediaTime.zero
             for item in items {
                 switch item {
-                case .metadata: break
+                case .metadata, .discontinuity: break
                 case .configuration(let configuration): tags.append(FLVTag(configuration, at: time, origin: .zero))
                 case .frame(var frame):
                     if frame.track == .video { last = max(last, frame.dts) }

@@ -37,7 +37,7 @@ package struct HLSProgram {
     }
 
     /// What came, in the order in which it came.
-    package private(set) var items: [FLVReader.Item] = []
+    package private(set) var items: [MediaItem] = []
     /// Times of IDRs at which another configuration begins, or something was left out before.
     package private(set) var changes: Set<MediaTime> = []
     package private(set) var longestGroup = MediaTime.zero

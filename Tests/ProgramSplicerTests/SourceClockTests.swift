@@ -148,6 +148,34 @@ import Testing
         }
     }
 
+    @Test("a break maps the next packet anew, on air too, and only that one")
+    func announcedBreak() {
+        var clock = SourceClock()
+        _ = run(&clock, seconds: 1, isOnAir: true)
+        clock.breakTimeline()
+        #expect(
+            clock.observe(dts: .seconds(1.02), arrival: .seconds(101.5), isOnAir: true, isCopied: true) == .mappedAnew)
+        #expect(clock.map(.seconds(1.02)) == .seconds(101.5))
+        #expect(clock.observe(dts: .seconds(1.04), arrival: .seconds(101.52), isOnAir: true, isCopied: true) == .steady)
+    }
+
+    @Test("a discontinuity of a source reaches its timeline with the next frame")
+    func discontinuityOfASource() {
+        var timeline = SourceTimeline()
+        let configuration = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
+        func accept(_ item: MediaItem, at seconds: Double) -> [SourceTimeline.Event] {
+            timeline.accept(item, arrival: .seconds(seconds), isOnAir: true, isCopied: true)
+        }
+        func sound(_ seconds: Double) -> MediaItem {
+            .frame(EncodedFrame(track: .audio, pts: .seconds(seconds), dts: .seconds(seconds), payload: [1]))
+        }
+        #expect(accept(.configuration(configuration), at: 100) == [.configuration(configuration)])
+        #expect(accept(sound(0), at: 100).count == 1)
+        #expect(accept(.metadata([1]), at: 100).isEmpty && accept(.discontinuity, at: 100.01).isEmpty)
+        #expect(accept(sound(0.02), at: 100.5).first == .discontinuity)
+        #expect(accept(sound(0.04), at: 100.52).count == 1)
+    }
+
     @Test("a network stall is no jump: what comes late keeps its place")
     func shortStall() {
         var clock = SourceClock()

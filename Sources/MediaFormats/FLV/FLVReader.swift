@@ -1,18 +1,10 @@
 import EncodedMedia
 
-/// Turns the bytes of an FLV stream, pushed in pieces of any size, into configurations and frames.
+/// Turns an FLV stream, pushed as bytes in pieces of any size or read tag by tag, into media items.
 ///
 /// Times are the stream's own, in ms as FLV has them, unwrapped beyond 2³² ms. A stream whose times leave `span` begins
-/// anew at the timestamp that it wrote, which is a jump (`SourceClock`). Payloads are copied untouched.
+/// anew at the timestamp that it wrote, after a discontinuity. Payloads are copied untouched.
 public struct FLVReader: Sendable {
-    /// An element of a stream.
-    public enum Item: Hashable, Sendable {
-        case configuration(CodecConfiguration)
-        case frame(EncodedFrame)
-        /// The body of an `onMetaData` script tag, AMF0.
-        case metadata([UInt8])
-    }
-
     /// The reason why a stream cannot be read any further; its description is worded for operators.
     public enum Failure: Error, Hashable, Sendable, CustomStringConvertible {
         case notFLV
@@ -60,9 +52,9 @@ public struct FLVReader: Sendable {
     /// Adds `bytes` and returns every item that is now complete, in order.
     ///
     /// - Throws: `Failure`; the reader must not be used again afterwards.
-    public mutating func push(_ bytes: some Collection<UInt8>) throws(Failure) -> [Item] {
+    package mutating func push(_ bytes: some Collection<UInt8>) throws(Failure) -> [MediaItem] {
         buffer.append(contentsOf: bytes)
-        var items: [Item] = []
+        var items: [MediaItem] = []
         if !hasHeader {
             guard buffer.count >= FLVTag.fileHeader.count else { return [] }
             guard buffer.starts(with: [0x46, 0x4C, 0x56]) else { throw .notFLV }
@@ -73,29 +65,42 @@ public struct FLVReader: Sendable {
             let size = Int(buffer.bigEndian(at: position + 1, bytes: 3))
             let end = position + FLVTag.headerLength + size + 4
             guard buffer.count >= end else { break }
-            if let item = try readTag(size: size) { items.append(item) }
+            try readTag(size: size, into: &items)
             position = end
         }
         compact()
         return items
     }
 
-    private mutating func readTag(size: Int) throws(Failure) -> Item? {
+    private mutating func readTag(size: Int, into items: inout [MediaItem]) throws(Failure) {
         guard let kind = FLVTag.Kind(rawValue: buffer[position] & 0x1F) else {
             throw .brokenTag(buffer[position])
         }
         let raw =
             buffer.bigEndian(at: position + 4, bytes: 3) | UInt32(buffer[position + 7]) << 24
         let start = position + FLVTag.headerLength
-        let body = buffer[start..<start + size]
-        switch kind {
-        case .script: return .metadata(Array(body))
-        case .video: return try readVideo(body, dts: .milliseconds(unwrap(raw)))
-        case .audio: return try readAudio(body, pts: .milliseconds(unwrap(raw)))
-        }
+        try read(kind, timestamp: raw, body: buffer[start..<start + size], into: &items)
     }
 
-    private mutating func readVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
+    /// Reads one tag whose header was carried in another way, as RTMP does, and appends its items. Not to be mixed with
+    /// `push`.
+    ///
+    /// - Parameter timestamp: Decoding time in ms, as written; wraps at 2³².
+    /// - Throws: `Failure`; the reader must not be used again afterwards.
+    package mutating func read(
+        _ kind: FLVTag.Kind, timestamp: UInt32, body: ArraySlice<UInt8>, into items: inout [MediaItem]
+    ) throws(Failure) {
+        if kind != .script, unwrap(timestamp) { items.append(.discontinuity) }
+        let item: MediaItem? =
+            switch kind {
+            case .script: .metadata(Array(body))
+            case .video: try readVideo(body, dts: time)
+            case .audio: try readAudio(body, pts: time)
+            }
+        if let item { items.append(item) }
+    }
+
+    private mutating func readVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> MediaItem? {
         guard let first = body.first else { return nil }
         guard first & 0x80 == 0 else { return try readEnhancedVideo(body, dts: dts) }
         // Frame type 5 is a command to the player, not a picture (§E.4.3.1).
@@ -109,7 +114,7 @@ public struct FLVReader: Sendable {
         case 0:
             return configure(CodecConfiguration(track: .video, bytes: data))
         case 1:
-            return .frame(picture(data, .h264, dts: dts, offset: buffer.bigEndian(at: body.startIndex + 2, bytes: 3)))
+            return .frame(picture(data, .h264, dts: dts, offset: body.bigEndian(at: body.startIndex + 2, bytes: 3)))
         default:
             return nil
         }
@@ -117,7 +122,7 @@ public struct FLVReader: Sendable {
 
     /// Reads a video tag of Enhanced RTMP v1 ("Defining Additional Video Codecs"): one flag bit, three bits of frame
     /// type, four of packet type, then the FourCC.
-    private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> Item? {
+    private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> MediaItem? {
         let fourCC = body.dropFirst().prefix(4)
         guard videoCodecs.contains(.h265), fourCC.elementsEqual(FLVTag.hevcFourCC) else {
             throw .unsupportedCodec(.video, codec: String(fourCC.map { Character(UnicodeScalar($0)) }))
@@ -131,7 +136,7 @@ public struct FLVReader: Sendable {
         case let first where first & 0x0F == 1:
             guard body.count >= 8 else { return nil }
             return .frame(
-                picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: buffer.bigEndian(at: start, bytes: 3)))
+                picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: body.bigEndian(at: start, bytes: 3)))
         // The same without a composition time offset.
         case let first where first & 0x0F == 3:
             return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))
@@ -139,7 +144,7 @@ public struct FLVReader: Sendable {
         }
     }
 
-    private mutating func configure(_ configuration: CodecConfiguration) -> Item {
+    private mutating func configure(_ configuration: CodecConfiguration) -> MediaItem {
         lengthSize = VideoConfiguration(configuration)?.lengthSize ?? 4
         return .configuration(configuration)
     }
@@ -152,7 +157,7 @@ public struct FLVReader: Sendable {
             isIDR: NALUnits(data, lengthSize: lengthSize).containsIDR(of: codec), payload: data)
     }
 
-    private func readAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> Item? {
+    private func readAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> MediaItem? {
         guard let first = body.first else { return nil }
         guard first >> 4 == 10 else { throw .unsupportedCodec(.audio, codec: String(first >> 4)) }
         guard body.count > 2 else { return nil }
@@ -164,15 +169,20 @@ public struct FLVReader: Sendable {
         }
     }
 
-    /// Returns `raw` without the wrap at 2³² ms (49.7 days): the time nearest to the one before it, within `span`.
-    private mutating func unwrap(_ raw: UInt32) -> Int64 {
-        var unwrapped = Int64(raw)
-        if let last = lastTimestamp {
-            let next = last.unwrapped + Int64(Int32(bitPattern: raw &- last.raw))
-            if Self.span.contains(next) { unwrapped = next }
+    private var time: MediaTime { .milliseconds(lastTimestamp?.unwrapped ?? 0) }
+
+    /// Notes `raw` without the wrap at 2³² ms (49.7 days): the time nearest to the one before it, within `span`.
+    ///
+    /// - Returns: Whether the stream has left `span` and begins anew.
+    private mutating func unwrap(_ raw: UInt32) -> Bool {
+        guard let last = lastTimestamp else {
+            lastTimestamp = (raw, Int64(raw))
+            return false
         }
-        lastTimestamp = (raw, unwrapped)
-        return unwrapped
+        let next = last.unwrapped + Int64(Int32(bitPattern: raw &- last.raw))
+        let isWithin = Self.span.contains(next)
+        lastTimestamp = (raw, isWithin ? next : Int64(raw))
+        return !isWithin
     }
 
     private mutating func compact() {

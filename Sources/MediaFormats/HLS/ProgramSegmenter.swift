@@ -47,9 +47,9 @@ public struct ProgramSegmenter: Sendable {
     }
 
     /// Adds `item`, which came at `wallClock` (ms since 1970), and returns the segments that are now complete.
-    public mutating func push(_ item: FLVReader.Item, wallClock: Int64) -> [ProgramSegment] {
+    package mutating func push(_ item: MediaItem, wallClock: Int64) -> [ProgramSegment] {
         switch item {
-        case .metadata: return []
+        case .metadata, .discontinuity: return []
         case .configuration(let configuration):
             announced[configuration.track] = configuration
             return []

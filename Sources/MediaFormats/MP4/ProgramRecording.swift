@@ -90,10 +90,10 @@ public struct ProgramRecording: Sendable {
     /// Duration of all parts so far, in seconds.
     public var duration: Double { secondsBefore + (part?.duration ?? 0) }
 
-    public mutating func take(_ item: FLVReader.Item) -> [Action] {
+    package mutating func take(_ item: MediaItem) -> [Action] {
         guard !isFinished else { return [] }
         switch item {
-        case .metadata: return []
+        case .metadata, .discontinuity: return []
         case .configuration(let configuration): return configure(configuration)
         case .frame(let frame): return take(frame)
         }

@@ -20,11 +20,11 @@ struct OutputFault: Error, Hashable, Sendable {
             case .refused: .connectionRefused
             case .unreachable: .unreachable
             case .timedOut: .timeout
-            case .lost: .connectionLost
+            case .lost, .ended: .connectionLost
             case .tlsFailed: .tlsFailed
             case .protocolBroken: .protocolError
             case .applicationRefused: .applicationRefused
-            case .streamRefused: .publishRefused
+            case .streamRefused, .unpublished: .publishRefused
             case .badURL: .badURL
             }
         words = fault.words

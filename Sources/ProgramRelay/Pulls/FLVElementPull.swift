@@ -1,20 +1,17 @@
 import EncodedMedia
 import GStreamerKit
-import MixModel
 import RTMP
 import Synchronization
 import TextFormats
 
-/// The part that pulls share: one GStreamer source element with an FLV stream as its output, and a sink that hands on
-/// the bytes as they come.
+/// The pull of kinds that use one GStreamer source element with an FLV stream as its output, and a sink that reads the
+/// bytes as they come.
 ///
 /// The sink neither waits for a clock nor prerolls. Otherwise, a source whose sound begins long before its first
 /// picture would block itself.
-final class FLVElementPull: Sendable {
+final class FLVElementPull: SourcePull {
     private struct State {
         var runner: Task<Void, Never>?
-        /// `nil` after the last event.
-        var receiver: (@Sendable (PullEvent) -> Void)?
         var isStopped = false
     }
 
@@ -23,34 +20,48 @@ final class FLVElementPull: Sendable {
     private let redaction: URLRedaction
     private let destination: Destination?
     private let pinned: @Sendable (InternetAddress) -> [(String, String)]
-    private let state: Mutex<State>
+    private let receiver: PullReceiver
+    private let reader: FLVPullReader
+    private let state = Mutex(State())
 
-    /// Creates a pull; `start()` begins to connect.
+    /// Begins to connect and returns at once.
+    ///
     /// - Parameters:
     ///   - element: The element, in the notation of `gst-launch-1.0`, without anything that comes from outside.
     ///   - properties: Properties of the element. They are set one by one, so that a URL cannot be read as a part of a
     ///     description.
-    ///   - limits: Addresses that the connection may go to; `nil` = any.
+    ///   - kind: The kind of pull, which knows the default port of the URL.
     ///   - pinned: Returns properties that make the element connect to the checked address. Without any, it looks the
     ///     host up again; docs/adr/0015 says what that leaves open.
-    init(
-        _ element: String, properties: [(String, String)], url: String, limits: Destination.Limits?,
+    static func open(
+        _ element: String, properties: [(String, String)], _ request: PullRequest, of kind: any PullProtocol.Type,
         pinned: @escaping @Sendable (InternetAddress) -> [(String, String)] = { _ in [] },
         onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) -> any SourcePull {
+        let pull = FLVElementPull(
+            element, properties,
+            Destination(
+                url: request.url, limits: request.limits, defaultPort: kind.scheme(of: request.url)?.port),
+            URLRedaction(request.url), pinned, PullReceiver(pacing: request.options.pacing, onEvent))
+        pull.start()
+        return pull
+    }
+
+    private init(
+        _ element: String, _ properties: [(String, String)], _ destination: Destination?, _ redaction: URLRedaction,
+        _ pinned: @escaping @Sendable (InternetAddress) -> [(String, String)], _ receiver: PullReceiver
     ) {
         self.element = element
         self.properties = properties
-        redaction = URLRedaction(url)
-        destination = Destination(url: url, limits: limits)
+        self.destination = destination
+        self.redaction = redaction
         self.pinned = pinned
-        state = Mutex(State(receiver: onEvent))
+        self.receiver = receiver
+        reader = FLVPullReader(receiver)
     }
 
-    func start() {
-        state.withLock { state in
-            guard !state.isStopped, state.runner == nil else { return }
-            state.runner = Task { await self.run() }
-        }
+    private func start() {
+        state.withLock { state in state.runner = Task { await self.run() } }
     }
 
     func stop() { _ = beginToStop() }
@@ -61,9 +72,9 @@ final class FLVElementPull: Sendable {
     }
 
     private func beginToStop() -> Task<Void, Never>? {
-        state.withLock { state in
+        receiver.silence()
+        return state.withLock { state in
             state.isStopped = true
-            state.receiver = nil
             state.runner?.cancel()
             return state.runner
         }
@@ -75,7 +86,7 @@ final class FLVElementPull: Sendable {
         do throws(Destination.Unreachable) {
             address = try await checkedAddress()
         } catch {
-            return end(with: error.description)
+            return receiver.end(PullEnd(error.fault, redaction))
         }
         let pipeline: Pipeline
         do {
@@ -83,13 +94,13 @@ final class FLVElementPull: Sendable {
             guard !state.withLock({ $0.isStopped }) else { return }
             try await pipeline.play()
         } catch {
-            return end(with: error.message)
+            return receiver.end(PullEnd(error, redaction))
         }
         for await event in pipeline.events {
             switch event {
             case .warning: continue
-            case .error(let failure): end(with: failure.message)
-            case .endOfStream: end(with: pipeline.firstError?.message ?? ConnectionFault.endOfStream)
+            case .error(let failure): receiver.end(PullEnd(failure, redaction))
+            case .endOfStream: receiver.end(pipeline.firstError.map { PullEnd($0, redaction) } ?? .ended)
             }
             break
         }
@@ -106,19 +117,10 @@ final class FLVElementPull: Sendable {
         let pipeline = try Pipeline("\(element) name=source ! appsink name=out sync=false async=false", name: "pull")
         let source = try pipeline.element("source")
         for (property, value) in properties { try source.set(property, to: value) }
-        try pipeline.appSink("out") { [weak self] sample in
+        try pipeline.appSink("out") { [reader] sample in
             let arrival = MonotonicClock.now()
-            guard let receiver = self?.state.withLock({ $0.receiver }) else { return }
-            receiver(.bytes(sample.bytes, arrivedAt: arrival))
+            reader.push(sample.bytes, arrivedAt: arrival)
         }
         return pipeline
-    }
-
-    private func end(with reason: String) {
-        let receiver = state.withLock { state in
-            defer { state.receiver = nil }
-            return state.receiver
-        }
-        receiver?(.ended(reason: redaction.clean(reason)))
     }
 }

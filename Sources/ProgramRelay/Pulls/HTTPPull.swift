@@ -1,27 +1,23 @@
-import MixModel
 import RTMP
 import TextFormats
 
 /// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Does not follow redirects, because their targets
 /// are not checked.
-public final class HTTPPull: SourcePull {
-    private let pull: FLVElementPull
+package enum HTTPPull: PullProtocol {
+    package static let name = "HTTP-FLV"
+    package static let summary = "FLV with H.264 and AAC; redirects are not followed"
+    package static let schemes = [PullScheme("http", port: 80), PullScheme("https", port: 443)]
+    package static let elements = [PullElement("souphttpsrc", package: "gstreamer1.0-plugins-good")]
+    /// The element has one limit, for connecting and for silence: `connectTimeout`.
+    package static let options = PullOptions(connectTimeout: 15)
 
-    /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
-    /// - Parameters:
-    ///   - url: `http://` or `https://`.
-    ///   - limits: Addresses that the connection may go to; `nil` = any.
-    ///   - timeout: Limit for connecting and for silence on the connection, in whole seconds, at least 1.
-    static func open(
-        _ url: String, limits: Destination.Limits? = nil, timeout: Int = 15,
-        onEvent: @escaping @Sendable (PullEvent) -> Void
+    package static func open(
+        _ request: PullRequest, onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
-        let pull = FLVElementPull(
+        FLVElementPull.open(
             "souphttpsrc is-live=true retries=0 automatic-redirect=false",
-            properties: [("location", url), ("timeout", "\(max(1, timeout))")], url: url, limits: limits,
-            pinned: { pinned(url, to: $0) }, onEvent: onEvent)
-        pull.start()
-        return HTTPPull(pull)
+            properties: [("location", request.url), ("timeout", "\(request.options.connectTimeout)")],
+            request, of: self, pinned: { pinned(request.url, to: $0) }, onEvent: onEvent)
     }
 
     /// Returns properties that replace the URL's host by a checked address and name the host in a header instead.
@@ -39,9 +35,4 @@ public final class HTTPPull: SourcePull {
             ("extra-headers", "headers,Host=(string)\"\(authority)\""),
         ]
     }
-
-    private init(_ pull: FLVElementPull) { self.pull = pull }
-
-    public func stop() { pull.stop() }
-    public func close() async { await pull.close() }
 }

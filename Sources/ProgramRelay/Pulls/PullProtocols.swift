@@ -1,21 +1,50 @@
+import Dispatch
 import MixModel
 import RTMP
 import TextFormats
 
-/// Opens the kind of pull that a URL needs, by its scheme and credentials.
-enum Pulls {
-    /// Begins to connect and returns at once; a connection that cannot be made ends with `.ended`.
+/// The kinds of pull.
+package enum PullProtocols {
+    /// Every kind; of those that take a URL, the first one opens it.
+    package static let all: [any PullProtocol.Type] = [
+        RTMPSocketPull.self,
+        RTMPPull.self,
+        HTTPPull.self,
+    ]
+
+    /// Names of the schemes that can be pulled, each once, in the order of `all`.
+    package static var schemes: [String] {
+        all.flatMap { $0.schemes.map(\.name) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// Returns the kind that opens a URL; `nil` if none takes it.
+    package static func kind(of url: String) -> (any PullProtocol.Type)? {
+        all.first { $0.scheme(of: url) != nil && $0.takes(url) }
+    }
+
+    /// Begins to connect and returns at once. What cannot be made ends with `.ended`, from another thread.
     ///
     /// - Parameter reach: Addresses that the connection may go to; `nil` = any.
     static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void)
         -> any SourcePull
     {
-        let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
-        let scheme = url.prefix { $0 != ":" }.lowercased()
-        return switch scheme {
-        case "http", "https": HTTPPull.open(url, limits: limits, onEvent: onEvent)
-        case _ where RTMPAddress.hasCredentials(url): RTMPPull.open(url, limits: limits, onEvent: onEvent)
-        default: RTMPSocketPull.open(url, limits: limits, onEvent: onEvent)
+        guard let kind = kind(of: url) else {
+            let expected = schemes.map { $0 + "://" }.joined(separator: ", ")
+            let receiver = PullReceiver(onEvent)
+            DispatchQueue.global().async {
+                receiver.end(PullEnd(.badURL, "the URL cannot be pulled: expected one of \(expected)"))
+            }
+            return ClosedPull(receiver: receiver)
         }
+        let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
+        return kind.open(PullRequest(url: url, limits: limits, options: kind.options), onEvent: onEvent)
+    }
+
+    /// The pull of a URL that no kind takes.
+    private struct ClosedPull: SourcePull {
+        let receiver: PullReceiver
+
+        func stop() { receiver.silence() }
+        func close() async { receiver.silence() }
     }
 }

@@ -1,18 +1,36 @@
+import EncodedMedia
+
 /// An event of a pull. Events come in order.
-public enum PullEvent: Hashable, Sendable {
-    /// The next bytes of the source's FLV stream, cut anywhere, with their time of arrival in ns of CLOCK_MONOTONIC.
-    case bytes([UInt8], arrivedAt: Int64)
-    /// The connection has ended, for a reason in words that hold no secret. Comes once, and last.
-    case ended(reason: String)
+package enum PullEvent: Hashable, Sendable {
+    /// The server has answered and sends a stream, which may still be without media. Comes at most once.
+    case connected
+    /// The next items of the source's stream, with their time of arrival in ns of CLOCK_MONOTONIC.
+    case media([MediaItem], arrivedAt: Int64)
+    /// The stream is over. Comes once, and last.
+    case ended(PullEnd)
 }
 
 /// The connection to one source's stream, made for one attempt. Each further attempt is a new pull.
 ///
-/// Events come from the pull's own threads, one after another; the receiver must return soon.
-public protocol SourcePull: Sendable {
+/// The pull reads the stream's format. Events come from the pull's own threads, one after another; the receiver must
+/// return soon. A pull that its owner ends delivers no `.ended`.
+package protocol SourcePull: Sendable {
+    /// Whether `requestKeyframe()` reaches the sender.
+    var takesKeyframeRequests: Bool { get }
+
+    /// Asks the sender for a keyframe and returns at once. Does nothing unless `takesKeyframeRequests`.
+    ///
+    /// The caller limits how often it asks.
+    func requestKeyframe()
+
     /// Begins to end the connection and returns at once. Idempotent. An event that is being delivered may still arrive.
     func stop()
 
     /// Ends the connection and waits until it is closed: at most 2 s, even with a server that does not answer.
     func close() async
+}
+
+extension SourcePull {
+    package var takesKeyframeRequests: Bool { false }
+    package func requestKeyframe() {}
 }

@@ -67,7 +67,7 @@ final class Recorder {
     // MARK: - Parts
 
     /// Creates the directory, and takes over what a lost recorder has left of this recording.
-    private func open(at item: FLVReader.Item) throws(RecordingFailure) {
+    private func open(at item: MediaItem) throws(RecordingFailure) {
         if mkdirs(directory) != 0 { throw RecordingFailure(errno, "be created", path: directory) }
         try checkDisk()
         let continuation = try takeOver()

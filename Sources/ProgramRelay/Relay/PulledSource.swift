@@ -1,14 +1,12 @@
 import EncodedMedia
-import MediaFormats
 import MixModel
 import ProgramSplicer
-import RTMP
 
-/// One planned source, with its connection, its reader and its timeline.
+/// One planned source, with its connection and its timeline.
 struct PulledSource {
     var planned: PlannedSource
     var timeline = SourceTimeline()
-    /// Number of connections so far. Tells late bytes of an old connection apart.
+    /// Number of connections so far. Tells late items of an old connection apart.
     private(set) var attempt = 0
     private(set) var failures = 0
     /// The source's failure, in words for operators; `nil` while there is none.
@@ -17,12 +15,11 @@ struct PulledSource {
     private(set) var retryAt: MediaTime?
     /// Program time at which the first keyframe of this connection arrived.
     private(set) var firstKeyframeAt: MediaTime?
-    /// Bytes of the connection that the relay has not read yet.
+    /// Items of the connection that the relay has not handled yet.
     var backlog: Backlog?
     /// Program time at which the source left the plan. It is pulled until it is off air.
     var removedAt: MediaTime?
 
-    private var reader = FLVReader(videoCodecs: [.h264])
     private var pull: (any SourcePull)?
     private var isUnsupported = false
     /// Program time at which it was planned.
@@ -30,6 +27,8 @@ struct PulledSource {
     /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
     private var connectedAt: MediaTime?
     private var firstFrameAt: MediaTime?
+    /// Program time of the last request for a keyframe on this connection.
+    private var askedAt: MediaTime?
     /// Errors that were reported since the source last worked.
     private var told: [String] = []
 
@@ -45,14 +44,15 @@ struct PulledSource {
     /// Most errors that are reported, so that a flapping source does not fill the timeline.
     private static let mostTold = 8
 
-    private static let nothingCame = "connected, but no media arrived: is this stream being published?"
+    /// Shortest time between two requests for a keyframe; an encoder may need as long for one.
+    static let keyframePause = MediaTime.milliseconds(500)
 
     init(planned: PlannedSource, now: MediaTime) {
         self.planned = planned
         plannedAt = now
     }
 
-    /// Creates the source for the same stream at another address. It begins anew, and bytes of the old connection are
+    /// Creates the source for the same stream at another address. It begins anew, and items of the old connection are
     /// told apart.
     init(planned: PlannedSource, replacing old: PulledSource, now: MediaTime) {
         self.planned = planned
@@ -62,51 +62,53 @@ struct PulledSource {
 
     /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
     mutating func connected(_ pull: any SourcePull, now: MediaTime) {
-        reader = FLVReader(videoCodecs: [.h264])
         retryAt = nil
+        askedAt = nil
         firstKeyframeAt = nil
         firstFrameAt = nil
         connectedAt = now
         self.pull = pull
     }
 
-    /// Takes out the connection, which the caller has to close. Late bytes of it are ignored from now on.
+    /// Takes out the connection, which the caller has to close. Late items of it are ignored from now on.
     mutating func disconnect() -> (any SourcePull)? {
         attempt += 1
         defer { pull = nil }
         return pull
     }
 
-    /// Parses bytes that arrived, and returns the items of the planned tracks.
-    mutating func read(_ bytes: [UInt8], now: MediaTime) -> [FLVReader.Item] {
-        do {
-            let items = try reader.push(bytes).filter { planned.takes($0.track) }
-            if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
-            if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
-                failures = 0
-                error = nil
-                isUnsupported = false
-            }
-            if firstKeyframeAt == nil, items.contains(where: { $0.isIDR }) { firstKeyframeAt = now }
-            return items
-        } catch {
-            if case .unsupportedCodec = error { isUnsupported = true }
-            failed(reason: error.description, now: now)
-            return []
+    /// Notes the items that arrived, and returns those of the planned tracks.
+    mutating func take(_ arrived: [MediaItem], now: MediaTime) -> [MediaItem] {
+        let items = planned.takesEverything ? arrived : arrived.filter { planned.takes($0.track) }
+        if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
+        if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
+            failures = 0
+            error = nil
+            isUnsupported = false
         }
+        if firstKeyframeAt == nil, items.contains(where: \.isIDR) { firstKeyframeAt = now }
+        return items
     }
 
-    /// Notes that the server ended the connection, or that it could not be made.
-    mutating func ended(reason: String, now: MediaTime) {
+    /// Whether `requestKeyframe` reaches the sender.
+    var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
+
+    /// Asks the sender for a keyframe, unless that was done within `keyframePause`, or there is no video to come.
+    mutating func requestKeyframe(now: MediaTime) {
+        guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return }
+        guard askedAt.map({ now - $0 >= PulledSource.keyframePause }) ?? true else { return }
+        askedAt = now
+        pull.requestKeyframe()
+    }
+
+    /// Notes that the connection is over or could not be made, and schedules the next attempt, after a longer delay
+    /// each time.
+    mutating func ended(_ reason: PullEnd, now: MediaTime) {
+        if reason.kind == .unsupportedCodec { isUnsupported = true }
         // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
-        let isMute = firstFrameAt == nil && reason == ConnectionFault.endOfStream
-        failed(reason: isMute ? PulledSource.nothingCame : reason, now: now)
-    }
-
-    /// Notes that the connection is over or useless, and schedules the next attempt, after a longer delay each time.
-    private mutating func failed(reason: String, now: MediaTime) {
+        let end = reason.kind == .ended && firstFrameAt == nil ? PullEnd.noMedia : reason
         failures += 1
-        error = reason
+        error = end.words
         let wait = isUnsupported ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
         retryAt = now + .seconds(wait)
     }
@@ -153,7 +155,7 @@ struct PulledSource {
         let isOverdue =
             state == .connecting && firstFrameAt == nil && connectedAt.map { now - $0 > PulledSource.patience } ?? false
         return SourceStatus(
-            id: planned.id, state: state, error: error ?? (isOverdue ? PulledSource.nothingCame : nil),
+            id: planned.id, state: state, error: error ?? (isOverdue ? PullEnd.noMedia.words : nil),
             isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize,
             frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds)
     }
@@ -179,30 +181,13 @@ struct PulledSource {
 }
 
 extension PlannedSource {
+    fileprivate var takesEverything: Bool { tracks ?? .all == .all }
+
     fileprivate func takes(_ track: Track?) -> Bool {
         switch tracks {
         case .audio: track != .video
         case .video: track != .audio
         case .all, nil: true
         }
-    }
-}
-
-extension FLVReader.Item {
-    /// The item's track; `nil` if it belongs to both.
-    fileprivate var track: Track? {
-        switch self {
-        case .metadata: nil
-        case .configuration(let configuration): configuration.track
-        case .frame(let frame): frame.track
-        }
-    }
-
-    var isIDR: Bool {
-        if case .frame(let frame) = self { frame.isIDR } else { false }
-    }
-
-    var isFrame: Bool {
-        if case .frame = self { true } else { false }
     }
 }

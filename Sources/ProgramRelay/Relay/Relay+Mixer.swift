@@ -50,6 +50,7 @@ extension Relay {
         case .mixer:
             if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
         }
+        requestKeyframes(aim: decision.aim, facts: facts, now: now)
         retireMixers(need: decision.mixer, now: now)
         let isCalm = isCalm(now: now)
         let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)

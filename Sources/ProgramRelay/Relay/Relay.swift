@@ -36,9 +36,6 @@ public actor Relay {
 
     /// Shortest time for which a source that left the plan is still pulled.
     static let farewell = MediaTime.milliseconds(300)
-    /// Bytes of a source that may wait for the relay. A server's cached group of pictures comes at once.
-    static let pullLimit = 64 << 20
-    private static let tooMuch = "it sends faster than can be processed: \(pullLimit >> 20) MiB are pending"
 
     let configuration: Configuration
     let logger: Logger
@@ -141,17 +138,13 @@ public actor Relay {
         case .connected(let descriptor): accept(descriptor)
         case .received(let connection, let bytes): received(bytes, on: connection)
         case .disconnected(let connection): disconnected(connection)
-        case .pulled(let source, let attempt, let bytes, let arrival):
+        case .pulled(let source, let attempt, let items, let size, let arrival):
             guard sources[source]?.attempt == attempt else { return }
-            sources[source]?.backlog?.remove(bytes.count)
-            pulled(bytes, of: source, arrival: MediaTime(nanoseconds: arrival - programStart))
-        case .pullEnded(let source, let attempt, let reason):
+            sources[source]?.backlog?.remove(size)
+            pulled(items, of: source, arrival: MediaTime(nanoseconds: arrival - programStart))
+        case .pullEnded(let source, let attempt, let end):
             guard sources[source]?.attempt == attempt else { return }
-            logger.debug("source \(source) ended: \(reason)")
-            sources[source]?.ended(reason: reason, now: now)
-            disconnect(source)
-            tellNews(of: source)
-            reconsider()
+            pullEnded(end, of: source)
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .hlsChanged:
             news.remove(0)
@@ -161,65 +154,6 @@ public actor Relay {
         case .tick: tick()
         case .terminate: isDraining = true
         }
-    }
-
-    /// Passes a source's packets to the splicer first and then to the mixer, because a splice decided on a packet must
-    /// reach the mixer before the packet does.
-    private func pulled(_ bytes: [UInt8], of id: SourceID, arrival: MediaTime) {
-        let isNew = sources[id]?.firstKeyframeAt == nil
-        guard let items = sources[id]?.read(bytes, now: arrival) else { return }
-        if isNew, sources[id]?.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
-        if sources[id]?.retryAt != nil {
-            disconnect(id)
-            tellNews(of: id)
-            // Media from before its unsupported track was noticed must not be shown.
-            if sources[id]?.status(now: now).state == .failed {
-                removeFromMixers(id)
-            }
-        }
-        let feed = Feed.source(id)
-        let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
-        let reference = host?.timeline.clock.leastLateness ?? .zero
-        for item in items {
-            let isCopied = splicer.onAir == feed
-            let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
-            let events = sources[id]?.timeline.accept(
-                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
-            for event in events ?? [] {
-                switch event {
-                case .configuration(let configuration):
-                    logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
-                    // A layout may depend on the shape of the pictures.
-                    if configuration.track == .video { reportStatus() }
-                    splicer.configure(feed, configuration)
-                    for slot in mixers { slot.configure(id, configuration) }
-                    sendToRecorders(configuration, of: id)
-                case .moved(let amount):
-                    splicer.move(feed, by: amount)
-                    tellRecorders(of: id, movedBy: amount)
-                case .discontinuity:
-                    logger.notice("source \(id): its timestamps jumped and were remapped")
-                    tellRecorders(of: id, movedBy: nil)
-                case .frame(let frame):
-                    if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
-                        splicer.setInterval(interval, of: feed)
-                    }
-                    // Before the splicer, because a splice may move the source's timeline.
-                    sendToRecorders(frame, of: id)
-                    perform(splicer.frame(frame, of: feed, now: arrival))
-                    for slot in mixers { slot.send(frame, of: id) }
-                }
-            }
-        }
-        if splicer.onAir != feed || splicer.target != feed { reconsider() }
-    }
-
-    /// The mixers that show a scene, including the one on its way out.
-    private var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
-
-    func removeFromMixers(_ id: SourceID) {
-        mixer?.remove(id)
-        outgoingMixer?.remove(id)
     }
 
     private func tick() {
@@ -242,52 +176,6 @@ public actor Relay {
         if let orphanSince, now - orphanSince > .seconds(configuration.orphanTimeout) {
             logger.warning("no orchestrator for \(configuration.orphanTimeout) s: the program ends")
             isDraining = true
-        }
-    }
-
-    func connect(_ id: SourceID) {
-        disconnect(id)
-        guard let source = sources[id] else { return }
-        let attempt = source.attempt
-        let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = Pulls.open(source.planned.url, reach: plan?.sourceReach) { [inbox] event in
-            switch event {
-            case .bytes(let bytes, let arrival):
-                switch backlog.add(bytes.count) {
-                case .taken: inbox.yield(.pulled(id, attempt: attempt, bytes: bytes, arrival: arrival))
-                case .exceeded: inbox.yield(.pullEnded(id, attempt: attempt, reason: Relay.tooMuch))
-                case .over: break
-                }
-            case .ended(let reason):
-                inbox.yield(.pullEnded(id, attempt: attempt, reason: reason))
-            }
-        }
-        sources[id]?.connected(pull, now: now)
-        sources[id]?.backlog = backlog
-    }
-
-    /// Reports a source's failure once, not at every attempt. The status always has it.
-    private func tellNews(of id: SourceID) {
-        guard let news = sources[id]?.news(now: now) else { return }
-        note(code: news.code, news.message)
-        reportStatus()
-    }
-
-    func disconnect(_ id: SourceID) {
-        if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
-    }
-
-    /// Removes sources that left the plan once they are off air (make before break), and a little later still, so that
-    /// a mixer can fade out their sound.
-    private func removeIdleSources() {
-        let now = now
-        for (id, source) in sources {
-            guard let removedAt = source.removedAt, now - removedAt > Relay.farewell else { continue }
-            guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
-            disconnect(id)
-            sources[id] = nil
-            perform(splicer.remove(.source(id), now: now))
-            removeFromMixers(id)
         }
     }
 

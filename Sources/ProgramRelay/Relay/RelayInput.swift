@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// An event of a relay. Events are handled one at a time, in order.
@@ -6,9 +7,10 @@ enum RelayInput: Sendable {
     case connected(descriptor: Int32)
     case received(connection: Int, bytes: [UInt8])
     case disconnected(connection: Int)
-    /// Bytes of a source, with `arrival` in ns of CLOCK_MONOTONIC. `attempt` tells a source's connections apart.
-    case pulled(SourceID, attempt: Int, bytes: [UInt8], arrival: Int64)
-    case pullEnded(SourceID, attempt: Int, reason: String)
+    /// Items of a source. `attempt` tells a source's connections apart, `size` is their footprint in bytes, and
+    /// `arrival` is in ns of CLOCK_MONOTONIC.
+    case pulled(SourceID, attempt: Int, [MediaItem], size: Int, arrival: Int64)
+    case pullEnded(SourceID, attempt: Int, PullEnd)
     /// The state of a destination has changed.
     case outputChanged
     case mixer(generation: Int, MixerProcess.Event)

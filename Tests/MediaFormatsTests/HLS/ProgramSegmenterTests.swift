@@ -41,7 +41,7 @@ import Testing
     @Test("groups of pictures that fit are never cut", arguments: [1, 2, 3, 4])
     func independence(group: Int) {
         let interval = MediaTime.milliseconds(50)
-        let items: [FLVReader.Item] =
+        let items: [MediaItem] =
             [.configuration(HLSProgram.video(1))]
             + (0..<2000).map {
                 .frame(HLSProgram.picture(at: interval * $0, isIDR: $0 % Int64(group * 20) == 0, size: 50))
@@ -55,7 +55,7 @@ import Testing
 
     @Test("a publisher with long groups sets the target; one that comes later is cut where it has to be")
     func longGroups() {
-        func items(from start: Int64, count: Int64, group: Int64) -> [FLVReader.Item] {
+        func items(from start: Int64, count: Int64, group: Int64) -> [MediaItem] {
             (start..<start + count).map {
                 .frame(HLSProgram.picture(at: .milliseconds($0 * 50), isIDR: ($0 - start) % group == 0, size: 50))
             }
@@ -84,7 +84,7 @@ import Testing
         let items =
             [.configuration(HLSProgram.video(1))]
             + times.enumerated().map { index, time in
-                FLVReader.Item.frame(
+                MediaItem.frame(
                     HLSProgram.picture(at: .milliseconds(time), isIDR: index == 0 || index == 91, size: 50))
             }
         var segmenter = ProgramSegmenter(segmentSeconds: 3)
@@ -112,7 +112,7 @@ import Testing
 
     @Test("tracks that end and come back are discontinuities")
     func tracksChange() {
-        var items: [FLVReader.Item] = [.configuration(HLSProgram.video(1)), .configuration(HLSProgram.audio)]
+        var items: [MediaItem] = [.configuration(HLSProgram.video(1)), .configuration(HLSProgram.audio)]
         for index in Int64(0)..<1200 {
             let time = MediaTime.milliseconds(index * 50)
             // Pictures are away from 20 s to 40 s.
@@ -131,7 +131,7 @@ import Testing
 
     @Test("what the relay left out is a discontinuity, and no part of a duration")
     func hole() {
-        var items: [FLVReader.Item] = [.configuration(HLSProgram.video(1)), .configuration(HLSProgram.audio)]
+        var items: [MediaItem] = [.configuration(HLSProgram.video(1)), .configuration(HLSProgram.audio)]
         for index in Int64(0)..<800 where !(245..<400).contains(index) {
             items.append(.frame(HLSProgram.picture(at: .milliseconds(index * 50), isIDR: index % 40 == 0, size: 40)))
             items.append(.frame(HLSProgram.sound(at: .milliseconds(index * 50))))

@@ -81,7 +81,7 @@ struct HostileRoom {
         for item in items { take(item, from: index) }
     }
 
-    private mutating func take(_ item: FLVReader.Item, from index: Int) {
+    private mutating func take(_ item: MediaItem, from index: Int) {
         let id = sources[index].id
         let feed = Feed.source(id)
         let reference = index == 0 ? MediaTime.zero : sources[0].timeline.clock.leastLateness ?? .zero

@@ -92,7 +92,8 @@ import Testing
         _ = try reader.push(FLVTag.fileHeader)
         var timestamp: UInt32 = 0
         let bytes = HostileStream.repeated([0xAF, 1, 0x21], step: 0x7FFF_FFFF, count: 1_100, from: &timestamp)
-        let times = try reader.push(bytes).compactMap { item in
+        let items = try reader.push(bytes)
+        let times = items.compactMap { item in
             if case .frame(let frame) = item { frame.pts.roundedMilliseconds } else { nil }
         }
         #expect(times.count == 1_100)
@@ -100,6 +101,7 @@ import Testing
         // Up to 2⁴⁰ in steps of nearly 2³¹.
         let jumps = zip(times, times.dropFirst()).filter { $1 < $0 }
         #expect(jumps.count == 2)
+        #expect(items.count { $0 == .discontinuity } == 2)
         #expect(jumps.allSatisfy { $0.1 <= Int64(UInt32.max) && $0.0 > 1 << 39 })
         // And that is a jump to whoever maps it.
         var clock = SourceClock()

@@ -1,0 +1,73 @@
+import EncodedMedia
+import MediaFormats
+import RTMP
+import Synchronization
+
+/// Reads the FLV stream of a pull on the pull's own thread.
+///
+/// An unreadable stream ends the pull; what the same bytes contained before the fault is not delivered.
+final class FLVPullReader: Sendable {
+    fileprivate struct State {
+        var reader = FLVReader(videoCodecs: [.h264])
+        /// Whether the stream cannot be read any further.
+        var isBroken = false
+    }
+
+    private let receiver: PullReceiver
+    private let state = Mutex(State())
+
+    init(_ receiver: PullReceiver) { self.receiver = receiver }
+
+    /// Reads the next bytes of a stream with an FLV header, cut anywhere.
+    ///
+    /// - Parameter arrival: Time of arrival in ns of CLOCK_MONOTONIC.
+    func push(_ bytes: [UInt8], arrivedAt arrival: Int64) {
+        take(arrivedAt: arrival) { state in state.read(bytes) }
+    }
+
+    /// Reads messages, whose bodies are those of FLV tags (RTMP 1.0, §7.1.4 and §7.1.5).
+    func push(_ messages: [RTMPMessage], arrivedAt arrival: Int64) {
+        take(arrivedAt: arrival) { state in state.read(messages) }
+    }
+
+    private func take(
+        arrivedAt arrival: Int64, _ read: (inout State) -> Result<[MediaItem], FLVReader.Failure>
+    ) {
+        receiver.connected()
+        let result = state.withLock { state in state.isBroken ? .success([]) : read(&state) }
+        switch result {
+        case .success(let items): receiver.deliver(items, arrivedAt: arrival)
+        case .failure(let failure): receiver.end(PullEnd(failure))
+        }
+    }
+}
+
+extension FLVPullReader.State {
+    fileprivate mutating func read(_ bytes: [UInt8]) -> Result<[MediaItem], FLVReader.Failure> {
+        do throws(FLVReader.Failure) {
+            var items = try reader.push(bytes)
+            items.removeAll { if case .metadata = $0 { true } else { false } }
+            return .success(items)
+        } catch {
+            isBroken = true
+            return .failure(error)
+        }
+    }
+
+    fileprivate mutating func read(_ messages: [RTMPMessage]) -> Result<[MediaItem], FLVReader.Failure> {
+        var items: [MediaItem] = []
+        items.reserveCapacity(messages.count)
+        do throws(FLVReader.Failure) {
+            for message in messages where message.kind != .script {
+                guard let kind = FLVTag.Kind(rawValue: message.kind.rawValue) else {
+                    throw .brokenTag(message.kind.rawValue)
+                }
+                try reader.read(kind, timestamp: message.timestamp, body: message.body[...], into: &items)
+            }
+            return .success(items)
+        } catch {
+            isBroken = true
+            return .failure(error)
+        }
+    }
+}

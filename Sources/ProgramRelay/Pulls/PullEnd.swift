@@ -1,0 +1,104 @@
+import GStreamerKit
+import MediaFormats
+import RTMP
+import TextFormats
+
+/// The reason why a pull is over.
+package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The server ended the stream.
+        case ended
+        /// The publisher has left.
+        case publisherLeft
+        /// There was a connection, but nothing to show or to hear.
+        case noMedia
+        /// The server refuses the connection, or does not have the stream.
+        case refused
+        /// The host has no address, there is no route to it, or nothing listens there.
+        case unreachable
+        case timedOut
+        /// The connection failed after it was made.
+        case lost
+        /// None of the host's addresses may be connected to.
+        case notAllowed
+        /// The server cannot, or may not, be spoken to over TLS.
+        case tlsFailed
+        /// The bytes break the protocol or the format.
+        case protocolViolation
+        /// The stream has a track of a codec that relays do not copy.
+        case unsupportedCodec
+        /// The URL is incomplete, or no kind of pull takes it.
+        case badURL
+        /// The machine lacks a part that this kind of pull needs.
+        case notInstalled
+        /// More arrived than the relay could handle.
+        case tooMuchPending
+    }
+
+    package let kind: Kind
+    /// Description for operators, without secrets.
+    package let words: String
+
+    package var description: String { words }
+
+    /// - Parameter words: Description without secrets.
+    package init(_ kind: Kind, _ words: String) {
+        self.kind = kind
+        self.words = words
+    }
+
+    /// The end of a connection that was made and brought no media.
+    package static let noMedia = PullEnd(
+        .noMedia, "connected, but no media arrived: is this stream being published?")
+
+    /// The end by a server that gives no reason.
+    package static let ended = PullEnd(.ended, ConnectionFault.endOfStream)
+
+    package init(_ fault: ConnectionFault, _ redaction: URLRedaction) {
+        kind =
+            switch fault.kind {
+            case .notAllowed: .notAllowed
+            case .unresolvable, .refused, .unreachable: .unreachable
+            case .timedOut: .timedOut
+            case .lost: .lost
+            case .ended: .ended
+            case .unpublished: .publisherLeft
+            case .tlsFailed: .tlsFailed
+            case .protocolBroken: .protocolViolation
+            case .applicationRefused, .streamRefused: .refused
+            case .badURL: .badURL
+            }
+        words = redaction.clean(fault.words)
+    }
+
+    package init(_ failure: FLVReader.Failure) {
+        kind =
+            switch failure {
+            case .notFLV, .brokenTag: .protocolViolation
+            case .unsupportedCodec: .unsupportedCodec
+            }
+        words = failure.description
+    }
+
+    package init(_ error: GStreamerError, _ redaction: URLRedaction) {
+        kind =
+            switch error.code {
+            case .missingElement: .notInstalled
+            case .syntax, .notFound: .badURL
+            case .initialization, .stateChange, .resource: .lost
+            }
+        words = redaction.clean(error.message)
+    }
+
+    /// Creates the end of a pull whose element posted an error.
+    package init(_ failure: BusFailure, _ redaction: URLRedaction) {
+        // The numbers of GstResourceError; elements choose them with little care, so most mean a lost connection.
+        kind =
+            switch (failure.domain, failure.code) {
+            case ("gst-resource-error-quark", 3), ("gst-resource-error-quark", 15): .refused
+            case ("gst-resource-error-quark", 5): .unreachable
+            default: .lost
+            }
+        words = redaction.clean(failure.message)
+    }
+}

@@ -1,0 +1,138 @@
+import EncodedMedia
+import MediaFormats
+import MixModel
+import ProgramSplicer
+
+extension Relay {
+    /// Most bytes of a source that may wait for the relay, as `MediaItem.footprint` counts. A server's cached group of
+    /// pictures comes at once.
+    static let pullLimit = 64 << 20
+    private static let tooMuch = PullEnd(
+        .tooMuchPending, "it sends faster than can be processed: \(pullLimit >> 20) MiB are pending")
+
+    /// Makes a new connection to a source, in place of any other.
+    func connect(_ id: SourceID) {
+        disconnect(id)
+        guard let source = sources[id] else { return }
+        let attempt = source.attempt
+        let backlog = Backlog(limit: Relay.pullLimit)
+        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [inbox, logger] event in
+            if case .connected = event { logger.debug("source \(id): the server has answered") }
+            if let input = Relay.input(event, of: id, attempt: attempt, backlog) { inbox.yield(input) }
+        }
+        sources[id]?.connected(pull, now: now)
+        sources[id]?.backlog = backlog
+    }
+
+    /// Returns the relay's input for a pull's event; `nil` if there is none. Adds media to the backlog, which the relay
+    /// takes off when it handles the input.
+    static func input(_ event: PullEvent, of id: SourceID, attempt: Int, _ backlog: Backlog) -> RelayInput? {
+        switch event {
+        case .connected: return nil
+        case .media(let items, let arrival):
+            let size = items.reduce(0) { $0 + $1.footprint }
+            return switch backlog.add(size) {
+            case .taken: .pulled(id, attempt: attempt, items, size: size, arrival: arrival)
+            case .exceeded: .pullEnded(id, attempt: attempt, tooMuch)
+            case .over: nil
+            }
+        case .ended(let end): return .pullEnded(id, attempt: attempt, end)
+        }
+    }
+
+    /// Reports a source's failure once, not at every attempt. The status always has it.
+    func tellNews(of id: SourceID) {
+        guard let news = sources[id]?.news(now: now) else { return }
+        note(code: news.code, news.message)
+        reportStatus()
+    }
+
+    func disconnect(_ id: SourceID) {
+        if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
+    }
+
+    /// Removes sources that left the plan once they are off air (make before break), and a little later still, so that
+    /// a mixer can fade out their sound.
+    func removeIdleSources() {
+        let now = now
+        for (id, source) in sources {
+            guard let removedAt = source.removedAt, now - removedAt > Relay.farewell else { continue }
+            guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
+            disconnect(id)
+            sources[id] = nil
+            perform(splicer.remove(.source(id), now: now))
+            removeFromMixers(id)
+        }
+    }
+
+    /// Notes the end of a source's connection, which is made again later.
+    func pullEnded(_ end: PullEnd, of id: SourceID) {
+        logger.debug("source \(id) ended (\(end.kind)): \(end)")
+        sources[id]?.ended(end, now: now)
+        disconnect(id)
+        tellNews(of: id)
+        // Media from before its unsupported track was noticed must not be shown.
+        if sources[id]?.status(now: now).state == .failed { removeFromMixers(id) }
+        reconsider()
+    }
+
+    /// Passes a source's packets to the splicer first and then to the mixer, because a splice decided on a packet must
+    /// reach the mixer before the packet does.
+    func pulled(_ arrived: [MediaItem], of id: SourceID, arrival: MediaTime) {
+        let isNew = sources[id]?.firstKeyframeAt == nil
+        guard let items = sources[id]?.take(arrived, now: arrival) else { return }
+        if isNew, sources[id]?.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
+        let feed = Feed.source(id)
+        let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
+        let reference = host?.timeline.clock.leastLateness ?? .zero
+        for item in items {
+            let isCopied = splicer.onAir == feed
+            let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
+            let events = sources[id]?.timeline.accept(
+                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
+            for event in events ?? [] {
+                switch event {
+                case .configuration(let configuration):
+                    logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
+                    // A layout may depend on the shape of the pictures.
+                    if configuration.track == .video { reportStatus() }
+                    splicer.configure(feed, configuration)
+                    for slot in mixers { slot.configure(id, configuration) }
+                    sendToRecorders(configuration, of: id)
+                case .moved(let amount):
+                    splicer.move(feed, by: amount)
+                    tellRecorders(of: id, movedBy: amount)
+                case .discontinuity:
+                    logger.notice("source \(id): its timestamps jumped and were remapped")
+                    tellRecorders(of: id, movedBy: nil)
+                case .frame(let frame):
+                    if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
+                        splicer.setInterval(interval, of: feed)
+                    }
+                    // Before the splicer, because a splice may move the source's timeline.
+                    sendToRecorders(frame, of: id)
+                    perform(splicer.frame(frame, of: feed, now: arrival))
+                    for slot in mixers { slot.send(frame, of: id) }
+                }
+            }
+        }
+        if splicer.onAir != feed || splicer.target != feed { reconsider() }
+    }
+
+    /// Asks the senders of sources that a decoder or a splice waits for to send a keyframe, where transports can.
+    func requestKeyframes(aim: ProgramDirector.Aim, facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
+        for (id, source) in sources where source.takesKeyframeRequests {
+            let isNext = aim == .source(id) && splicer.onAir != .source(id)
+            guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
+            sources[id]?.requestKeyframe(now: now)
+        }
+    }
+
+    /// The mixers that show a scene, including the one on its way out.
+    var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
+
+    func removeFromMixers(_ id: SourceID) {
+        mixer?.remove(id)
+        outgoingMixer?.remove(id)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import GStreamerKit
+import MixModel
+import Synchronization
+import Testing
+
+@testable import ProgramRelay
+
+/// The list of kinds of pull, and everything that is made from it. After a change that is meant, run
+/// `PullDocumentTests` with `UPDATE_GOLDEN=1` and read the difference before it is committed.
+@Suite(.timeLimit(.minutes(1))) struct PullProtocolTests {
+    @Test func everyKindIsDescribedOnce() {
+        let all = PullProtocols.all
+        #expect(Set(all.map { $0.name }).count == all.count)
+        for kind in all {
+            #expect(!kind.name.isEmpty && !kind.summary.isEmpty && !kind.summary.contains("|"))
+            #expect(!kind.schemes.isEmpty)
+            for scheme in kind.schemes {
+                #expect(scheme.name.wholeMatch(of: /[a-z][a-z0-9+.\-]*/) != nil, "\(scheme)")
+            }
+            #expect(kind.options.connectTimeout >= 1 && kind.options.idleTimeout >= 0)
+        }
+    }
+
+    @Test func everySchemeIsTakenByTheFirstKindThatHasIt() {
+        for scheme in PullProtocols.schemes {
+            for url in ["\(scheme)://host/live/x", "\(scheme.uppercased())://host:1/live/x?k=1"] {
+                let kind = PullProtocols.kind(of: url)
+                #expect(kind?.schemes.contains { $0.name == scheme } == true, "\(url)")
+            }
+        }
+    }
+
+    @Test func theURLDecidesWhoPulls() {
+        func kind(_ url: String) -> String? { PullProtocols.kind(of: url)?.name }
+        #expect(kind("rtmp://127.0.0.1:1/live/x") == RTMPSocketPull.name)
+        #expect(kind("RTMP://127.0.0.1:1/live/x") == RTMPSocketPull.name)
+        #expect(kind("rtmps://127.0.0.1:1/live/x") == RTMPSocketPull.name)
+        #expect(kind("rtmps://user:word@127.0.0.1:1/live/x") == RTMPPull.name)
+        #expect(kind("rtmp://user:word@127.0.0.1:1/live/x") == RTMPPull.name)
+        #expect(kind("http://127.0.0.1:1/x.flv") == HTTPPull.name)
+        #expect(["gopher://127.0.0.1:1/x.flv", "rtmp", "rtmp:/h/a/b", ""].allSatisfy { kind($0) == nil })
+    }
+
+    /// Nothing listens at port 1.
+    @Test func everyKindOpensAndEndsOnceInWordsWithoutTheKey() async throws {
+        for kind in PullProtocols.all {
+            for scheme in kind.schemes {
+                let urls = ["", "user:word@"].map { "\(scheme.name)://\($0)127.0.0.1:1/live/secret-key" }
+                for url in urls where kind.takes(url) {
+                    let ends = Mutex<[PullEnd]>([])
+                    let pull = kind.open(PullRequest(url: url, options: kind.options)) { event in
+                        if case .ended(let end) = event { ends.withLock { $0.append(end) } }
+                    }
+                    #expect(try await outputEventually { !ends.withLock { $0.isEmpty } }, "\(url)")
+                    await pull.close()
+                    #expect(ends.withLock { $0.count } == 1)
+                    #expect(ends.withLock { $0.first?.words.contains("secret-key") } == false)
+                    // None of today's transports has a way back.
+                    #expect(!pull.takesKeyframeRequests)
+                }
+            }
+        }
+    }
+
+    @Test func aURLThatNoKindTakesIsRefusedInWords() async throws {
+        let ends = Mutex<[PullEnd]>([])
+        let pull = PullProtocols.open("gopher://host/secret") { event in
+            if case .ended(let end) = event { ends.withLock { $0.append(end) } }
+        }
+        #expect(try await outputEventually { !ends.withLock { $0.isEmpty } })
+        await pull.close()
+        let expected = PullProtocols.schemes.map { $0 + "://" }.joined(separator: ", ")
+        #expect(
+            ends.withLock { $0 } == [PullEnd(.badURL, "the URL cannot be pulled: expected one of \(expected)")])
+    }
+
+    @Test func theDoctorChecksWhatEveryKindNeeds() {
+        for element in PullProtocols.all.flatMap({ $0.elements }) {
+            let required = RequiredElements.all.filter { $0.name == element.name }
+            #expect(required.count == 1 && required.first?.package == element.package)
+            if let known = MissingElement(name: element.name).package { #expect(known == element.package) }
+        }
+        #expect(Set(RequiredElements.all.map(\.name)).count == RequiredElements.all.count)
+    }
+}
+
+/// What the service and the documents say about pulls is that of `PullProtocols.all`.
+struct PullDocumentTests {
+    private static let isUpdate = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../..").standardizedFileURL
+
+    /// Compares the text between two marks of a file, and writes it with `UPDATE_GOLDEN=1`.
+    private func expect(_ text: String, in path: String, after mark: String, before end: String) throws {
+        let file = Self.root.appending(path: path)
+        let old = try String(contentsOf: file, encoding: .utf8)
+        let start = try #require(old.range(of: mark)).upperBound
+        let stop = try #require(old.range(of: end, range: start..<old.endIndex)).lowerBound
+        let new = old.replacingCharacters(in: start..<stop, with: text)
+        if Self.isUpdate, new != old { try new.write(to: file, atomically: true, encoding: .utf8) }
+        #expect(try String(contentsOf: file, encoding: .utf8) == new)
+    }
+
+    @Test func theServiceAcceptsTheSchemesOfTheRelay() throws {
+        let list = PullProtocols.schemes.map { "\"\($0)\"" }.joined(separator: ", ")
+        try expect(list, in: "Sources/MixModel/Plan/PullSchemes.swift", after: "static let all = [", before: "]")
+    }
+
+    @Test func theReadmeListsTheKinds() throws {
+        let rows = PullProtocols.all.map { kind in
+            let schemes = kind.schemes.map { "`\($0.name)://` (\($0.port))" }.joined(separator: ", ")
+            let needs = kind.elements.map { "`\($0.name)` (\($0.package))" }.joined(separator: ", ")
+            return "| \(kind.name) | \(schemes) | \(kind.summary) | \(needs.isEmpty ? "–" : needs) |\n"
+        }
+        try expect(
+            rows.joined(), in: "README.md",
+            after: "| source | URL (default port) | carries | needs |\n|---|---|---|---|\n",
+            before: "\nStart test publishers")
+    }
+
+    @Test func theInterfaceNamesTheSchemes() throws {
+        let schemes = PullProtocols.schemes
+        let list = schemes.dropLast().joined(separator: ", ") + " or " + (schemes.last ?? "")
+        try expect(list, in: "openapi.yaml", after: "URL to pull from: ", before: ",\n        as sources.allow")
+    }
+
+    /// `deploy/setup.sh` installs what the kinds need.
+    @Test func setupInstallsThePackages() throws {
+        let script = try String(contentsOf: Self.root.appending(path: "deploy/setup.sh"), encoding: .utf8)
+        let start = try #require(script.range(of: "\npackages=(\n")).upperBound
+        let end = try #require(script.range(of: "\n)\n", range: start..<script.endIndex)).lowerBound
+        let installed = script[start..<end].split(separator: "\n").filter { !$0.contains("#") }
+            .flatMap { $0.split(separator: " ") }.map(String.init)
+        for element in PullProtocols.all.flatMap({ $0.elements }) {
+            #expect(installed.contains(element.package), "\(element)")
+        }
+    }
+}
