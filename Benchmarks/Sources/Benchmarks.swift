@@ -48,7 +48,7 @@ enum Benchmarks {
     private static func splicing() {
         let frames = Stream.frames(seconds: 60)
         let bytes = frames.reduce(0) { $0 + $1.payload.count }
-        let host = Feed.source("host/camera")
+        let host = SpliceInput.source("host/camera")
         Measurement(of: "Splicer, steady bypass").run(units: frames.count, called: "frame", bytes: bytes) {
             var splicer = Splicer()
             for configuration in Stream.configurations { splicer.configure(host, configuration) }

@@ -9,13 +9,13 @@ import EncodedMedia
 /// sync is exact again within about a second.
 struct AudioLane: Sendable {
     /// The feed being heard; `nil` before the first one.
-    private(set) var feed: Feed?
-    private(set) var lastChange: (feed: Feed, gap: MediaTime?)?
+    private(set) var feed: SpliceInput?
+    private(set) var lastChange: (feed: SpliceInput, gap: MediaTime?)?
 
     /// Longest wait for the old feed to reach the boundary, and for the new one to deliver from the boundary on.
     static let patience = MediaTime.milliseconds(400)
 
-    private var next: (feed: Feed, at: MediaTime, since: MediaTime)?
+    private var next: (feed: SpliceInput, at: MediaTime, since: MediaTime)?
     /// Times of the last emitted frame.
     private var last: (pts: MediaTime, end: MediaTime)?
     private var frameLength = MediaTime.units(1024, rate: 48000)
@@ -25,7 +25,7 @@ struct AudioLane: Sendable {
     var grid: (next: MediaTime, frame: MediaTime)? { last.map { ($0.end, frameLength) } }
 
     /// Requests that `feed` be heard from `time` on.
-    mutating func change(to feed: Feed, at time: MediaTime, now: MediaTime) {
+    mutating func change(to feed: SpliceInput, at time: MediaTime, now: MediaTime) {
         lastChange = nil
         if feed == self.feed {
             // The other feed did not take over: continue with the frames left out for it.
@@ -37,14 +37,14 @@ struct AudioLane: Sendable {
     }
 
     /// Returns the arriving frame, placed in time, if it goes out at once; otherwise nothing.
-    mutating func arrived(_ frame: EncodedFrame, of feed: Feed) -> [EncodedFrame] {
+    mutating func arrived(_ frame: EncodedFrame, of feed: SpliceInput) -> [EncodedFrame] {
         guard feed == self.feed else { return [] }
         if let next, frame.pts + correction.rest >= next.at - frameLength / 2 { return [] }
         return emit(frame).map { [$0] } ?? []
     }
 
     /// Returns the frames with which the next feed begins, or `nil` while it cannot begin yet.
-    mutating func changeIfReached(feeds: [Feed: FeedState], now: MediaTime) -> [EncodedFrame]? {
+    mutating func changeIfReached(feeds: [SpliceInput: SpliceInputState], now: MediaTime) -> [EncodedFrame]? {
         guard let (feed, time, since) = next, let state = feeds[feed] else { return nil }
         let waited = now - since > AudioLane.patience
         let isOldGone = self.feed.map { feeds[$0].map(\.isGone) ?? true } ?? true

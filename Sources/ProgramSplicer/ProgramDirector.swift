@@ -80,7 +80,7 @@ public struct ProgramDirector: Sendable {
     ///   - isOnAirLost: Whether the mixer on air has died, so that no more frames come from it.
     ///   - isMixerFailing: Whether a mixer has died and the next one is held back.
     public func decide(
-        plan: ProgramPlan, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact],
+        plan: ProgramPlan, age: MediaTime, onAir: SpliceInput?, sources: [SourceID: SourceFact],
         isOnAirLost: Bool = false, isMixerFailing: Bool
     ) -> Decision {
         let isSoundAlone = plan.tracks == .audio
@@ -123,7 +123,7 @@ public struct ProgramDirector: Sendable {
     }
 
     private func bypass(
-        _ source: SourceID, plan: ProgramPlan, age: MediaTime, onAir: Feed?, sources: [SourceID: SourceFact],
+        _ source: SourceID, plan: ProgramPlan, age: MediaTime, onAir: SpliceInput?, sources: [SourceID: SourceFact],
         isLost: Bool
     ) -> Decision {
         let fact = sources[source]

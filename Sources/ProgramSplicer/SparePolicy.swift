@@ -18,7 +18,8 @@ public struct SparePolicy: Sendable {
     ///   - isBusy: Whether the machine carries too much; starting a process takes processor time from the mix on air.
     ///   - now: Program time.
     public mutating func isWanted(
-        for decision: ProgramDirector.Decision, onAir: Feed?, isCalm: Bool, canAfford: Bool, isBusy: Bool = false,
+        for decision: ProgramDirector.Decision, onAir: SpliceInput?, isCalm: Bool, canAfford: Bool,
+        isBusy: Bool = false,
         now: MediaTime
     ) -> Bool {
         let isLeavingMix = if case .source = decision.aim { onAir?.isMixer ?? false } else { false }

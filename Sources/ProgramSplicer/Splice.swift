@@ -2,8 +2,8 @@ import EncodedMedia
 
 /// A completed change of feed, measured on the program's own timeline.
 public struct Splice: Hashable, Sendable {
-    public var from: Feed?
-    public var to: Feed
+    public var from: SpliceInput?
+    public var to: SpliceInput
     /// PTS of the first video frame of the new feed.
     public var at: MediaTime
     /// Program time at which the first frame of the new feed went out.
@@ -15,7 +15,8 @@ public struct Splice: Hashable, Sendable {
     public var audioGap: MediaTime?
 
     public init(
-        from: Feed?, to: Feed, at: MediaTime, performedAt: MediaTime, videoGap: MediaTime?, audioGap: MediaTime?
+        from: SpliceInput?, to: SpliceInput, at: MediaTime, performedAt: MediaTime, videoGap: MediaTime?,
+        audioGap: MediaTime?
     ) {
         self.from = from
         self.to = to

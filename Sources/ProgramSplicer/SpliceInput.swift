@@ -2,7 +2,7 @@ import EncodedMedia
 import MixModel
 
 /// The origin of the program's frames: a source or a mixer.
-public enum Feed: Hashable, Sendable {
+public enum SpliceInput: Hashable, Sendable {
     /// Bypass: one source's own packets.
     case source(SourceID)
     /// The output of a mixer; each mixer process of a program has its own generation.
@@ -14,7 +14,7 @@ public enum Feed: Hashable, Sendable {
 }
 
 /// The splicer's knowledge of a feed.
-struct FeedState: Sendable {
+struct SpliceInputState: Sendable {
     var video: CodecConfiguration?
     var audio: CodecConfiguration?
     /// Distance between two video frames.
@@ -43,11 +43,13 @@ struct FeedState: Sendable {
         recentAudio.append(frame)
         audioBytes += frame.footprint
         // Frames do not age while timestamps stand still, so their size is limited, too.
-        if audioBytes > FeedState.audioByteLimit {
+        if audioBytes > SpliceInputState.audioByteLimit {
             recentAudio = [frame]
         } else {
-            guard let first = recentAudio.first, frame.pts - first.pts > FeedState.audioMemory * 2 else { return }
-            recentAudio.removeAll { frame.pts - $0.pts > FeedState.audioMemory }
+            guard let first = recentAudio.first, frame.pts - first.pts > SpliceInputState.audioMemory * 2 else {
+                return
+            }
+            recentAudio.removeAll { frame.pts - $0.pts > SpliceInputState.audioMemory }
         }
         audioBytes = recentAudio.reduce(0) { $0 + $1.footprint }
     }

@@ -7,7 +7,7 @@ extension Splicer {
     /// Where a mix shows a source later, the later time counts. One IDR that is too late may be a hiccup. A source that
     /// is late again stays late (its mix does not wait for it either) and takes over at the time that the program has
     /// reached.
-    mutating func isTooLate(_ idr: EncodedFrame, of feed: Feed) -> Bool {
+    mutating func isTooLate(_ idr: EncodedFrame, of feed: SpliceInput) -> Bool {
         guard let last = lastVideo, idr.pts <= last else { return false }
         guard case .source = feed, !isOnAirGone else { return true }
         if hasRate(of: feed), idr.pts + delay(of: feed) > last + interval(of: feed) / 2 { return false }
@@ -17,7 +17,7 @@ extension Splicer {
 
     /// Returns the distance below which the last frame of the old feed and the first of `feed` are taken to be the same
     /// frame.
-    func nearness(to feed: Feed?) -> MediaTime {
+    func nearness(to feed: SpliceInput?) -> MediaTime {
         hasRate(of: feed) ? interval(of: onAir) / 2 : Splicer.noise
     }
 
@@ -44,7 +44,7 @@ extension Splicer {
     /// Returns the amount by which a source with another frame grid is moved so that its IDR at `time` follows the last
     /// frame after one interval, to the millisecond of its timestamps. Audio and video move alike, so A/V sync stays as
     /// it is.
-    private func gridShift(of feed: Feed, to time: MediaTime) -> MediaTime {
+    private func gridShift(of feed: SpliceInput, to time: MediaTime) -> MediaTime {
         guard let last = lastVideo, !isOnAirGone, case .source = feed else { return .zero }
         let interval = interval(of: feed)
         let shift = last + interval - time
@@ -58,7 +58,7 @@ extension Splicer {
     }
 
     /// Returns the time by which the mixer on air shows `feed` later than at its own times.
-    func delay(of feed: Feed?) -> MediaTime {
+    func delay(of feed: SpliceInput?) -> MediaTime {
         guard case .source(let source) = feed, let onAir else { return .zero }
         return feeds[onAir]?.delays[source] ?? .zero
     }

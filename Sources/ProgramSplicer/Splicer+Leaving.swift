@@ -24,7 +24,8 @@ extension Splicer {
 
     /// Handles a frame that the mixer delivered while the source is held at `boundary`.
     mutating func takeOver(
-        with frame: EncodedFrame, of feed: Feed, at boundary: MediaTime, from held: [EncodedFrame], now: MediaTime
+        with frame: EncodedFrame, of feed: SpliceInput, at boundary: MediaTime, from held: [EncodedFrame],
+        now: MediaTime
     ) -> [Action] {
         guard frame.pts >= boundary - interval(of: feed) / 2, lastVideo.map({ frame.pts > $0 }) ?? true else {
             return []
@@ -43,7 +44,7 @@ extension Splicer {
     /// A mixer that shows no participant's pictures waits for none, and its host may be late. Its IDR is one of the
     /// next frames, and the source's own frames go out until then.
     private mutating func takeOverLater(
-        with frame: EncodedFrame, of feed: Feed, from held: [EncodedFrame], now: MediaTime
+        with frame: EncodedFrame, of feed: SpliceInput, from held: [EncodedFrame], now: MediaTime
     ) -> [Action] {
         // Frames shown before the IDR may be decoded after frames shown behind it: another boundary is tried.
         if onAir.flatMap({ feeds[$0]?.reorders }) ?? false { return abandonPending() }

@@ -32,9 +32,9 @@ public struct Splicer: Sendable {
     }
 
     /// The feed that viewers see; `nil` until the program has begun.
-    public internal(set) var onAir: Feed?
+    public internal(set) var onAir: SpliceInput?
     /// The feed that viewers should see; `nil` keeps the one on air.
-    public private(set) var target: Feed?
+    public private(set) var target: SpliceInput?
     /// The tracks of the program.
     public internal(set) var tracks = SourceSelection.Tracks.all
     /// PTS of the last video frame of the program.
@@ -55,10 +55,10 @@ public struct Splicer: Sendable {
         /// On-air frames from `at` on are held until the mixer's IDR at `at`.
         case leaving(at: MediaTime, held: [EncodedFrame], since: MediaTime)
         /// Frames of `feed` from its IDR at `at` on are held until the old feed has reached `at`.
-        case entering(Feed, at: MediaTime, held: [EncodedFrame], since: MediaTime)
+        case entering(SpliceInput, at: MediaTime, held: [EncodedFrame], since: MediaTime)
     }
 
-    var feeds: [Feed: FeedState] = [:]
+    var feeds: [SpliceInput: SpliceInputState] = [:]
     var pending: Pending?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
@@ -73,7 +73,7 @@ public struct Splicer: Sendable {
 
     /// Sets the feed that viewers should see as soon as it can take over. Gives up a splice to another feed that is
     /// under way, and forwards the frames that were held to leave the feed on air.
-    public mutating func setTarget(_ feed: Feed?, now: MediaTime) -> [Action] {
+    public mutating func setTarget(_ feed: SpliceInput?, now: MediaTime) -> [Action] {
         guard feed != target else { return [] }
         target = feed
         hasMissedIDR = false
@@ -82,38 +82,38 @@ public struct Splicer: Sendable {
 
     /// Sets the configuration needed to decode the frames of `feed` that follow. Call before its first frame and after
     /// each change.
-    public mutating func configure(_ feed: Feed, _ configuration: CodecConfiguration) {
+    public mutating func configure(_ feed: SpliceInput, _ configuration: CodecConfiguration) {
         switch configuration.track {
-        case .video: feeds[feed, default: FeedState()].video = configuration
+        case .video: feeds[feed, default: SpliceInputState()].video = configuration
         case .audio:
-            feeds[feed, default: FeedState()].audio = configuration
+            feeds[feed, default: SpliceInputState()].audio = configuration
             if let format = AudioSpecificConfig(configuration.bytes) {
-                feeds[feed, default: FeedState()].audioFrame = .units(
+                feeds[feed, default: SpliceInputState()].audioFrame = .units(
                     Int64(format.samplesPerFrame), rate: format.sampleRate)
             }
         }
     }
 
     /// Sets the distance between two video frames of `feed`, as well as it is known.
-    public mutating func setInterval(_ interval: MediaTime, of feed: Feed) {
-        feeds[feed, default: FeedState()].interval = interval
+    public mutating func setInterval(_ interval: MediaTime, of feed: SpliceInput) {
+        feeds[feed, default: SpliceInputState()].interval = interval
     }
 
     /// Sets the time by which `mixer` shows each source's frames later than at their own times, from its next frame on.
     /// A splice to one of these sources waits for the mixed frame that shows what comes before, and continues with the
     /// next.
-    public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: Feed) {
-        feeds[mixer, default: FeedState()].delays = delays
+    public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: SpliceInput) {
+        feeds[mixer, default: SpliceInputState()].delays = delays
     }
 
     /// Takes the next frame of `feed`, in decoding order and in program time.
     ///
     /// - Parameter now: Program time at which the frame arrived.
-    public mutating func frame(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
-        feeds[feed, default: FeedState()].isGone = false
+    public mutating func frame(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
+        feeds[feed, default: SpliceInputState()].isGone = false
         switch frame.track {
         case .audio:
-            feeds[feed, default: FeedState()].remember(audio: frame)
+            feeds[feed, default: SpliceInputState()].remember(audio: frame)
             return advanceSound(now: now) + audioArrived(frame, of: feed, now: now) + report(now: now)
         case .video where tracks == .audio:
             return []
@@ -125,7 +125,7 @@ public struct Splicer: Sendable {
 
     /// Moves the frames of `feed` that are kept here by `amount`, because its source is now mapped to later times by as
     /// much.
-    public mutating func move(_ feed: Feed, by amount: MediaTime) {
+    public mutating func move(_ feed: SpliceInput, by amount: MediaTime) {
         let recent = feeds[feed]?.recentAudio ?? []
         feeds[feed]?.recentAudio = recent.map { $0.shifted(by: amount) }
         if case .entering(feed, let time, let held, let since) = pending {
@@ -134,13 +134,13 @@ public struct Splicer: Sendable {
     }
 
     /// Marks `feed` as delivering no more frames for now: it ended, was removed or stalled.
-    public mutating func ended(_ feed: Feed, now: MediaTime) -> [Action] {
+    public mutating func ended(_ feed: SpliceInput, now: MediaTime) -> [Action] {
         feeds[feed]?.isGone = true
         return advance(to: now)
     }
 
     /// Forgets a feed that will not come back.
-    public mutating func remove(_ feed: Feed, now: MediaTime) -> [Action] {
+    public mutating func remove(_ feed: SpliceInput, now: MediaTime) -> [Action] {
         let actions = ended(feed, now: now)
         if !needs(feed) { feeds[feed] = nil }
         return actions
@@ -160,7 +160,7 @@ public struct Splicer: Sendable {
     }
 
     /// Whether the program shows or hears `feed`, or is about to, so that it must go on delivering.
-    public func needs(_ feed: Feed) -> Bool { feed == onAir || feed == target || feed == audio.feed }
+    public func needs(_ feed: SpliceInput) -> Bool { feed == onAir || feed == target || feed == audio.feed }
 
     /// Time of the program's next audio frame, and the length of a frame.
     public var audioGrid: (next: MediaTime, frame: MediaTime)? { audio.grid }
@@ -172,22 +172,22 @@ public struct Splicer: Sendable {
 
     var isOnAirGone: Bool { onAir.flatMap { feeds[$0]?.isGone } ?? true }
 
-    func interval(of feed: Feed?) -> MediaTime {
+    func interval(of feed: SpliceInput?) -> MediaTime {
         feed.flatMap { feeds[$0]?.interval } ?? .milliseconds(40)
     }
 
-    func hasRate(of feed: Feed?) -> Bool {
+    func hasRate(of feed: SpliceInput?) -> Bool {
         (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
     }
 
-    private mutating func note(_ frame: EncodedFrame, of feed: Feed) {
-        var state = feeds[feed] ?? FeedState()
+    private mutating func note(_ frame: EncodedFrame, of feed: SpliceInput) {
+        var state = feeds[feed] ?? SpliceInputState()
         state.newestVideo = max(state.newestVideo ?? frame.pts, frame.pts)
         if frame.pts != frame.dts { state.reorders = true }
         feeds[feed] = state
     }
 
-    private mutating func videoArrived(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
+    private mutating func videoArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
         if feed == onAir { return lastVideo != nil || frame.isIDR ? onAirVideo(frame, now: now) : [] }
         guard feed == target else { return [] }
         switch pending {
@@ -225,7 +225,7 @@ public struct Splicer: Sendable {
         }
     }
 
-    mutating func begin(_ feed: Feed, with frames: [EncodedFrame], now: MediaTime) -> [Action] {
+    mutating func begin(_ feed: SpliceInput, with frames: [EncodedFrame], now: MediaTime) -> [Action] {
         guard let first = frames.first else { return [] }
         let splice = Splice(
             from: onAir, to: feed, at: first.pts, performedAt: now, videoGap: lastVideo.map { first.pts - $0 },
@@ -276,7 +276,7 @@ public struct Splicer: Sendable {
 
     // MARK: Audio
 
-    private mutating func audioArrived(_ frame: EncodedFrame, of feed: Feed, now: MediaTime) -> [Action] {
+    private mutating func audioArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
         emit(audio: audio.arrived(frame, of: feed)) + advanceAudio(now: now)
     }
 

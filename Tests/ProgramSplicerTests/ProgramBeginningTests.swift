@@ -17,7 +17,7 @@ import Testing
         let isBurst = seed % 4 == 0
         var timeline = SourceTimeline()
         var splicer = Splicer()
-        let feed = Feed.source(Self.source)
+        let feed = SpliceInput.source(Self.source)
         var emitted: [(made: MediaTime, frame: EncodedFrame)] = []
         func perform(_ actions: [Splicer.Action]) {
             for case .emit(let frame) in actions { emitted.append((frame.made, frame)) }

@@ -11,7 +11,7 @@ import Testing
         var testDescription: String
         var mode: ProgramPlan.Mode
         var age = 0.5
-        var onAir: Feed?
+        var onAir: SpliceInput?
         var sources: [SourceID: Fact]
         var isOnAirLost = false
         var isMixerFailing = false

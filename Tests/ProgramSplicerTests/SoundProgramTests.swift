@@ -9,7 +9,7 @@ import Testing
 
 /// Programs that have one track.
 @Suite struct SoundProgramTests {
-    private static let alice = Feed.source("alice/camera#audio")
+    private static let alice = SpliceInput.source("alice/camera#audio")
     private static let configuration = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
 
     private static func packet(_ index: Int64, origin: MediaTime = .zero, tag: UInt8) -> EncodedFrame {
@@ -79,7 +79,7 @@ import Testing
 
     @Test func picturesComeBackWithAnIDRAndTheirHeader() {
         var splicer = Splicer()
-        let both = Feed.source("alice/camera")
+        let both = SpliceInput.source("alice/camera")
         _ = splicer.setTracks(.audio, now: .zero)
         splicer.configure(Self.alice, Self.configuration)
         _ = splicer.setTarget(Self.alice, now: .zero)
@@ -101,7 +101,7 @@ import Testing
 
     @Test func aProgramOfPicturesHasNoSound() {
         var splicer = Splicer()
-        let feed = Feed.source("alice/camera#video")
+        let feed = SpliceInput.source("alice/camera#video")
         _ = splicer.setTracks(.video, now: .zero)
         splicer.configure(.mixer(1), Self.configuration)
         splicer.configure(.mixer(1), CodecConfiguration(track: .video, bytes: [1]))
@@ -123,7 +123,8 @@ import Testing
 
     @Test func theDirectorCountsSoundWhereThereAreNoPictures() {
         let sound = ProgramDirector.SourceFact(isDecodable: true, isSilent: false, hasVideo: false)
-        func decide(_ mode: ProgramPlan.Mode, onAir: Feed?, isFailing: Bool = false) -> ProgramDirector.Decision {
+        func decide(_ mode: ProgramPlan.Mode, onAir: SpliceInput?, isFailing: Bool = false) -> ProgramDirector.Decision
+        {
             let plan = ProgramPlan(
                 revision: 1, task: "t", room: "r", sources: [], mode: mode, scene: Scene(canvas: .portrait, panes: []),
                 outputs: [], causedAt: 0, cause: "test", tracks: .audio)

@@ -19,7 +19,7 @@ import Testing
         init(canAfford: Bool = true) { self.canAfford = canAfford }
 
         func hasSpare(
-            _ decision: Decision, onAir: Feed?, isCalm: Bool = false, isBusy: Bool = false, at seconds: Double
+            _ decision: Decision, onAir: SpliceInput?, isCalm: Bool = false, isBusy: Bool = false, at seconds: Double
         ) -> Bool {
             spare.isWanted(
                 for: decision, onAir: onAir, isCalm: isCalm, canAfford: canAfford, isBusy: isBusy,

@@ -40,7 +40,7 @@ struct SplicerSimulation {
         CodecConfiguration(track: .audio, bytes: source.sampleRate == 48000 ? [0x11, 0x90] : [0x12, 0x10])
     }
     private var waitsForNobody: Bool { showsCards && splicer.target?.isMixer ?? false }
-    private var host: Feed { .source(SplicerSimulation.host) }
+    private var host: SpliceInput { .source(SplicerSimulation.host) }
 
     init(source: SimulatedSource = SimulatedSource(), mixerFPS: Int? = nil) {
         self.source = source
@@ -86,7 +86,7 @@ struct SplicerSimulation {
             schedule(.startMixer(generation), at: now + mixerStart)
         case .startMixer(let generation):
             guard generation == self.generation, let last = splicer.lastVideo else { return }
-            let feed = Feed.mixer(generation)
+            let feed = SpliceInput.mixer(generation)
             splicer.configure(feed, CodecConfiguration(track: .video, bytes: [2]))
             splicer.configure(feed, audioConfiguration)
             splicer.setInterval(.units(1, rate: mixerFPS), of: feed)

@@ -111,8 +111,8 @@ import Testing
     private func run(videoPhase: MediaTime, audioPhase: MediaTime, showing: Showing? = nil) -> Result {
         var splicer = Splicer()
         var result = Result()
-        let mixer = Feed.mixer(1)
-        let guest = Feed.source(TakeoverTests.guest)
+        let mixer = SpliceInput.mixer(1)
+        let guest = SpliceInput.source(TakeoverTests.guest)
         for feed in [mixer, guest] {
             splicer.configure(feed, CodecConfiguration(track: .video, bytes: [feed.isMixer ? 1 : 2]))
             splicer.configure(feed, CodecConfiguration(track: .audio, bytes: [0x11, 0x90]))
@@ -120,7 +120,7 @@ import Testing
         }
         if let showing, showing.isTold { splicer.setDelays([TakeoverTests.guest: showing.delay], in: mixer) }
         let lateness = showing?.lateness ?? .zero
-        var arrivals: [(time: MediaTime, feed: Feed, frame: EncodedFrame)] = []
+        var arrivals: [(time: MediaTime, feed: SpliceInput, frame: EncodedFrame)] = []
         for index in 0..<120 {
             let time = TakeoverTests.interval * Int64(index)
             let own = time + videoPhase

@@ -26,7 +26,7 @@ struct MixerSlot {
         self.process = process
     }
 
-    var feed: Feed { .mixer(generation) }
+    var feed: SpliceInput { .mixer(generation) }
     var isRunning: Bool { setup != nil }
 
     mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?) {

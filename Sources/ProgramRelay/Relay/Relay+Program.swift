@@ -106,14 +106,14 @@ extension Relay {
     }
 
     /// Returns the kind of program that viewers see while `feed` is on air.
-    func kind(_ feed: Feed) -> OnAir {
+    func kind(_ feed: SpliceInput) -> OnAir {
         guard feed.isMixer else { return .bypass }
         guard let scene = sceneOnAir else { return .slate }
         let isEmpty = splicer.tracks == .audio ? scene.sound.levels.isEmpty : scene.panes.isEmpty
         return isEmpty ? .slate : .mix
     }
 
-    func source(of feed: Feed) -> SourceID? {
+    func source(of feed: SpliceInput) -> SourceID? {
         if case .source(let source) = feed { source } else { nil }
     }
 }

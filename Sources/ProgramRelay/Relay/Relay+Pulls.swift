@@ -82,7 +82,7 @@ extension Relay {
         let isNew = sources[id]?.firstKeyframeAt == nil
         guard let items = sources[id]?.take(arrived, now: arrival) else { return }
         if isNew, sources[id]?.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
-        let feed = Feed.source(id)
+        let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
         for item in items {
@@ -121,7 +121,7 @@ extension Relay {
 
     /// Asks the senders of sources that a decoder or a splice waits for to send a keyframe, where transports can.
     func requestKeyframes(aim: ProgramDirector.Aim, facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
-        for (id, source) in sources where source.takesKeyframeRequests {
+        for (id, source) in sources where source.takesKeyframeRequests && source.removedAt == nil {
             let isNext = aim == .source(id) && splicer.onAir != .source(id)
             guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
             sources[id]?.requestKeyframe(now: now)

@@ -31,7 +31,7 @@ struct HostileRoom {
     private var now = MediaTime.zero
     private var appliedAt = MediaTime.zero
     private var plan = HostileRoom.plan(.bypass("host/camera"))
-    private let mixer = Feed.mixer(1)
+    private let mixer = SpliceInput.mixer(1)
 
     /// Whatever was claimed, these are what a status can say and a mixer can be laid on.
     var intervals: [MediaTime] { sources.map(\.timeline.frameInterval) }
@@ -83,7 +83,7 @@ struct HostileRoom {
 
     private mutating func take(_ item: MediaItem, from index: Int) {
         let id = sources[index].id
-        let feed = Feed.source(id)
+        let feed = SpliceInput.source(id)
         let reference = index == 0 ? MediaTime.zero : sources[0].timeline.clock.leastLateness ?? .zero
         let isCopied = splicer.onAir == feed
         let events = sources[index].timeline.accept(

@@ -46,15 +46,15 @@ import Testing
 
     @Test("sound whose times stand still is not remembered without end", arguments: [1, 100_000])
     func standingSound(size: Int) {
-        var state = FeedState()
+        var state = SpliceInputState()
         var most = 0
         for _ in 0..<(size == 1 ? 100_000 : 300) {
             state.remember(audio: sound(.seconds(5), size: size))
             most = max(most, state.recentAudio.count)
         }
-        #expect(most * sound(.zero, size: size).footprint <= FeedState.audioByteLimit)
+        #expect(most * sound(.zero, size: size).footprint <= SpliceInputState.audioByteLimit)
         // It does not forget what a splice needs.
-        state = FeedState()
+        state = SpliceInputState()
         for index in 0..<500 { state.remember(audio: sound(.units(Int64(index) * 1024, rate: 48000), size: 400)) }
         #expect(state.recentAudio.count >= 94)
     }
