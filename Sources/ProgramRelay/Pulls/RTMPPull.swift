@@ -5,7 +5,7 @@ import RTMP
 /// Uses `rtmp2src`; docs/adr/0001-rtmp-source.md has the measurements.
 package enum RTMPPull: PullProtocol {
     package static let name = "RTMP with a user name"
-    package static let summary = "for servers with Adobe's authentication; H.264 and AAC"
+    package static let summary = "H.264 and AAC, with Adobe's authentication; the service refuses user names in URLs"
     package static let schemes = RTMPSocketPull.schemes
     package static let elements = [PullElement("rtmp2src", package: "gstreamer1.0-plugins-bad")]
 
