@@ -130,8 +130,9 @@ final class RelayStandIns: Sendable {
                 },
                 outputs: (plan?.outputs ?? []).map {
                     OutputStatus(
-                        id: $0.id, state: .live, connectedSince: 1.7e9, bytesSent: Int64(age.inSeconds * 160_000),
-                        droppedFrames: 0)
+                        DestinationStatus(
+                            id: $0.id, state: .live, connectedSince: 1.7e9, bytesSent: Int64(age.inSeconds * 160_000),
+                            droppedFrames: 0))
                 },
                 programTime: age,
                 load: RelayLoad(relaySeconds: age.inSeconds / 1000, mixer: mixer))

@@ -1,17 +1,14 @@
-/// The states of a room's outputs, as shown by apps.
-public struct ServiceStates: Hashable, Codable, Sendable {
-    /// State of the destinations: running while one of them is live, with the error of the first that is not.
-    public var rtmp: ServiceState
-    public var recording: ServiceState
-    public var hls: ServiceState
+/// The states of a room's outputs by their kinds, as shown by apps.
+public struct ServiceStates: Hashable, Sendable {
+    /// Kinds in the state of a kind that the room does not have are left out, so that equal states compare equal.
+    private var states: [String: ServiceState] = [:]
 
-    public init(
-        rtmp: ServiceState = ServiceState(), recording: ServiceState = ServiceState(),
-        hls: ServiceState = ServiceState()
-    ) {
-        self.rtmp = rtmp
-        self.recording = recording
-        self.hls = hls
+    public init() {}
+
+    /// State of a kind (`OutputDocument.kind`).
+    public subscript(kind: String) -> ServiceState {
+        get { states[kind] ?? ServiceState() }
+        set { states[kind] = newValue == ServiceState() ? nil : newValue }
     }
 }
 

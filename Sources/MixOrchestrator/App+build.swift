@@ -35,7 +35,7 @@ func buildOrchestrator(
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
-        hlsDirectory: configuration.hlsDirectory, recordingPlace: configuration.recordings,
+        places: OutputPlaces([HLSPlace(directory: configuration.hlsDirectory), configuration.recordings]),
         load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)),
         quotas: QuotaLedger(quotas: configuration.apps.quotas), subscriptions: book,
         viewers: ViewerLedger(

@@ -39,7 +39,7 @@ public enum RoomLife: Int, Sendable, CaseIterable {
 extension Room {
     var life: RoomLife {
         let settings = settings
-        let isBound = settings.outputs?.isEmpty == false || settings.recording != nil || settings.hls != nil
+        let isBound = OutputPlanner.isRequested(by: settings)
         if !hasStreams { return isBound || settings.program != nil ? .settled : .dormant }
         return isBound ? .live : settings.outputs == nil ? .liveByDefault : .dormant
     }

@@ -20,7 +20,7 @@ import EncodedMedia
             try await stage.withStore { store in
                 var room = try #require(try await store.room("a"))
                 room.document.settings.outputs?.append(
-                    PlannedOutput(id: "second", url: "\(ControlStage.nowhere)/a/second"))
+                    PushDestination(id: "second", url: "\(ControlStage.nowhere)/a/second"))
                 let change = StoreChange(room: .put(room.document, expected: room.version))
                 #expect(try await store.commit(change) == .committed)
             }

@@ -69,7 +69,7 @@ import Testing
 
     @Test func oneStream() throws {
         let settings = try settings(Self.single)
-        #expect(settings.outputs == [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/live/s1?auth_key=1")])
+        #expect(settings.outputs == [PushDestination(id: "main", url: "rtmp://127.0.0.1/live/s1?auth_key=1")])
         #expect(settings.policy.whenIdle == .finishWithRoom && settings.policy.maxIdleSeconds == 120)
         #expect(settings.program?.composition == .single(SourceSelection(user: "host")))
         #expect(settings.program?.encoding == nil && settings.program?.sei == nil && settings.canvas == nil)

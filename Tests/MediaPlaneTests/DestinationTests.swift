@@ -162,7 +162,7 @@ import EncodedMedia
     func anOutputInALocalNetworkIsNotConnected(_ scheme: String) async throws {
         let server = try RTMPOddServer()
         defer { server.stop() }
-        let planned = PlannedOutput(id: "o", url: "\(scheme)://localhost:\(server.port)/live/secret-key")
+        let planned = PushDestination(id: "o", url: "\(scheme)://localhost:\(server.port)/live/secret-key")
         let output = RTMPOutput(planned, reach: Self.publicOnly.reach, preamble: [])
         #expect(try await outputEventually { output.status.lastError?.contains("outputs.allow") ?? false })
         #expect(output.status.lastError?.contains("secret-key") == false)

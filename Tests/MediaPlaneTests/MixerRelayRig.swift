@@ -88,7 +88,7 @@ final class RelayRig: Sendable {
 
     func apply(
         _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil,
-        outputs: [PlannedOutput] = [], sei: SEISettings? = nil
+        outputs: [PushDestination] = [], others: [PlannedOutput] = [], sei: SEISettings? = nil
     ) throws {
         let revision = shared.state.withLock { state in
             state.revision += 1
@@ -98,7 +98,7 @@ final class RelayRig: Sendable {
             .apply(
                 ProgramPlan(
                     revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
-                    outputs: outputs, causedAt: MonotonicClock.now(), cause: "test",
+                    outputs: [PlannedOutput](outputs) + others, causedAt: MonotonicClock.now(), cause: "test",
                     degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei)), on: control)
     }
 
@@ -117,6 +117,8 @@ final class RelayRig: Sendable {
     }
 
     var status: RelayStatus? { shared.state.withLock { $0.status } }
+    /// Messages for operators so far, each after its code.
+    var notes: [String] { shared.state.withLock { $0.notes } }
     /// The program's pictures so far, cut where their configuration changes.
     var segments: [TestTrack] { shared.state.withLock { $0.segments } }
     var sound: TestTrack { shared.state.withLock { $0.sound } }

@@ -14,7 +14,7 @@ import EncodedMedia
         _ id: String, _ url: String, retry: OutputRetry? = nil, limits: OutputQueue.Limits = OutputQueue.Limits()
     ) -> RTMPOutput {
         RTMPOutput(
-            PlannedOutput(id: OutputID(id), url: url, retry: retry), preamble: [], policy: OutputMachine.Policy(),
+            PushDestination(id: OutputID(id), url: url, retry: retry), preamble: [], policy: OutputMachine.Policy(),
             limits: limits)
     }
 
@@ -246,7 +246,7 @@ import EncodedMedia
                 late.withLock { late in
                     late = (10..<12).map { number in
                         RTMPOutput(
-                            PlannedOutput(id: OutputID("o\(number)"), url: server.url("ten-\(number)")),
+                            PushDestination(id: OutputID("o\(number)"), url: server.url("ten-\(number)")),
                             preamble: preamble)
                     }
                 }

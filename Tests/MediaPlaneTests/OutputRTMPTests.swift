@@ -16,7 +16,7 @@ extension RTMPOutput {
         limits: OutputQueue.Limits = OutputQueue.Limits()
     ) {
         self.init(
-            PlannedOutput(id: "o", url: url), preamble: [], policy: policy, limits: limits,
+            PushDestination(id: "o", url: url), preamble: [], policy: policy, limits: limits,
             connect: { url, limits, name in
                 switch kind {
                 case .socket: try RTMPSocketConnection(url: url, limits: limits)
@@ -179,7 +179,7 @@ extension RTMPOutput {
     }
 
     @Test func aURLThatIsNoneFailsForGoodAndSaysWhatOneIs() async throws {
-        let output = RTMPOutput(PlannedOutput(id: "o", url: "nonsense"), preamble: [])
+        let output = RTMPOutput(PushDestination(id: "o", url: "nonsense"), preamble: [])
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .failed })
         #expect(output.status.lastErrorCode == .badURL)

@@ -14,7 +14,7 @@ import EncodedMedia
     /// An output that believes the front's certificate.
     private static func output(_ url: String, to front: TLSFront, _ kind: RTMPPullKind = .socket) -> RTMPOutput {
         RTMPOutput(
-            PlannedOutput(id: "o", url: url), preamble: [], policy: OutputMachine.Policy(),
+            PushDestination(id: "o", url: url), preamble: [], policy: OutputMachine.Policy(),
             connect: { [trust = front.trust] url, limits, name in
                 switch kind {
                 case .socket: try RTMPSocketConnection(url: url, limits: limits, trust: trust)
@@ -25,7 +25,7 @@ import EncodedMedia
 
     /// One that believes whom the system believes.
     private static func strictOutput(_ url: String) -> RTMPOutput {
-        RTMPOutput(PlannedOutput(id: "o", url: url), preamble: [])
+        RTMPOutput(PushDestination(id: "o", url: url), preamble: [])
     }
 
     private static func ms(since start: ContinuousClock.Instant) -> Int {
@@ -104,7 +104,7 @@ import EncodedMedia
         let encrypted = PullRecorder(url: "rtmps://localhost:\(front.port)/live/pulled", trust: front.trust)
         #expect(try await outputEventually { plain.hasBegun && encrypted.hasBegun })
         let tags = try await outputProgram(seconds: 3)
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("pulled")), preamble: [])
+        let output = RTMPOutput(PushDestination(id: "o", url: server.url("pulled")), preamble: [])
         try await output.play(tags)
         let count = tags.count { if case .frame = $0.role { true } else { false } }
         #expect(try await outputEventually { [plain, encrypted].allSatisfy { $0.frames.count >= count } })

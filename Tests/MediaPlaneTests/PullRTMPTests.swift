@@ -128,7 +128,7 @@ final class PullRecorder: Sendable {
 
     @Test(arguments: RTMPPullKind.allCases) func aServerThatGoesAwayEndsThePull(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
-        let output = RTMPOutput(PlannedOutput(id: "o", url: server.url("gone")), preamble: [])
+        let output = RTMPOutput(PushDestination(id: "o", url: server.url("gone")), preamble: [])
         async let playing: Void = output.play(try await outputProgram(seconds: 4))
         let pull = PullRecorder(url: server.url("gone"), kind)
         #expect(try await outputEventually { pull.frames.count > 20 })

@@ -86,17 +86,20 @@ import Testing
                 frameRate: 25)
         ],
         outputs: [
-            OutputStatus(id: "cdn", state: .live, connectedSince: 1, reconnects: 2, bytesSent: 3, droppedFrames: 4)
+            OutputStatus(
+                DestinationStatus(
+                    id: "cdn", state: .live, connectedSince: 1, reconnects: 2, bytesSent: 3, droppedFrames: 4)),
+            OutputStatus(
+                HLSStatus(
+                    startedAt: 1_700_000_000.5,
+                    variants: [HLSVariantStatus(name: "video", width: 720, height: 1280, bandwidth: 1000)])),
+            OutputStatus(RecordingStatus(id: "r", files: 1, seconds: 2.5, bytes: 99)),
         ],
         programTime: .seconds(9),
         load: RelayLoad(
             relaySeconds: 1.5,
             mixer: MixerLoad(
-                processID: 8, cpuSeconds: 2.5, frameDivisor: 1, pace: FramePace(made: 100, late: 1, missing: 2))),
-        recordings: [RecordingStatus(id: "r", files: 1, seconds: 2.5, bytes: 99)],
-        hls: HLSStatus(
-            startedAt: 1_700_000_000.5,
-            variants: [HLSVariantStatus(name: "video", width: 720, height: 1280, bandwidth: 1000)]))
+                processID: 8, cpuSeconds: 2.5, frameDivisor: 1, pace: FramePace(made: 100, late: 1, missing: 2))))
     private static let reports: [RelayReport] = [
         .status(status),
         .switched(

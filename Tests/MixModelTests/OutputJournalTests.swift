@@ -3,14 +3,14 @@ import Testing
 
 @Suite struct OutputJournalTests {
     private func status(
-        _ state: OutputStatus.State, reconnects: Int = 0, error: String? = nil, id: OutputID = "main"
-    ) -> OutputStatus {
-        OutputStatus(id: id, state: state, reconnects: reconnects, lastError: error)
+        _ state: DestinationStatus.State, reconnects: Int = 0, error: String? = nil, id: OutputID = "main"
+    ) -> DestinationStatus {
+        DestinationStatus(id: id, state: state, reconnects: reconnects, lastError: error)
     }
 
     @Test func eachChangeIsToldOnce() {
         var journal = OutputJournal()
-        func take(_ statuses: OutputStatus...) -> [String] {
+        func take(_ statuses: DestinationStatus...) -> [String] {
             journal.take(statuses, causes: ["c"], now: 0).map(\.message)
         }
         #expect(take(status(.connecting)).isEmpty)
@@ -30,7 +30,7 @@ import Testing
         var journal = OutputJournal()
         var told: [TimelineEntry] = []
         for number in 0..<200 {
-            let state: OutputStatus.State = number.isMultiple(of: 2) ? .live : .recovering
+            let state: DestinationStatus.State = number.isMultiple(of: 2) ? .live : .recovering
             told += journal.take([status(state)], causes: nil, now: Int64(number) * 100_000_000)
         }
         #expect(told.count == OutputJournal.mostLines)

@@ -5,7 +5,7 @@ import Testing
 
 /// Tasks with settings of their own.
 @Suite struct ExplicitTaskTests {
-    private static let outputs = [PlannedOutput(id: "own", url: "rtmp://127.0.0.1/own/key")]
+    private static let outputs = [PushDestination(id: "own", url: "rtmp://127.0.0.1/own/key")]
 
     private func bench(_ settings: RoomSettings = RoomSettings(outputs: outputs)) -> TaskMachineTests.Bench {
         var bench = TaskMachineTests.Bench()
@@ -20,7 +20,7 @@ import Testing
         #expect(bench.settingsChanged().isEmpty)
         #expect(bench.task.phase == .waiting(after: nil))
         let plan = try #require(bench.publish("alice").plans.first)
-        #expect(plan.outputs == Self.outputs)
+        #expect(plan.outputs.destinations == Self.outputs)
         #expect(plan.mode == .bypass("alice/camera"))
     }
 
@@ -137,11 +137,11 @@ import Testing
     @Test func otherSettingsActOnAirWithTheSameRelay() throws {
         var bench = bench()
         _ = bench.publish("alice")
-        let more = Self.outputs + [PlannedOutput(id: "more", url: "rtmp://127.0.0.1/more/key")]
+        let more = Self.outputs + [PushDestination(id: "more", url: "rtmp://127.0.0.1/more/key")]
         bench.task.change(to: RoomSettings(outputs: more), version: 2)
         let actions = bench.settingsChanged()
         #expect(!actions.contains(.launchRelay) && !actions.contains(.drainRelay))
-        #expect(try #require(actions.plans.first).outputs == more)
+        #expect(try #require(actions.plans.first).outputs.destinations == more)
         // The first request, sent again, is still known.
         #expect(bench.task.wasMade(with: RoomSettings(outputs: Self.outputs)))
         #expect(!bench.task.wasMade(with: RoomSettings(outputs: more)))
@@ -182,7 +182,8 @@ import Testing
         RoomSettings(
             host: Bool.random(using: &random) ? "u1" : nil,
             outputs: (0...Int.random(in: 0...2, using: &random)).map {
-                PlannedOutput(id: OutputID("o\($0)"), url: "rtmp://127.0.0.1/\(Int.random(in: 0..<9, using: &random))")
+                PushDestination(
+                    id: OutputID("o\($0)"), url: "rtmp://127.0.0.1/\(Int.random(in: 0..<9, using: &random))")
             },
             canvas: Bool.random(using: &random) ? .portrait : nil,
             policy: RoomPolicy(

@@ -53,7 +53,7 @@ extension TaskMachineTests {
         let same = bench.task.restored(room: bench.room, context: bench.context, now: 5)
         #expect(same.first == .launchRelay)
         #expect(same.plans == [plan])
-        bench.context.defaultOutputs.append(PlannedOutput(id: "second", url: "rtmp://127.0.0.1/2"))
+        bench.context.defaultOutputs.append(PushDestination(id: "second", url: "rtmp://127.0.0.1/2"))
         let other = bench.task.restored(room: bench.room, context: bench.context, now: 6)
         #expect(other.plans.last?.outputs.count == 2)
         #expect(other.plans.last?.revision == 2)

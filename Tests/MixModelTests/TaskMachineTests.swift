@@ -10,7 +10,7 @@ import Testing
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/demo")], defaultCanvas: .portrait)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")], defaultCanvas: .portrait)
         var now: Int64 = 1_000_000_000
         var number = 0
 
@@ -58,7 +58,7 @@ import Testing
         #expect(plan.causedAt == bench.now)
         #expect(plan.cause == "stream.published alice/camera")
         #expect(plan.sources.map(\.url) == ["rtmp://127.0.0.1/alice"])
-        #expect(plan.outputs == bench.context.defaultOutputs)
+        #expect(plan.outputs.destinations == bench.context.defaultOutputs)
         #expect(bench.task.phase == .starting)
         // The order counts: a plan can only be handed to a relay that is being connected.
         let launch = try #require(actions.firstIndex(of: .launchRelay))
@@ -70,8 +70,8 @@ import Testing
         var bench = Bench()
         bench.context.defaultOutputs = []
         #expect(bench.publish("alice").isEmpty)
-        bench.room.settings.outputs = [PlannedOutput(id: "own", url: "rtmp://127.0.0.1/own")]
-        #expect(bench.settingsChanged().plans.first?.outputs.map(\.id) == ["own"])
+        bench.room.settings.outputs = [PushDestination(id: "own", url: "rtmp://127.0.0.1/own")]
+        #expect(bench.settingsChanged().plans.first?.outputs.destinations.map(\.id) == ["own"])
     }
 
     @Test func aSecondPersonIsMixedAtOnce() throws {

@@ -12,7 +12,7 @@ import Testing
                 #expect(try await bench.call(.get, "/v1/tasks/auto-demo").status == 404)
                 try await bench.publish("alice")
                 let first = try await bench.plan { $0.mode == .bypass("alice/camera") }
-                #expect(first.outputs == [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/demo")])
+                #expect(first.outputs.destinations == [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")])
                 let running = try await eventually {
                     let answer = try await bench.call(.get, "/v1/tasks/auto-demo")
                     return try answer.value("onAir") == "bypass" ? answer : nil
@@ -185,7 +185,7 @@ import Testing
             // What changed while the service was away is applied: here, other outputs.
             let other = ["rooms.outputs": ["rtmp://127.0.0.1/other/{room}"]]
             try await withOrchestrator(directory: directory, relays: relays, settings: other) { bench in
-                try await bench.plan { $0.outputs.first?.url == "rtmp://127.0.0.1/other/demo" }
+                try await bench.plan { $0.outputs.destinations.first?.url == "rtmp://127.0.0.1/other/demo" }
                 #expect(relays.started.count == 1)
             }
             #expect(relays.running.isEmpty, "a graceful stop ends programs")
@@ -264,7 +264,7 @@ import Testing
                 #expect(try await bench.call(.put, "/v1/rooms/demo", settings).status == 200)
                 let plan = try await bench.plan { $0.mode == .mix(host: "bob/camera") }
                 #expect(plan.scene.canvas.width == 1280 && plan.scene.canvas.fps == 30)
-                #expect(plan.outputs.map(\.url) == ["rtmp://127.0.0.1/a/demo", "rtmp://127.0.0.1/b"])
+                #expect(plan.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/a/demo", "rtmp://127.0.0.1/b"])
                 #expect(try await bench.call(.put, "/v1/rooms/demo", #"{"outputs":[]}"#).status == 200)
                 try await eventually { bench.relays.running.isEmpty ? true : nil }
             }

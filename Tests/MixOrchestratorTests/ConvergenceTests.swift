@@ -13,7 +13,7 @@ import Testing
 
 /// Events come twice, out of order or not at all, and the service crashes where it likes: in the end it has what is true.
 @Suite(.serialized) struct ConvergenceTests {
-    private static let outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/demo")]
+    private static let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")]
     private static let context = PlanningContext(
         template: Layouts().template("auto"), defaultOutputs: outputs, defaultCanvas: .portrait)
 
@@ -103,7 +103,7 @@ import Testing
                     try await eventually("seed \(seed), \(history.room)") {
                         let room = try await service.store.room(history.room)?.document
                         let task = try await service.store.task(.automatic(for: history.room))?.document
-                        let outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/\(history.room)")]
+                        let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/\(history.room)")]
                         faults = room.map { history.faults($0, task?.plan, outputs: outputs) } ?? ["no room"]
                         return faults.isEmpty ? true : nil
                     }

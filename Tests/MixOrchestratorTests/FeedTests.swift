@@ -37,7 +37,7 @@ import Testing
             .first { $0.hasPrefix("feed_listeners ") }.map { String($0.dropFirst("feed_listeners ".count)) }
     }
 
-    private static let refused = OutputStatus(
+    private static let refused = DestinationStatus(
         id: "main", state: .recovering, lastError: "the server refused rtmp://127.0.0.1/out/secret-key",
         lastErrorCode: .publishRefused)
 
@@ -145,7 +145,7 @@ import Testing
                 #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 201)
                 try await bench.publish("alice")
                 let plan = try await bench.plan { $0.mode == .bypass("alice/camera") }
-                #expect(plan.outputs.first?.retry == OutputRetry(maxAttempts: 3))
+                #expect(plan.outputs.destinations.first?.retry == OutputRetry(maxAttempts: 3))
                 func state() async throws -> String? {
                     try await bench.call(.get, "/v1/tasks/auto-demo").value("outputs.0.state")
                 }
@@ -167,7 +167,7 @@ import Testing
                 let answer = try await bench.call(.post, "/v1/tasks/auto-demo/outputs", patient)
                 #expect(answer.status == 200)
                 #expect(try answer.value("retry.maxSeconds") == "60")
-                try await bench.plan { $0.outputs.first?.retry == OutputRetry(maxSeconds: 60) }
+                try await bench.plan { $0.outputs.destinations.first?.retry == OutputRetry(maxSeconds: 60) }
                 // It can be removed while it fails.
                 try await fail()
                 #expect(try await bench.call(.delete, "/v1/tasks/auto-demo/outputs/main").status == 204)

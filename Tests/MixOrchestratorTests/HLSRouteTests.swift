@@ -21,19 +21,20 @@ import Testing
                 let asked = try await bench.call(.put, "/v1/rooms/demo/hls", body)
                 #expect(asked.status == 200, "\(asked.text)")
                 #expect(try !asked.isTrue("running"))
-                let plan = try await bench.plan { $0.hls != nil }
-                #expect(plan.outputs.isEmpty && plan.hls?.directory == "\(directory)/hls/default/demo")
-                #expect(plan.hls?.settings.renditions == [HLSRendition(height: 360, videoBitrate: 400_000)])
-                #expect(plan.hls?.settings.metadata == "stage" && plan.hls?.settings.enableVOD == true)
+                let plan = try await bench.plan { $0.outputs.hls != nil }
+                #expect(
+                    plan.outputs.destinations.isEmpty && plan.outputs.hls?.directory == "\(directory)/hls/default/demo")
+                #expect(plan.outputs.hls?.settings.renditions == [HLSRendition(height: 360, videoBitrate: 400_000)])
+                #expect(plan.outputs.hls?.settings.metadata == "stage" && plan.outputs.hls?.settings.enableVOD == true)
 
                 // An empty body: everything as it is by default.
                 #expect(try await bench.call(.put, "/v1/rooms/demo/hls").status == 200)
-                try await bench.plan { $0.hls?.settings == HLSSettings() }
+                try await bench.plan { $0.outputs.hls?.settings == HLSSettings() }
                 let outputs = #"{"hls":true,"outputs":[{"id":"a","url":"rtmp://127.0.0.1/x"}]}"#
                 #expect(try await bench.call(.put, "/v1/rooms/demo", outputs).status == 200)
-                try await bench.plan { $0.outputs.count == 1 && $0.hls != nil }
+                try await bench.plan { $0.outputs.destinations.count == 1 && $0.outputs.hls != nil }
                 #expect(try await bench.call(.delete, "/v1/rooms/demo/hls").status == 204)
-                try await bench.plan { $0.outputs.count == 1 && $0.hls == nil }
+                try await bench.plan { $0.outputs.destinations.count == 1 && $0.outputs.hls == nil }
             }
         }
     }

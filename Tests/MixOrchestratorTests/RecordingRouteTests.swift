@@ -19,22 +19,24 @@ import Testing
                 #expect(started.status == 200, "\(started.text)")
                 #expect(try !started.isTrue("settings.singleFilePerLayer"))
                 let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")
-                let planned = try #require(relay.plan?.recordings?.first)
+                let planned = try #require(relay.plan?.outputs.recordings.first)
                 #expect(planned.directory == directory + "/recordings/demo")
                 #expect(planned.keepFreeBytes == RecordingPlace.defaultKeepFreeBytes)
-                #expect(relay.plan?.outputs.isEmpty == true)
+                #expect(relay.plan?.outputs.destinations.isEmpty == true)
 
                 // The same again changes nothing; other settings keep the recording's name.
                 _ = try await bench.call(.put, "/v1/rooms/demo/recording", "{}")
                 let body = #"{"outputs":[{"id":"a","url":"rtmp://127.0.0.1/a"}],"recording":{"participants":true}}"#
                 #expect(try await bench.call(.put, "/v1/rooms/demo", body).status == 200)
-                let changed = try await eventually { relay.plan?.outputs.isEmpty == false ? relay.plan : nil }
-                #expect(changed.recordings?.first?.id == planned.id)
-                #expect(changed.recordings?.first?.settings.participants == true)
+                let changed = try await eventually {
+                    relay.plan?.outputs.destinations.isEmpty == false ? relay.plan : nil
+                }
+                #expect(changed.outputs.recordings.first?.id == planned.id)
+                #expect(changed.outputs.recordings.first?.settings.participants == true)
                 #expect(relay.plans.count == 2)
 
                 #expect(try await bench.call(.delete, "/v1/rooms/demo/recording").status == 204)
-                let stopped = try await eventually { relay.plan?.recordings == nil ? relay.plan : nil }
+                let stopped = try await eventually { relay.plan?.outputs.recordings.isEmpty == true ? relay.plan : nil }
                 #expect(stopped.outputs.count == 1, "the push goes on")
                 #expect(bench.relays.started.count == 1, "on the same relay")
                 let view = try await bench.call(.get, "/v1/rooms/demo/recording")
@@ -49,7 +51,7 @@ import Testing
                 _ = try await bench.call(.put, "/v1/rooms/demo", #"{"outputs":[],"recording":true}"#)
                 try await bench.publish("alice")
                 let relay = try await TaskRouteTests.relay(bench, of: "auto-demo")
-                let id = try #require(relay.plan?.recordings?.first?.id)
+                let id = try #require(relay.plan?.outputs.recordings.first?.id)
                 func tell(_ state: RecordingStatus.State, _ error: ServiceState.Failure? = nil) {
                     relay.setRecordings([
                         RecordingStatus(
@@ -73,7 +75,7 @@ import Testing
                 #expect(metrics.contains(#"recordings{state="failed"} 1"#))
 
                 _ = try await bench.call(.put, "/v1/rooms/demo/recording", "{}")
-                try await eventually { relay.plan?.recordings?.first?.id != id ? true : nil }
+                try await eventually { relay.plan?.outputs.recordings.first?.id != id ? true : nil }
                 let room = try await bench.call(.get, "/v1/rooms/demo")
                 #expect(try room.value("recording.error.code") == nil, "the new one has not failed")
             }

@@ -118,7 +118,9 @@ import Testing
             let store = MemoryTaskStore()
             for number in 0..<100 {
                 var room = Room(id: RoomID("r\(number)"))
-                if number < 3 { room.settings.outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/\(number)")] }
+                if number < 3 {
+                    room.settings.outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/\(number)")]
+                }
                 // Streams that go nowhere are not waited for.
                 if number < 6 { _ = RoomMachine.apply(publication(room.id), to: &room) }
                 _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))

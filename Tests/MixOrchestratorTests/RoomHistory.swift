@@ -145,7 +145,7 @@ struct RoomHistory {
     /// What is wrong with what the service has in the end; empty when nothing is.
     ///
     /// - Parameter outputs: Where the room's program has to go.
-    func faults(_ room: Room, _ plan: ProgramPlan?, outputs: [PlannedOutput]) -> [String] {
+    func faults(_ room: Room, _ plan: ProgramPlan?, outputs: [PushDestination]) -> [String] {
         var faults: [String] = []
         func expect(_ what: String, _ found: some Equatable, _ expected: some Equatable) {
             if "\(found)" != "\(expected)" { faults.append("\(what): found \(found), expected \(expected)") }
@@ -180,7 +180,7 @@ struct RoomHistory {
             streams.sorted { $0.id < $1.id }.map {
                 PlannedSource(id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video)
             })
-        expect("outputs", plan.outputs, outputs)
+        expect("outputs", plan.outputs.destinations, outputs)
         let isThere = streams.contains { $0.user == host }
         switch plan.mode {
         case .slate:

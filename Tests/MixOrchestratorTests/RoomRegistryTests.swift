@@ -55,7 +55,7 @@ import Testing
                 #expect(try await owner.receive(published("r7", "bob", "2"), at: 0) == .accepted)
             }
             // Somebody publishes there for a program that waits: that one is needed.
-            let needed = RoomSettings(outputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")])
+            let needed = RoomSettings(outputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")])
             var room = Room(id: "needed", settings: needed)
             _ = RoomMachine.apply(published("needed", "alice", "1"), to: &room)
             _ = try await store.commit(StoreChange(room: .put(room, expected: 0)))
@@ -290,7 +290,7 @@ func withRegistry<Value: Sendable>(
     hasOutputs: Bool = false, log: LogRecorder = LogRecorder(),
     _ body: @escaping @Sendable (RoomRegistry) async throws -> Value
 ) async throws -> Value {
-    let outputs = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out/{room}")]
+    let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/{room}")]
     let services = RoomServices(
         store: store, sockets: try RelaySockets(directory: directory + "/relays"), starter: relays, layouts: Layouts(),
         metrics: Metrics(), logger: log.logger, defaultOutputs: hasOutputs ? outputs : [], defaultLayout: "auto",

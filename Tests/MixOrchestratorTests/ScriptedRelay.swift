@@ -49,8 +49,8 @@ final class ScriptedRelay: RelayProcessHandle {
         var exit: String?
         var absent: Set<SourceID> = []
         var opening = ScriptedProgram.opening()
-        var recordings: [RecordingStatus]?
-        var outputs: [OutputID: OutputStatus] = [:]
+        var recordings: [RecordingStatus] = []
+        var outputs: [OutputID: DestinationStatus] = [:]
     }
     private let state = Mutex(State())
 
@@ -76,7 +76,7 @@ final class ScriptedRelay: RelayProcessHandle {
     }
 
     /// What it reports of an output in place of that it is live; until an attempt is asked for.
-    func setOutput(_ status: OutputStatus) {
+    func setOutput(_ status: DestinationStatus) {
         state.withLock { $0.outputs[status.id] = status }
         report(.status(self.status))
     }
@@ -175,6 +175,9 @@ final class ScriptedRelay: RelayProcessHandle {
     private var status: RelayStatus {
         let plan = plan
         let (absent, outputs) = state.withLock { ($0.absent, $0.outputs) }
+        let destinations = (plan?.outputs.destinations ?? []).map {
+            outputs[$0.id] ?? DestinationStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
+        }
         let onAir: OnAir? =
             switch plan?.mode {
             case nil: nil
@@ -190,9 +193,8 @@ final class ScriptedRelay: RelayProcessHandle {
                     ? SourceStatus(id: source.id, state: .recovering, error: "refused", isAbsent: true)
                     : SourceStatus(id: source.id, state: .live)
             } ?? [],
-            outputs: plan?.outputs.map {
-                outputs[$0.id] ?? OutputStatus(id: $0.id, state: .live, connectedSince: 1_700_000_000, bytesSent: 4711)
-            } ?? [], programTime: .seconds(1), recordings: state.withLock { $0.recordings })
+            outputs: [OutputStatus](destinations) + [OutputStatus](state.withLock { $0.recordings }),
+            programTime: .seconds(1))
     }
 
     private func end(_ exit: String) {

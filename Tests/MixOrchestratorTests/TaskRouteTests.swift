@@ -35,8 +35,8 @@ import Testing
                 try await bench.publish("alice")
                 let own = try await Self.relay(bench, of: "second")
                 let automatic = try await Self.relay(bench, of: "auto-demo")
-                #expect(own.plan?.outputs.map(\.url) == ["rtmp://127.0.0.1/own"])
-                #expect(automatic.plan?.outputs.map(\.url) == ["rtmp://127.0.0.1/out/demo"])
+                #expect(own.plan?.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/own"])
+                #expect(automatic.plan?.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/out/demo"])
                 try await eventually {
                     try await bench.call(.get, "/v1/tasks/second").value("state") == "running" ? true : nil
                 }
@@ -193,7 +193,7 @@ import Testing
                 let added = try await bench.call(.post, path, body)
                 #expect(added.status == 201, "\(added.text)")
                 #expect(try added.value("url") == "rtmp://127.0.0.1/b/***")
-                try await eventually { relay.plan?.outputs.map(\.id) == ["main", "b"] ? true : nil }
+                try await eventually { relay.plan?.outputs.destinations.map(\.id) == ["main", "b"] ? true : nil }
                 #expect(try await bench.call(.post, path, body).status == 200)
                 let other = try await bench.call(.post, path, #"{"id":"b","url":"rtmp://127.0.0.1/c"}"#)
                 #expect(try other.value("type") == "urn:mixorchestrator:problem:output-exists")
@@ -208,7 +208,7 @@ import Testing
                 #expect(try await bench.call(.delete, path + "/zzz").status == 404)
                 for number in 3...16 { #expect(try await bench.call(.delete, path + "/o\(number)").status == 204) }
                 #expect(try await bench.call(.delete, path + "/main").status == 204)
-                try await eventually { relay.plan?.outputs.map(\.id) == ["b"] ? true : nil }
+                try await eventually { relay.plan?.outputs.destinations.map(\.id) == ["b"] ? true : nil }
                 #expect(relay.exitDescription() == nil && bench.relays.started.count == 1)
                 // Without any output nothing is left to do.
                 #expect(try await bench.call(.delete, path + "/b").status == 204)
@@ -218,7 +218,7 @@ import Testing
                 let ended = try await bench.call(.get, "/v1/tasks/auto-demo")
                 #expect(try ended.value("endReason") == "noOutputs")
                 #expect(try await bench.call(.post, path, body).status == 201)
-                try await bench.plan { $0.outputs.map(\.id) == ["b"] }
+                try await bench.plan { $0.outputs.destinations.map(\.id) == ["b"] }
                 #expect(!bench.log.text.contains("S3CRET") && !timeline.text.contains("S3CRET"))
 
                 // An explicit task ends by its deletion only.

@@ -44,7 +44,7 @@ import Testing
             var context = PlanningContext(
                 template: LayoutTemplate(
                     name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-                defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
+                defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
             let priority = room.settings.policy.priority
             context.load = book.order(for: task.id, priority: priority)
             context.admission = task.isActive ? nil : book.admission(for: task.id, priority: priority)
@@ -136,7 +136,7 @@ import Testing
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")],
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
             defaultCanvas: Canvas(width: 3840, height: 2160, fps: 60))
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: "big")
@@ -270,7 +270,7 @@ import Testing
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: id)
         let publication = Publication(user: "a", stream: .camera, url: "rtmp://127.0.0.1/a")

@@ -4,8 +4,8 @@ import Testing
 @testable import RoomService
 
 @Suite struct OutputLedgerTests {
-    private func output(_ id: OutputID, _ path: String) -> PlannedOutput {
-        PlannedOutput(id: id, url: "rtmp://cdn.example/\(path)")
+    private func output(_ id: OutputID, _ path: String) -> PushDestination {
+        PushDestination(id: id, url: "rtmp://cdn.example/\(path)")
     }
 
     @Test func aDestinationHasOneTask() {

@@ -17,7 +17,7 @@ import Testing
         let context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
         _ = task.roomChanged(
             room, context: context, cause: Cause(receivedAt: 0, summary: "test"), urgency: .immediate, now: 0)
         return task
@@ -124,7 +124,7 @@ import Testing
     func roomsAreToldApartByWhatAStartHasToDoForThem(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let store = try kind.open(directory)
-            let output = [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/out")]
+            let output = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")]
             let rooms: [(id: RoomID, isLive: Bool, settings: RoomSettings, life: RoomLife)] = [
                 ("quiet", false, RoomSettings(), .dormant), ("default", true, RoomSettings(), .liveByDefault),
                 ("own", true, RoomSettings(outputs: output), .live),

@@ -59,15 +59,15 @@ extension TaskParameters {
     // MARK: Destinations
 
     private func outputs(
-        _ reader: WireFields, _ allowed: AllowList, _ old: [PlannedOutput]
-    ) throws(CallError) -> [PlannedOutput] {
+        _ reader: WireFields, _ allowed: AllowList, _ old: [PushDestination]
+    ) throws(CallError) -> [PushDestination] {
         var urls: [(text: String, path: String)] = []
         if let url = try reader.text("StreamURL") { urls.append((url, "StreamURL")) }
         for item in try reader.objects("MultiStreamURL", atMost: RoomSettingsReader.mostOutputs) ?? [] {
             urls.append(
                 (try item.required("URL", "the URL to push to, such as rtmp://host/app/key"), item.path(of: "URL")))
         }
-        var outputs: [PlannedOutput] = []
+        var outputs: [PushDestination] = []
         var taken = Set(old.map(\.id))
         for (text, path) in urls {
             do throws(InputError) {
@@ -83,7 +83,7 @@ extension TaskParameters {
             let names = ["main"] + (2...(old.count + urls.count + 1)).map { "output-\($0)" }
             guard let id = names.lazy.map({ OutputID($0) }).first(where: { !taken.contains($0) }) else { continue }
             taken.insert(id)
-            outputs.append(PlannedOutput(id: id, url: text))
+            outputs.append(PushDestination(id: id, url: text))
         }
         for (index, output) in outputs.enumerated()
         where outputs[..<index].contains(where: { RoomSettingsReader.isSame($0, output) }) {

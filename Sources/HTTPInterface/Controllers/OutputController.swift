@@ -92,7 +92,7 @@ package struct OutputController: Sendable {
     }
 
     private static func noOutput(
-        _ output: OutputID, _ task: TaskID, _ outputs: [PlannedOutput]
+        _ output: OutputID, _ task: TaskID, _ outputs: [PushDestination]
     ) -> OrchestratorError {
         let known = outputs.map(\.id.rawValue).joined(separator: ", ")
         return .notFound(

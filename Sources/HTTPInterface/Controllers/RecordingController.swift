@@ -146,7 +146,9 @@ package struct RecordingController: Sendable {
 }
 
 extension RoomOwner {
-    private var recordingStatuses: [RecordingStatus] { tasks.flatMap { $0.status?.recordings ?? [] } }
+    private var recordingStatuses: [RecordingStatus] {
+        tasks.flatMap { $0.status?.outputs.recordings ?? [] }
+    }
 
     func recordingView() -> RecordingView {
         RecordingView(room.document.settings.recording, recordingStatuses)

@@ -111,11 +111,11 @@ package struct RoomSettingsReader: Sendable {
 
     private func outputs(
         _ elements: [(JSONValue, path: String)], field: String, room: RoomID
-    ) throws(InputError) -> [PlannedOutput] {
+    ) throws(InputError) -> [PushDestination] {
         guard elements.count <= Self.mostOutputs else {
             throw InputError(.invalidField, field: field, expected: "at most \(Self.mostOutputs) outputs")
         }
-        var outputs: [PlannedOutput] = []
+        var outputs: [PushDestination] = []
         for (element, path) in elements {
             let output = try output(element, path, room)
             guard !outputs.contains(where: { $0.id == output.id }) else {
@@ -133,12 +133,12 @@ package struct RoomSettingsReader: Sendable {
         return outputs
     }
 
-    static func isSame(_ left: PlannedOutput, _ right: PlannedOutput) -> Bool {
+    static func isSame(_ left: PushDestination, _ right: PushDestination) -> Bool {
         OutputLedger.destination(left.url) == OutputLedger.destination(right.url)
     }
 
     /// Reads one output: `{"id","url","retry"}`.
-    func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PlannedOutput {
+    func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PushDestination {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
             reader.requiredString("id", expected: "the output's id"), field: reader.path(of: "id"))
@@ -155,7 +155,7 @@ package struct RoomSettingsReader: Sendable {
             EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
             schemes: StreamURL.pushSchemes,
             field: reader.path(of: "url"), setting: "outputs.allow")
-        return PlannedOutput(id: OutputID(id), url: url.text, retry: retry)
+        return PushDestination(id: OutputID(id), url: url.text, retry: retry)
     }
 
     private func policy(ofRetries fields: FieldReader) throws(InputError) -> OutputRetry {

@@ -48,7 +48,7 @@ struct RecordingView: Encodable {
     init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
         let service = ServiceState(settings, statuses)
         running = service.running
-        error = service.error
+        error = service.error?.redacted
         id = settings?.id
         startedAt = settings.map { Date(timeIntervalSince1970: $0.startedAt) }
         self.settings = settings.map {

@@ -24,7 +24,7 @@ extension RoomView {
         let states = ServiceStates(tasks)
         rtmp = ServiceDocument(states.rtmp)
         recording = ServiceDocument(states.recording)
-        hls = HLSView(automatic?.status?.hls, settings: room.settings.hls, room: room.id)
+        hls = HLSView(automatic?.status?.outputs.hls, settings: room.settings.hls, room: room.id)
     }
 }
 

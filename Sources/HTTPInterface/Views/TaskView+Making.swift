@@ -23,7 +23,7 @@ extension TaskView {
         passthrough = Self.passthrough(status, plan, machine.seen(room).settings.program)
         scene = status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil)
         sources = (plan?.sources ?? []).map { Source($0, status) }
-        outputs = (plan?.outputs ?? []).map { Output($0, status) }
+        outputs = (plan?.outputs ?? []).destinations.map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
         if case .waiting = machine.phase {
             waitingFor =
@@ -83,8 +83,8 @@ extension TaskView.Source {
 }
 
 extension TaskView.Output {
-    init(_ output: PlannedOutput, _ status: RelayStatus?) {
-        let actual = status?.outputs.first { $0.id == output.id }
+    init(_ output: PushDestination, _ status: RelayStatus?) {
+        let actual = status?.outputs.destinations.first { $0.id == output.id }
         self.init(
             id: output.id, url: StreamURL.redacted(output.url), state: actual?.state ?? .connecting,
             connectedSince: actual?.connectedSince.map { Date(timeIntervalSince1970: $0) },

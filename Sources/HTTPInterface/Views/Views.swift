@@ -16,7 +16,7 @@ struct TaskView: Encodable {
     struct Output: Encodable {
         var id: OutputID
         var url: String
-        var state: OutputStatus.State
+        var state: DestinationStatus.State
         var connectedSince: Date?
         var reconnects: Int
         var bytesSent: Int64

@@ -9,7 +9,6 @@ extension ProgramPlan: DocumentWritable {
             try plan.field("sources", sources)
             try plan.field("mode", mode)
             try plan.field("scene", scene)
-            try plan.field("outputs", outputs)
             try plan.field("sourceReach", ifPresent: sourceReach)
             try plan.field("outputReach", ifPresent: outputReach)
             plan.field("causedAt", causedAt)
@@ -19,8 +18,7 @@ extension ProgramPlan: DocumentWritable {
             plan.field("tracks", ifPresent: tracks?.rawValue)
             try plan.field("encoding", encoding: encoding)
             try plan.field("sei", encoding: sei)
-            try plan.field("hls", encoding: hls)
-            try plan.field("recordings", encoding: recordings)
+            for kind in OutputDocuments.all { try kind.write(outputs, to: &plan) }
             plan.field("isOfOne", ifPresent: isOfOne)
         }
     }
@@ -50,12 +48,34 @@ extension PlannedSource: DocumentWritable {
     }
 }
 
-extension PlannedOutput: DocumentWritable {
+extension PushDestination: DocumentWritable {
     public func write(to document: inout DocumentWriter) throws {
         try document.object { output in
             output.field("id", id.rawValue)
             output.field("url", url)
             try output.field("retry", encoding: retry)
+        }
+    }
+}
+
+extension OutputDocument {
+    /// Writes the documents of this kind, as `OutputField` encodes them.
+    fileprivate static func write(_ outputs: [PlannedOutput], to document: inout DocumentWriter) throws {
+        let documents = outputs.of(Self.self)
+        guard planField.count == .list || !documents.isEmpty else { return }
+        document.key(planField.name)
+        if planField.count == .optional {
+            try documents.first?.write(to: &document)
+        } else {
+            try document.array(documents) { document, output in try output.write(to: &document) }
+        }
+    }
+
+    private func write(to document: inout DocumentWriter) throws {
+        if let writable = self as? any DocumentWritable {
+            try writable.write(to: &document)
+        } else {
+            try DocumentEncoder.write(self, to: &document)
         }
     }
 }

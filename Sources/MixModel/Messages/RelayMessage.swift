@@ -11,7 +11,7 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     /// The first and only line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata,
     /// sequence headers, then from the last keyframe) until the program ends.
     case viewFLV
-    /// Immediately retries a destination that is waiting for its next attempt or was given up.
+    /// Immediately retries an output that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
 
     public static let version = 1
@@ -29,7 +29,7 @@ public enum RelayReport: Hashable, Codable, Sendable {
 }
 
 /// The actual state of a relay.
-public struct RelayStatus: Hashable, Codable, Sendable {
+public struct RelayStatus: Hashable, Sendable {
     public var task: TaskID
     public var processID: Int32
     /// Revision of the plan applied last; 0 if there is none yet.
@@ -42,6 +42,7 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     /// restores it.
     public var scene: Scene?
     public var sources: [SourceStatus]
+    /// States of the outputs, kind by kind.
     public var outputs: [OutputStatus]
     /// Program time, in nanoseconds.
     public var programTime: MediaTime
@@ -49,15 +50,11 @@ public struct RelayStatus: Hashable, Codable, Sendable {
     public var mixerError: String?
     /// CPU use and pace; `nil` from relays of an earlier release.
     public var load: RelayLoad?
-    /// State of HLS; `nil` if none is planned.
-    public var hls: HLSStatus?
-    /// States of recordings; `nil` if nothing is recorded.
-    public var recordings: [RecordingStatus]?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, recordings: [RecordingStatus]? = nil, hls: HLSStatus? = nil
+        load: RelayLoad? = nil
     ) {
         self.task = task
         self.processID = processID
@@ -70,8 +67,6 @@ public struct RelayStatus: Hashable, Codable, Sendable {
         self.programTime = programTime
         self.mixerError = mixerError
         self.load = load
-        self.hls = hls
-        self.recordings = recordings
     }
 }
 

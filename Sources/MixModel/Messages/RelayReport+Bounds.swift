@@ -18,8 +18,6 @@ extension RelayStatus {
         status.sources = sources.map(\.bounded)
         status.outputs = outputs.map(\.bounded)
         status.load = load?.bounded
-        status.recordings = recordings?.map(\.bounded)
-        status.hls = hls?.bounded
         return status
     }
 }
@@ -31,41 +29,6 @@ extension SourceStatus {
         var status = self
         status.pictureSize = pictureSize.flatMap { 1...16384 ~= $0.width && 1...16384 ~= $0.height ? $0 : nil }
         status.frameRate = frameRate.flatMap { 0...1000 ~= $0 ? $0 : nil }
-        return status
-    }
-}
-
-extension OutputStatus {
-    fileprivate var bounded: OutputStatus {
-        var status = self
-        status.connectedSince = connectedSince?.boundedSeconds
-        status.reconnects = reconnects.boundedCount
-        status.bytesSent = bytesSent.boundedCount
-        status.droppedFrames = droppedFrames?.boundedCount
-        return status
-    }
-}
-
-extension HLSStatus {
-    fileprivate var bounded: HLSStatus {
-        var status = self
-        status.startedAt = startedAt?.boundedSeconds
-        for index in variants.indices {
-            status.variants[index].width = variants[index].width.boundedCount
-            status.variants[index].height = variants[index].height.boundedCount
-            status.variants[index].bandwidth = variants[index].bandwidth.boundedCount
-        }
-        return status
-    }
-}
-
-extension RecordingStatus {
-    fileprivate var bounded: RecordingStatus {
-        var status = self
-        status.files = files.boundedCount
-        status.seconds = seconds.boundedSeconds
-        status.bytes = bytes.boundedCount
-        status.restarts = restarts.boundedCount
         return status
     }
 }

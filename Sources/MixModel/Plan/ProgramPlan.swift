@@ -4,7 +4,7 @@ import TextFormats
 /// The complete description of the program that a relay puts on air.
 ///
 /// A plan is never a difference, so applying it twice is harmless.
-public struct ProgramPlan: Hashable, Codable, Sendable {
+public struct ProgramPlan: Hashable, Sendable {
     /// Revision, which grows with each plan of a task. A relay ignores a plan that is not newer than its own.
     public var revision: Int
     public var task: TaskID
@@ -33,10 +33,6 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
     public var tracks: SourceSelection.Tracks?
     public var encoding: EncodingSettings?
     public var sei: SEISettings?
-    /// HLS of the program; `nil` means none.
-    public var hls: PlannedHLS?
-    /// Recordings of the program; `nil` means none.
-    public var recordings: [PlannedRecording]?
     /// Whether the program always consists of one stream, so that no mixer has to be kept ready. `nil` means false.
     public var isOfOne: Bool?
 
@@ -54,8 +50,7 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, recordings: [PlannedRecording]? = nil,
-        hls: PlannedHLS? = nil, isOfOne: Bool? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, isOfOne: Bool? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -73,8 +68,6 @@ public struct ProgramPlan: Hashable, Codable, Sendable {
         self.tracks = tracks
         self.encoding = encoding
         self.sei = sei
-        self.hls = hls
-        self.recordings = recordings
         self.isOfOne = isOfOne
     }
 }
@@ -99,21 +92,6 @@ public struct PlannedSource: Hashable, Codable, Sendable {
         self.audio = audio
         self.video = video
         self.tracks = tracks
-    }
-}
-
-/// A destination of a program.
-public struct PlannedOutput: Hashable, Codable, Sendable {
-    public var id: OutputID
-    /// Push URL. May contain a stream key; never logged.
-    public var url: String
-    /// Limits on retries after a failure; `nil` means that it is retried for ever.
-    public var retry: OutputRetry?
-
-    public init(id: OutputID, url: String, retry: OutputRetry? = nil) {
-        self.id = id
-        self.url = url
-        self.retry = retry
     }
 }
 

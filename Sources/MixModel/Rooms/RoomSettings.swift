@@ -8,7 +8,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     public var layout: String?
     /// Destinations of the program; `nil` means the configured default. Empty means none, and without recording and HLS
     /// no task.
-    public var outputs: [PlannedOutput]?
+    public var outputs: [PushDestination]?
     /// Canvas; `nil` means the configured default.
     public var canvas: Canvas?
     public var policy: RoomPolicy
@@ -21,7 +21,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var hls: HLSSettings?
 
     public init(
-        host: UserID? = nil, layout: String? = nil, outputs: [PlannedOutput]? = nil, canvas: Canvas? = nil,
+        host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: Canvas? = nil,
         policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
         hls: HLSSettings? = nil
     ) {

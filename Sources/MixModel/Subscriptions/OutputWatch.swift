@@ -50,7 +50,7 @@ public struct OutputWatch: Hashable, Sendable {
     public init() {}
 
     /// Returns the changes since the last report. `now` is in nanoseconds.
-    public mutating func take(_ outputs: [OutputStatus], now: Int64) -> [OutputChange] {
+    public mutating func take(_ outputs: [DestinationStatus], now: Int64) -> [OutputChange] {
         var changes: [OutputChange] = []
         for output in outputs {
             let state = OutputChange.State(output.state)
@@ -73,7 +73,7 @@ public struct OutputWatch: Hashable, Sendable {
         var changes: [OutputChange] = []
         for id in known.keys.sorted() {
             guard let before = known[id], before.state != .recovering else { continue }
-            let status = OutputStatus(id: id, state: .recovering, reconnects: before.reconnects, lastError: reason)
+            let status = DestinationStatus(id: id, state: .recovering, reconnects: before.reconnects, lastError: reason)
             append(.recovering, status, now, to: &changes)
         }
         return changes
@@ -89,7 +89,7 @@ public struct OutputWatch: Hashable, Sendable {
     }
 
     private mutating func append(
-        _ state: OutputChange.State, _ output: OutputStatus, _ now: Int64, to changes: inout [OutputChange]
+        _ state: OutputChange.State, _ output: DestinationStatus, _ now: Int64, to changes: inout [OutputChange]
     ) {
         var told = known[output.id]?.told ?? []
         told.removeAll { now - $0 >= Self.window }
@@ -104,7 +104,7 @@ public struct OutputWatch: Hashable, Sendable {
 }
 
 extension OutputChange.State {
-    init(_ state: OutputStatus.State) {
+    init(_ state: DestinationStatus.State) {
         self =
             switch state {
             case .connecting: .connecting

@@ -28,7 +28,8 @@ public struct Admission: Hashable, Sendable {
     public func bookedCores(_ program: ProgramPlanner.Program) -> Double {
         costs.cores(
             Workload(
-                mode: program.mode, scene: program.scene, sources: program.sources, outputs: program.outputs.count,
+                mode: program.mode, scene: program.scene, sources: program.sources,
+                outputs: program.outputs.connections,
                 hasVideo: program.tracks != .audio, videoCodec: program.encoding?.videoCodec))
     }
 

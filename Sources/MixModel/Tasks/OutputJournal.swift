@@ -3,7 +3,7 @@
 /// Each change is recorded once. A flapping output is limited to `mostLines` entries within `window`.
 public struct OutputJournal: Hashable, Sendable {
     private struct Known: Hashable {
-        var state: OutputStatus.State?
+        var state: DestinationStatus.State?
         var reconnects = 0
         /// Times of the entries made within the last `window`, in nanoseconds.
         var told: [Int64] = []
@@ -19,7 +19,7 @@ public struct OutputJournal: Hashable, Sendable {
     public init() {}
 
     /// Returns an entry for each change since the previous status. `now` is in nanoseconds.
-    public mutating func take(_ outputs: [OutputStatus], causes: [CauseID]?, now: Int64) -> [TimelineEntry] {
+    public mutating func take(_ outputs: [DestinationStatus], causes: [CauseID]?, now: Int64) -> [TimelineEntry] {
         var entries: [TimelineEntry] = []
         for output in outputs {
             var known = known[output.id] ?? Known()
@@ -48,7 +48,7 @@ public struct OutputJournal: Hashable, Sendable {
     }
 
     /// Describes the change in words; returns `nil` if there is none. The first attempt to connect is not reported.
-    private static func change(from known: Known, to output: OutputStatus) -> String? {
+    private static func change(from known: Known, to output: DestinationStatus) -> String? {
         if known.state == output.state {
             return output.state == .live && output.reconnects > known.reconnects
                 ? "reconnected, \(output.reconnects) times so far" : nil

@@ -15,7 +15,7 @@ extension ProgramPlanner {
         let canvas = (room.settings.canvas ?? context.defaultCanvas).withinLimits
         var program = Program(
             mode: .slate, scene: Scene(canvas: canvas, panes: []), sources: taken.map { [$0.planned] } ?? [],
-            outputs: outputs(of: room, in: context), host: taken?.source.user ?? lastHost, hostLeft: false)
+            host: taken?.source.user ?? lastHost, hostLeft: false)
         guard let taken else { return program }
         let person = taken.participant(isAbsent: false)
         if tracks != .audio {
@@ -47,7 +47,7 @@ extension ProgramPlanner {
                 heard: participants,
                 background: tracks == .audio ? nil : composition.background.flatMap { context.backdrop($0) },
                 canvas: canvas),
-            sources: taken.map(\.planned), outputs: outputs(of: room, in: context), host: lastHost, hostLeft: false)
+            sources: taken.map(\.planned), host: lastHost, hostLeft: false)
         let present = taken.filter { !context.absent.contains($0.id) }
         // The pictures on the canvas come first: their frames are the ones that must not jerk.
         let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))

@@ -6,7 +6,7 @@ public struct PlanningContext: Hashable, Sendable {
     /// The room's layout, looked up by name.
     public var template: LayoutTemplate
     /// Outputs of rooms that name none of their own.
-    public var defaultOutputs: [PlannedOutput]
+    public var defaultOutputs: [PushDestination]
     /// Canvas of rooms that name none of their own.
     public var defaultCanvas: Canvas
     /// Addresses that sources may be pulled from and outputs pushed to; `nil` means anywhere.
@@ -26,17 +26,15 @@ public struct PlanningContext: Hashable, Sendable {
     /// Paths of checked copies of the images that the task's own panes name, by URL. An image without a path is not
     /// shown.
     public var images: [String: String]
-    /// Absolute path for the room's HLS; `nil` means no HLS.
-    public var hlsDirectory: String?
-    /// Place for recordings; `nil` means that nothing is recorded.
-    public var recordingPlace: RecordingPlace?
+    /// Places for outputs.
+    public var places: OutputPlaces
 
     public init(
-        template: LayoutTemplate, defaultOutputs: [PlannedOutput], defaultCanvas: Canvas,
+        template: LayoutTemplate, defaultOutputs: [PushDestination], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:], recordingPlace: RecordingPlace? = nil, hlsDirectory: String? = nil
+        images: [String: String] = [:], places: OutputPlaces = OutputPlaces()
     ) {
         self.template = template
         self.defaultOutputs = defaultOutputs
@@ -49,8 +47,7 @@ public struct PlanningContext: Hashable, Sendable {
         self.load = load
         self.others = others
         self.images = images
-        self.hlsDirectory = hlsDirectory
-        self.recordingPlace = recordingPlace
+        self.places = places
     }
 }
 
@@ -61,7 +58,7 @@ public enum ProgramPlanner {
         public var mode: ProgramPlan.Mode
         public var scene: Scene
         public var sources: [PlannedSource]
-        public var outputs: [PlannedOutput]
+        public var outputs: [PlannedOutput] = []
         /// Participant whose frame grid and audio format the program follows, even while they are expected but away.
         public var host: UserID?
         /// Whether the designated host is away and the policy ends the task for that.
@@ -69,44 +66,23 @@ public enum ProgramPlanner {
         public var tracks = SourceSelection.Tracks.all
         public var encoding: EncodingSettings?
         public var sei: SEISettings?
-        public var hls: PlannedHLS?
-        public var recordings: [PlannedRecording]?
         /// Whether the program always consists of one stream.
         public var isOfOne = false
 
         init(
-            mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: [PlannedOutput], host: UserID?,
-            hostLeft: Bool
+            mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], host: UserID?, hostLeft: Bool
         ) {
             self.mode = mode
             self.scene = scene
             self.sources = sources
-            self.outputs = outputs
             self.host = host
             self.hostLeft = hostLeft
         }
     }
 
-    /// Returns the destinations of the room's program: its own outputs, otherwise the configured ones.
-    public static func outputs(of room: Room, in context: PlanningContext) -> [PlannedOutput] {
-        room.settings.outputs ?? context.defaultOutputs
-    }
-
-    /// Returns the recordings to make of the room's program; `nil` means none.
-    public static func recordings(of room: Room, in context: PlanningContext) -> [PlannedRecording]? {
-        guard let settings = room.settings.recording, let place = context.recordingPlace else { return nil }
-        return [place.plan(settings, of: room.id)]
-    }
-
-    public static func hls(of room: Room, in context: PlanningContext) -> PlannedHLS? {
-        guard let settings = room.settings.hls, let directory = context.hlsDirectory else { return nil }
-        return PlannedHLS(directory: directory, settings: settings)
-    }
-
-    /// Whether the room's program has any destination. Without one there is no task.
+    /// Whether the room's program has any output. Without one there is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
-        !outputs(of: room, in: context).isEmpty || recordings(of: room, in: context) != nil
-            || hls(of: room, in: context) != nil
+        OutputPlanner.kinds.contains { !$0.planned(for: room, in: context).isEmpty }
     }
 
     /// Returns the program of a room.
@@ -125,8 +101,7 @@ public enum ProgramPlanner {
         if case .single = settings?.composition { program.isOfOne = true }
         program.encoding = settings?.encoding
         program.sei = settings?.sei
-        program.hls = hls(of: room, in: context)
-        program.recordings = recordings(of: room, in: context)
+        program.outputs = OutputPlanner.outputs(of: room, in: context)
         return program
     }
 
@@ -159,7 +134,7 @@ public enum ProgramPlanner {
                     id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video,
                     tracks: isAudioOnly ? .audio : nil)
             },
-            outputs: outputs(of: room, in: context), host: host ?? lastHost,
+            host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
         let present = streams.filter { !context.absent.contains($0.id) }
         let shown = present.isEmpty ? streams : present

@@ -71,7 +71,7 @@ extension TaskMachine {
                 outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
                 cause: summary, causes: chain, degradation: degradation,
                 tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei,
-                recordings: program.recordings, hls: program.hls, isOfOne: program.isOfOne ? true : nil)
+                isOfOne: program.isOfOne ? true : nil)
             self.plan = plan
             let held = isHeld ? context.load.holdsBypass.map { "; no participant is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
@@ -135,7 +135,7 @@ extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
-            || plan.recordings != recordings || plan.hls != hls || (plan.isOfOne ?? false) != isOfOne
+            || (plan.isOfOne ?? false) != isOfOne
     }
 }
 

@@ -72,8 +72,8 @@ struct ConfigurationValues {
     }
 
     /// Returns the outputs of a list of `id=url` or `url`. Omitted ids become `main`, `output-2`, `output-3` …
-    func outputs(_ key: String, allowed: AllowList) throws(StartupError) -> [PlannedOutput] {
-        var outputs: [PlannedOutput] = []
+    func outputs(_ key: String, allowed: AllowList) throws(StartupError) -> [PushDestination] {
+        var outputs: [PushDestination] = []
         for (index, entry) in list(key).enumerated() {
             var id = index == 0 ? "main" : "output-\(index + 1)"
             var url = entry
@@ -95,7 +95,7 @@ struct ConfigurationValues {
             guard !outputs.contains(where: { $0.id.rawValue == id }) else {
                 throw wrong("\(key)[\(index)]", id, "an id that no other output has")
             }
-            outputs.append(PlannedOutput(id: OutputID(id), url: url))
+            outputs.append(PushDestination(id: OutputID(id), url: url))
         }
         return outputs
     }

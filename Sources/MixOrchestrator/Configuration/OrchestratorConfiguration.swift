@@ -32,7 +32,7 @@ struct OrchestratorConfiguration: Sendable {
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
-    var roomOutputs: [PlannedOutput]
+    var roomOutputs: [PushDestination]
     var roomLayout: String
     var roomCanvas: Canvas
     /// Seconds for which a relay runs without an orchestrator, 1…86400.

@@ -75,7 +75,7 @@ extension Relay {
             apply(plan)
         case .apply(let plan):
             reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
-        case .retryOutput(let output): outputs[output]?.retryNow()
+        case .retryOutput(let output): retryNow(output)
         case .drain:
             isDraining = true
         }
@@ -108,41 +108,9 @@ extension Relay {
         for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
             sources[id]?.removedAt = removedAt
         }
-        applyOutputs(plan.outputs, reach: plan.outputReach)
-        applyHLS(plan.hls)
-        applyRecordings(plan)
+        applyOutputs(plan)
         reconsider()
         reportStatus()
-    }
-
-    /// Opens and closes outputs. An output with another URL begins anew; the others are not affected.
-    private func applyOutputs(_ planned: [PlannedOutput], reach: Reach?) {
-        for (id, output) in outputs where !planned.contains(where: { $0.id == id && $0.url == output.url }) {
-            endings.append { await output.close() }
-            outputs[id] = nil
-        }
-        for output in planned {
-            if let known = outputs[output.id] {
-                known.setRetry(output.retry)
-            } else {
-                let preamble = program.preamble + program.currentGOP
-                outputs[output.id] = RTMPOutput(output, reach: reach, preamble: preamble) { [inbox] in
-                    inbox.yield(.outputChanged)
-                }
-            }
-        }
-    }
-
-    private func applyHLS(_ planned: PlannedHLS?) {
-        guard planned != hls?.plan else { return }
-        if let hls { endings.append { await hls.close() } }
-        hls = planned.map { plan in
-            HLSOutput(
-                plan, worker: configuration.worker, preamble: program.preamble + program.currentGOP, logger: logger
-            ) { [inbox, news] in
-                if news.addIfItFits(0) { inbox.yield(.hlsChanged) }
-            }
-        }
     }
 
     func note(code: String, _ message: String, isBad: Bool = true) {
@@ -173,8 +141,7 @@ extension Relay {
             onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
             scene: splicer.onAir?.isMixer ?? false && sceneOnAir != plan?.scene ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
-            outputs: outputs.values.map(\.status).sorted { $0.id < $1.id }, programTime: now, mixerError: mixerError,
-            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) },
-            recordings: recordingStatuses, hls: hls?.status)
+            outputs: outputStatuses, programTime: now, mixerError: mixerError,
+            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
     }
 }

@@ -19,7 +19,7 @@ extension Relay {
                 if mixer?.generation == generation { mixer?.process.send(.requestIDR(time)) }
             case .shift(let source, let amount):
                 sources[source]?.timeline.shift(by: amount)
-                tellRecorders(of: source, movedBy: amount)
+                sendToOutputs(.moved(by: amount), of: source)
             case .switched(let splice): report(splice)
             }
         }
@@ -58,15 +58,13 @@ extension Relay {
         distribute(program.setTracks(tracks))
     }
 
-    /// Sends tags to every output, recorder and viewer. Each output has its own queue, so that none can hold up
+    /// Sends tags to every output and viewer. Each output has its own queue, so that none can hold up
     /// another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        if !outputs.isEmpty || !recordings.isEmpty || hls != nil {
+        if !outputs.isEmpty {
             let shared = tags.map(OutputTag.init)
             for output in outputs.values { output.send(shared: shared) }
-            hls?.send(shared: shared)
-            sendToRecorders(shared)
         }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
         let bytes = tags.flatMap { $0.encoded }
@@ -101,7 +99,7 @@ extension Relay {
             "switched to \(record.to) at \(splice.at): video gap \(record.videoGapMs) ms, audio gap \(record.audioGapMs ?? 0) ms"
         )
         send(.switched(record))
-        tellRecorders(record)
+        markOutputs(record)
         reportStatus()
     }
 

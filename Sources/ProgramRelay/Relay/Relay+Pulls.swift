@@ -91,6 +91,8 @@ extension Relay {
             let events = sources[id]?.timeline.accept(
                 item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
             for event in events ?? [] {
+                // Before the splicer, because a splice may move the source's timeline.
+                sendToOutputs(event, of: id)
                 switch event {
                 case .configuration(let configuration):
                     logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
@@ -98,19 +100,14 @@ extension Relay {
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
-                    sendToRecorders(configuration, of: id)
                 case .moved(let amount):
                     splicer.move(feed, by: amount)
-                    tellRecorders(of: id, movedBy: amount)
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped and were remapped")
-                    tellRecorders(of: id, movedBy: nil)
                 case .frame(let frame):
                     if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
                         splicer.setInterval(interval, of: feed)
                     }
-                    // Before the splicer, because a splice may move the source's timeline.
-                    sendToRecorders(frame, of: id)
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
                 }

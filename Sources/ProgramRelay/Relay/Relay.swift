@@ -42,8 +42,7 @@ public actor Relay {
     let inputs: AsyncStream<RelayInput>
     let inbox: AsyncStream<RelayInput>.Continuation
     let ticker: Ticker
-    /// Reports of recorders and the packager that wait. Each one contains what the earlier ones said, so that some may
-    /// be left out.
+    /// Reports of outputs that wait.
     let news = Backlog(limit: 64 << 10)
     /// CLOCK_MONOTONIC at program time 0, in ns.
     let programStart = MonotonicClock.now()
@@ -58,12 +57,7 @@ public actor Relay {
     var messages = SEISchedule()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
-    var outputs: [OutputID: RTMPOutput] = [:]
-    var hls: HLSOutput?
-    var recordings: [RecordingSlot.Key: RecordingSlot] = [:]
-    /// Recordings whose files are being closed.
-    var closingRecordings: [RecordingSlot.Key: RecordingSlot] = [:]
-    var recordingCount = 0
+    var outputs: [PlannedOutput.Key: any ProgramOutput] = [:]
     var connections: [Int: Connection] = [:]
     var connectionCount = 0
 
@@ -146,11 +140,7 @@ public actor Relay {
             guard sources[source]?.attempt == attempt else { return }
             pullEnded(end, of: source)
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
-        case .hlsChanged:
-            news.remove(0)
-            reportStatus()
-        case .recorder(let key, let event): recorderEvent(event, of: key)
-        case .outputChanged: reportStatus()
+        case .output(let report): outputReported(report)
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -166,10 +156,9 @@ public actor Relay {
             }
         }
         perform(splicer.advance(to: now))
-        hls?.tick()
         reconsider()
         removeIdleSources()
-        tickRecordings()
+        tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
         absentSources = absent
@@ -187,8 +176,6 @@ public actor Relay {
         }
         for connection in connections.values { connection.channel.finish() }
         for output in outputs.values { endings.append { await output.close() } }
-        if let hls { endings.append { await hls.close() } }
-        endRecordings()
     }
 }
 

@@ -11,12 +11,8 @@ enum RelayInput: Sendable {
     /// `arrival` is in ns of CLOCK_MONOTONIC.
     case pulled(SourceID, attempt: Int, [MediaItem], size: Int, arrival: Int64)
     case pullEnded(SourceID, attempt: Int, PullEnd)
-    /// The state of a destination has changed.
-    case outputChanged
+    case output(OutputReport)
     case mixer(generation: Int, MixerProcess.Event)
-    /// The packager has reported, or is gone.
-    case hlsChanged
-    case recorder(RecordingSlot.Key, RecordingSlot.Consumer.Event)
     /// Time has passed: see `Ticker.Pace`.
     case tick
     /// The process was asked to end.

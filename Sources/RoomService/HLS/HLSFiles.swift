@@ -39,7 +39,7 @@ package struct HLSFiles: Sendable {
     package static let master = "index.m3u8"
 
     package func directory(of room: RoomID) -> String {
-        "\(directory)/\(FileName.safe(room.app.rawValue))/\(FileName.safe(room.name))"
+        HLSPlace(directory: directory).directory(of: room)
     }
 
     /// Returns a file of a session, or `nil` if no packager would use such a name.

@@ -173,7 +173,7 @@ struct LoadBook: Sendable {
     private static func measure(_ entry: inout Entry) {
         guard let plan = entry.plan else { return }
         entry.workload = Workload(
-            mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.count,
+            mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.connections,
             pictures: entry.pictures, hasVideo: plan.tracks != .audio, videoCodec: plan.encoding?.videoCodec)
         entry.isMixing = entry.workload.mix != nil
     }

@@ -42,14 +42,15 @@ final class RoomMeter: Sendable {
     ///   before is not counted again.
     func status(_ new: RelayStatus, after old: RelayStatus?) {
         guard let old, old.processID == new.processID else { return }
-        let before = Dictionary(old.outputs.map { ($0.id, $0) }) { $1 }
-        for output in new.outputs {
+        let before = Dictionary(old.outputs.destinations.map { ($0.id, $0) }) { $1 }
+        for output in new.outputs.destinations {
             let last = before[output.id]
             metrics.count(.outputBytes, by: max(output.bytesSent - (last?.bytesSent ?? 0), 0))
             metrics.count(.outputReconnects, by: Int64(max(output.reconnects - (last?.reconnects ?? 0), 0)))
         }
-        for recording in new.recordings ?? [] {
-            let last = old.recordings?.first { $0.id == recording.id && $0.source == recording.source }
+        let recorded = old.outputs.recordings
+        for recording in new.outputs.recordings {
+            let last = recorded.first { $0.id == recording.id && $0.source == recording.source }
             let isNews = recording.error != last?.error || recording.restarts > last?.restarts ?? 0
             if isNews, let error = recording.error { metrics.count(.recordingFailures, error.code) }
         }
@@ -83,8 +84,8 @@ package struct RelayFigures {
         relays += 1
         if status.mixerError != nil { failingMixers += 1 }
         if let onAir = status.onAir { programs[onAir.rawValue, default: 0] += 1 }
-        for output in status.outputs { outputs[output.state.rawValue, default: 0] += 1 }
-        for recording in status.recordings ?? [] { recordings[recording.state.rawValue, default: 0] += 1 }
+        for output in status.outputs.destinations { outputs[output.state.rawValue, default: 0] += 1 }
+        for recording in status.outputs.recordings { recordings[recording.state.rawValue, default: 0] += 1 }
         for source in status.sources { sources[source.state.rawValue, default: 0] += 1 }
     }
 }

@@ -24,7 +24,7 @@ package final class OutputLedger: Sendable {
     /// Gives the task these destinations in place of its earlier ones, all or none.
     ///
     /// - Returns: The conflict; `nil` when the task has the destinations now.
-    func claim(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+    func claim(_ outputs: [PushDestination], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
             if let conflict = state.conflict(wanted, task) { return conflict }
@@ -36,7 +36,7 @@ package final class OutputLedger: Sendable {
     /// Gives the task those of these destinations that no other task holds, in place of its earlier ones.
     ///
     /// - Returns: The first conflict; `nil` when the task has all destinations now.
-    @discardableResult func hold(_ outputs: [PlannedOutput], for task: TaskID) -> Conflict? {
+    @discardableResult func hold(_ outputs: [PushDestination], for task: TaskID) -> Conflict? {
         let wanted = Self.destinations(outputs)
         return state.withLock { state in
             let conflict = state.conflict(wanted, task)
@@ -48,7 +48,7 @@ package final class OutputLedger: Sendable {
 
     fileprivate typealias Wanted = (output: OutputID, destination: String)
 
-    private static func destinations(_ outputs: [PlannedOutput]) -> [Wanted] {
+    private static func destinations(_ outputs: [PushDestination]) -> [Wanted] {
         outputs.map { ($0.id, destination($0.url)) }
     }
 

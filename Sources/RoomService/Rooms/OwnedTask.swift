@@ -31,7 +31,7 @@ package struct OwnedTask: Sendable {
     /// The destinations to which a task may push; `nil` outputs = the configured ones.
     struct Claim: Hashable, Sendable {
         var pushes: Bool
-        var outputs: [PlannedOutput]?
+        var outputs: [PushDestination]?
     }
 
     init(_ machine: Versioned<TaskMachine>) {

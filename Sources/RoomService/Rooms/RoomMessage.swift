@@ -42,14 +42,14 @@ package struct SettingsChange: Sendable {
     /// - Parameter outputs: Present outputs of the program: its own, or the configured ones.
     /// - Returns: The new settings.
     var apply:
-        @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) -> RoomSettings
+        @Sendable (_ settings: RoomSettings, _ outputs: [PushDestination]) throws(OrchestratorError) -> RoomSettings
     /// Replaces `apply` for a task whose creator keeps an attachment with it.
     var revise: Revision?
 
     package init(
         task: TaskID? = nil, precondition: SettingsPrecondition = SettingsPrecondition.none, summary: String,
         apply:
-            @escaping @Sendable (_ settings: RoomSettings, _ outputs: [PlannedOutput]) throws(OrchestratorError) ->
+            @escaping @Sendable (_ settings: RoomSettings, _ outputs: [PushDestination]) throws(OrchestratorError) ->
             RoomSettings,
         revise: Revision? = nil
     ) {

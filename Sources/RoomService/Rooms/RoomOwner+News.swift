@@ -41,10 +41,10 @@ extension RoomOwner {
     // MARK: Outputs
 
     func watchOutputs(_ status: RelayStatus, at index: Int, _ now: Int64) {
-        for output in tasks[index].machine.document.plan?.outputs ?? [] {
+        for output in (tasks[index].machine.document.plan?.outputs ?? []).destinations {
             tasks[index].outputURLs[output.id] = output.url
         }
-        tasks[index].outputChanges += tasks[index].outputWatch.take(status.outputs, now: now)
+        tasks[index].outputChanges += tasks[index].outputWatch.take(status.outputs.destinations, now: now)
     }
 
     /// Whether there is news of the task's outputs or of the room's services, and an audience for it.

@@ -57,7 +57,8 @@ extension RoomOwner {
         tasks[index].status = status.completed(by: plan, after: tasks[index].status)
         services.load.take(status, of: tasks[index].id)
         watchOutputs(status, at: index, now)
-        return tasks[index].outputs.take(status.outputs, causes: plan?.causes, now: now).map { entry in
+        let destinations = status.outputs.destinations
+        return tasks[index].outputs.take(destinations, causes: plan?.causes, now: now).map { entry in
             var entry = entry
             entry.message = Redaction.text(entry.message)
             return .record(entry)

@@ -76,7 +76,7 @@ extension RoomOwner {
     package func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
 
     /// Whether HLS of the room is being produced, or about to be.
-    package var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.hls != nil } }
+    package var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.outputs.hls != nil } }
 
     package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 

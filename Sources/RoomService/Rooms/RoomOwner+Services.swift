@@ -6,7 +6,7 @@ extension RoomOwner {
     /// Whether the room has an audience: subscribers, or listeners of its feed.
     var isHeard: Bool { services.subscriptions.tells(of: id.app) || services.feeds.hasListeners(id) }
 
-    /// Whether streaming, recording or HLS has changed in a way that is reported.
+    /// Whether a kind of output has changed its state in a way that is reported.
     var hasServiceNews: Bool { serviceWatch.tells(of: ServiceStates(tasks), now: MonotonicClock.now()) }
 
     func takeServiceChange() -> [Occurrence.Kind] {
@@ -23,7 +23,7 @@ extension RoomOwner {
     /// Makes all destinations of the task that were given up try at once.
     package func retryFailedOutputs(of task: TaskID) {
         guard let task = tasks.first(where: { $0.id == task }) else { return }
-        let failed = (task.status?.outputs ?? []).filter { $0.state == .failed }.map(\.id)
+        let failed = (task.status?.outputs ?? []).destinations.filter { $0.state == .failed }.map(\.id)
         task.supervisor?.perform(failed.map { .retryOutput($0) })
     }
 }

@@ -88,7 +88,7 @@ extension RoomOwner {
         try change.precondition.check(change.task?.name ?? id.name, isThere ? SettingsTag(version) : nil)
 
         let seen = explicit?.seen(room.document) ?? room.document
-        let effective = ProgramPlanner.outputs(of: seen, in: services.context(for: seen))
+        let effective = services.outputs(of: seen)
         var (settings, attachment) = (seen.settings, explicit?.attachment)
         if let revise = change.revise {
             (settings, attachment) = try revise(seen.settings, attachment)

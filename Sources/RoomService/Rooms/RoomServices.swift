@@ -14,16 +14,14 @@ package struct RoomServices: Sendable {
     package var metrics: Metrics
     package var logger: Logger
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
-    var defaultOutputs: [PlannedOutput]
+    var defaultOutputs: [PushDestination]
     var defaultLayout: String
     package var defaultCanvas: Canvas
     /// Addresses to which relays may connect, for sources and for outputs; `nil` = all.
     var sourceReach: Reach?
     var outputReach: Reach?
-    /// Absolute path; `nil` = no HLS.
-    package var hlsDirectory: String?
-    /// Place of recordings; `nil` = nothing is recorded.
-    var recordingPlace: RecordingPlace?
+    /// Places for outputs.
+    var places: OutputPlaces
     package var load = LoadLedger()
     package var quotas = QuotaLedger()
     /// Subscriptions to what happens.
@@ -40,9 +38,9 @@ package struct RoomServices: Sendable {
 
     package init(
         store: any TaskStore, sockets: RelaySockets, starter: any RelayStarting, layouts: Layouts, metrics: Metrics,
-        logger: Logger, defaultOutputs: [PlannedOutput], defaultLayout: String, defaultCanvas: Canvas,
-        sourceReach: Reach? = nil, outputReach: Reach? = nil, hlsDirectory: String? = nil,
-        recordingPlace: RecordingPlace? = nil, load: LoadLedger = LoadLedger(), quotas: QuotaLedger = QuotaLedger(),
+        logger: Logger, defaultOutputs: [PushDestination], defaultLayout: String, defaultCanvas: Canvas,
+        sourceReach: Reach? = nil, outputReach: Reach? = nil, places: OutputPlaces = OutputPlaces(),
+        load: LoadLedger = LoadLedger(), quotas: QuotaLedger = QuotaLedger(),
         subscriptions: SubscriptionBook = SubscriptionBook(), viewers: ViewerLedger = ViewerLedger()
     ) {
         self.store = store
@@ -56,8 +54,7 @@ package struct RoomServices: Sendable {
         self.defaultCanvas = defaultCanvas
         self.sourceReach = sourceReach
         self.outputReach = outputReach
-        self.hlsDirectory = hlsDirectory
-        self.recordingPlace = recordingPlace
+        self.places = places
         self.load = load
         self.quotas = quotas
         self.subscriptions = subscriptions
@@ -71,24 +68,20 @@ package struct RoomServices: Sendable {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
-            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:],
-            recordingPlace: recordingPlace,
-            // Left out for rooms without HLS, because a context is made for every event of every room.
-            hlsDirectory: room.settings.hls == nil
-                ? nil : hlsDirectory.map { HLSFiles(directory: $0).directory(of: room.id) })
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places)
     }
 
-    /// Returns the outputs of the room's program: its own, or otherwise the configured ones.
-    package func outputs(of room: Room) -> [PlannedOutput] { room.settings.outputs ?? configuredOutputs(of: room) }
+    /// Returns the destinations of the room's program: its own, or otherwise the configured ones.
+    package func outputs(of room: Room) -> [PushDestination] { room.settings.outputs ?? configuredOutputs(of: room) }
 
-    /// Whether the room's program has a destination: outputs, a recording or HLS.
+    /// Whether the room's program has an output of any kind.
     package func hasDestination(_ room: Room) -> Bool {
-        !outputs(of: room).isEmpty || room.settings.recording != nil || room.settings.hls != nil
+        !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)
     }
 
-    private func configuredOutputs(of room: Room) -> [PlannedOutput] {
+    private func configuredOutputs(of room: Room) -> [PushDestination] {
         defaultOutputs.map { output in
-            PlannedOutput(
+            PushDestination(
                 id: output.id,
                 url: EventParser.substitute(output.url, ["app": room.id.app.rawValue, "room": room.id.name]))
         }

@@ -77,8 +77,10 @@ import Testing
             ],
             outputs: [
                 OutputStatus(
-                    id: "cdn", state: .failed, connectedSince: 1.7e9, reconnects: 2, bytesSent: .max, lastError: "e",
-                    lastErrorCode: .wedged, droppedFrames: 1)
+                    DestinationStatus(
+                        id: "cdn", state: .failed, connectedSince: 1.7e9, reconnects: 2, bytesSent: .max,
+                        lastError: "e", lastErrorCode: .wedged, droppedFrames: 1)),
+                OutputStatus(HLSStatus(session: "1")), OutputStatus(RecordingStatus(id: "r", source: "a/camera")),
             ], programTime: .seconds(2), mixerError: "none",
             load: RelayLoad(
                 relaySeconds: 1.5,

@@ -7,7 +7,8 @@ import Testing
 /// Documents of rooms and events.
 @Suite struct DocumentWritableTests {
     private let settings = RoomSettings(
-        host: "alice", layout: "auto", outputs: [PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
+        host: "alice", layout: "auto",
+        outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
         canvas: Canvas(width: 720, height: 1280, fps: 20),
         policy: RoomPolicy(
             bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom),

@@ -30,17 +30,18 @@ import Testing
                 PlannedSource(id: "b/screen", url: ""),
             ], mode: .mix(host: "a/camera"), scene: scene,
             outputs: [
-                PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/c", retry: OutputRetry(maxAttempts: 3)),
-                PlannedOutput(id: "b", url: "rtmp://127.0.0.1/b"),
+                PlannedOutput(
+                    PushDestination(id: "cdn", url: "rtmp://127.0.0.1/c", retry: OutputRetry(maxAttempts: 3))),
+                PlannedOutput(PushDestination(id: "b", url: "rtmp://127.0.0.1/b")),
+                PlannedOutput(PlannedHLS(directory: "/srv/hls", settings: HLSSettings())),
+                PlannedOutput(
+                    PlannedRecording(settings: RecordingSettings(), directory: "/srv/rec", keepFreeBytes: 1 << 40)),
             ],
             sourceReach: .loopback,
             outputReach: Reach(places: [.init(scheme: "rtmp", address: "10.0.*", port: 1935)]), causedAt: .max,
             cause: "stream.published böb/camera", causes: ["c1", "c\"2"],
             degradation: Degradation(level: 2, reason: "load"), tracks: .video,
-            encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"),
-            recordings: [
-                PlannedRecording(settings: RecordingSettings(), directory: "/srv/rec", keepFreeBytes: 1 << 40)
-            ], hls: PlannedHLS(directory: "/srv/hls", settings: HLSSettings()), isOfOne: true)
+            encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"), isOfOne: true)
     }
 
     @Test func scenesAreTheSame() throws {
@@ -71,8 +72,8 @@ import Testing
                 outputs: [], causedAt: -1, cause: "", causes: []))
         try expectAll(plan.sources[0])
         try expectSame(plan.sources[1])
-        try expectAll(plan.outputs[0])
-        try expectSame(plan.outputs[1])
+        try expectAll(plan.outputs.destinations[0])
+        try expectSame(plan.outputs.destinations[1])
         try expectAll(#require(plan.outputReach?.places[0]))
         try expectSame(Reach.loopback)
     }
@@ -88,7 +89,7 @@ import Testing
     }
 
     @Test func tasksAreTheSame() throws {
-        let settings = RoomSettings(host: "alice", outputs: [PlannedOutput(id: "cdn", url: "rtmp://127.0.0.1/c")])
+        let settings = RoomSettings(host: "alice", outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/c")])
         var task = TaskMachine(
             id: "t", room: "app/r", settings: settings, version: 7, revision: 4, attachment: "{\"a\":1}")
         task.firstSettings = RoomSettings(layout: "grid")

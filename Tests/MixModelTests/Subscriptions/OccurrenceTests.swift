@@ -135,13 +135,17 @@ import Testing
 }
 
 @Suite struct OutputWatchTests {
-    private func status(_ state: OutputStatus.State, reconnects: Int = 0, id: OutputID = "main") -> OutputStatus {
-        OutputStatus(id: id, state: state, reconnects: reconnects, lastError: state == .live ? nil : "reset")
+    private func status(_ state: DestinationStatus.State, reconnects: Int = 0, id: OutputID = "main")
+        -> DestinationStatus
+    {
+        DestinationStatus(id: id, state: state, reconnects: reconnects, lastError: state == .live ? nil : "reset")
     }
 
     @Test func eachChangeIsToldOnce() {
         var watch = OutputWatch()
-        func take(_ statuses: OutputStatus...) -> [OutputChange.State] { watch.take(statuses, now: 0).map(\.state) }
+        func take(_ statuses: DestinationStatus...) -> [OutputChange.State] {
+            watch.take(statuses, now: 0).map(\.state)
+        }
         #expect(take(status(.connecting)) == [.connecting])
         #expect(take(status(.connecting)).isEmpty)
         #expect(take(status(.live)) == [.live])

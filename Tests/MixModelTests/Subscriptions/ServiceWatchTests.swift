@@ -3,9 +3,15 @@ import Testing
 
 @Suite struct ServiceWatchTests {
     private static let second: Int64 = 1_000_000_000
-    private static let live = ServiceStates(rtmp: ServiceState(running: true))
-    private static let broken = ServiceStates(
-        rtmp: ServiceState(error: ServiceState.Failure(code: "wedged", message: "output a: no more bytes")))
+    private static let live = states(ServiceState(running: true))
+    private static let broken = states(
+        ServiceState(error: ServiceState.Failure(code: "wedged", message: "output a: no more bytes")))
+
+    private static func states(_ rtmp: ServiceState) -> ServiceStates {
+        var states = ServiceStates()
+        states["rtmp"] = rtmp
+        return states
+    }
 
     @Test func eachChangeIsToldOnce() {
         var watch = ServiceWatch()

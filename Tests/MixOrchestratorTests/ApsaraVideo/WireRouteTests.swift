@@ -86,7 +86,8 @@ import Testing
 
             try Self.expectDone(try await caller.call("UpdateLiveMPUTask", mix))
             let plan = try await bench.plan { $0.scene.panes.count == 2 }
-            #expect(plan.outputs == [PlannedOutput(id: "main", url: "rtmp://127.0.0.1/live/s1?key=hidden")])
+            #expect(
+                plan.outputs.destinations == [PushDestination(id: "main", url: "rtmp://127.0.0.1/live/s1?key=hidden")])
             #expect(plan.scene.canvas.width == 360 && plan.scene.canvas.fps == 20)
             try Self.expectDone(
                 try await caller.call(

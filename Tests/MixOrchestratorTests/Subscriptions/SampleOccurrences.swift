@@ -18,13 +18,16 @@ enum SampleOccurrences {
         LiveStream(kind: .camera, url: "rtmp://127.0.0.1/secret", audio: true, video: false, publishOrder: 0))
     static let output = "rtmp://cdn.example/live/key?auth=1"
 
+    private static let services: ServiceStates = {
+        var states = ServiceStates()
+        states["rtmp"] = ServiceState(running: true, error: .init(code: "publish_refused", message: "output cdn: no"))
+        return states
+    }()
+
     private static let kinds: [Occurrence.Kind] =
         [
             .roomOpened, .roomClosed,
-            .roomServicesChanged(
-                ServiceStates(
-                    rtmp: ServiceState(running: true, error: .init(code: "publish_refused", message: "output cdn: no")))
-            ),
+            .roomServicesChanged(services),
             .participantJoined(alice), .participantLeft(viewer),
             .participantRoleChanged(alice, from: .guest), .streamPublished(alice, camera),
             .streamUpdated(alice, camera),

@@ -1,5 +1,5 @@
-/// The state of one output of a relay.
-public struct OutputStatus: Hashable, Codable, Sendable {
+/// The state of one destination of a relay.
+public struct DestinationStatus: Hashable, Codable, Sendable {
     public enum State: String, Hashable, Codable, Sendable {
         /// The output has not been live yet, and nothing has gone wrong.
         case connecting

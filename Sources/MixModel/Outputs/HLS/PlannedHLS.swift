@@ -9,3 +9,42 @@ public struct PlannedHLS: Hashable, Codable, Sendable {
         self.settings = settings
     }
 }
+
+extension PlannedHLS: OutputDocument {
+    public static let kind = "hls"
+    public static let planField = OutputField("hls", .optional)
+    public static let statusField = OutputField("hls", .optional)
+
+    /// A program has one HLS at most.
+    public var outputID: OutputID { "hls" }
+
+    public static func service(of planned: [PlannedHLS], _ statuses: [HLSStatus]) -> ServiceState {
+        statuses.first?.service ?? ServiceState()
+    }
+}
+
+extension HLSStatus: OutputStatusDocument {
+    public var bounded: HLSStatus {
+        var status = self
+        status.startedAt = startedAt?.boundedSeconds
+        for index in variants.indices {
+            status.variants[index].width = variants[index].width.boundedCount
+            status.variants[index].height = variants[index].height.boundedCount
+            status.variants[index].bandwidth = variants[index].bandwidth.boundedCount
+        }
+        return status
+    }
+}
+
+extension Sequence<PlannedOutput> {
+    /// HLS of the program; `nil` means none.
+    public var hls: PlannedHLS? { of(PlannedHLS.self).first }
+}
+
+extension Sequence<OutputStatus> {
+    public var hls: HLSStatus? { of(HLSStatus.self).first }
+}
+
+extension ServiceStates {
+    public var hls: ServiceState { self[PlannedHLS.kind] }
+}

@@ -17,24 +17,49 @@ public struct PlannedRecording: Hashable, Codable, Sendable {
     }
 }
 
-/// The place where a service keeps its recordings.
-public struct RecordingPlace: Hashable, Codable, Sendable {
-    /// Absolute path.
-    public var directory: String
-    /// Free space on the disk below which recordings end, in bytes.
-    public var keepFreeBytes: Int64
+extension PlannedRecording: OutputDocument {
+    public static let kind = "recording"
+    public static let planField = OutputField("recordings", .optionalList)
+    public static let statusField = OutputField("recordings", .optionalList)
 
-    public static let defaultKeepFreeBytes: Int64 = 512 << 20
+    public var outputID: OutputID { OutputID(id) }
 
-    public init(directory: String, keepFreeBytes: Int64 = RecordingPlace.defaultKeepFreeBytes) {
-        self.directory = directory
-        self.keepFreeBytes = keepFreeBytes
+    public static func service(of planned: [PlannedRecording], _ statuses: [RecordingStatus]) -> ServiceState {
+        ServiceState(planned.first?.settings, statuses)
     }
+}
 
-    /// Returns the directory of a room's files. Rooms of different tenants or names never share one.
-    public func directory(of room: RoomID) -> String { directory + "/" + FileName.safe(room.rawValue) }
-
-    public func plan(_ settings: RecordingSettings, of room: RoomID) -> PlannedRecording {
-        PlannedRecording(settings: settings, directory: directory(of: room), keepFreeBytes: keepFreeBytes)
+extension RecordingStatus: OutputStatusDocument {
+    public var bounded: RecordingStatus {
+        var status = self
+        status.files = files.boundedCount
+        status.seconds = seconds.boundedSeconds
+        status.bytes = bytes.boundedCount
+        status.restarts = restarts.boundedCount
+        return status
     }
+}
+
+extension ServiceState {
+    /// Creates the state that apps see of a recording: the program's, with a participant's error when the program has
+    /// none.
+    public init(_ settings: RecordingSettings?, _ statuses: [RecordingStatus]) {
+        let mine = statuses.filter { $0.id == settings?.id }
+        let program = mine.first { $0.source == nil }
+        self.init(
+            running: program?.service.running ?? false,
+            error: program?.error ?? mine.lazy.compactMap(\.error).first)
+    }
+}
+
+extension Sequence<PlannedOutput> {
+    public var recordings: [PlannedRecording] { of(PlannedRecording.self) }
+}
+
+extension Sequence<OutputStatus> {
+    public var recordings: [RecordingStatus] { of(RecordingStatus.self) }
+}
+
+extension ServiceStates {
+    public var recording: ServiceState { self[PlannedRecording.kind] }
 }

@@ -6,21 +6,20 @@ import ProgramSplicer
 import Synchronization
 
 /// The HLS output of a relay's program: the packager's process and its newest status.
-final class HLSOutput: Sendable {
-    let plan: PlannedHLS
+final class HLSOutput: ProgramOutput {
+    private let plan: PlannedHLS
     private let consumer: ProgramConsumer<PlannedHLS, HLSStatus>
     private let told: Mutex<HLSStatus>
 
     /// Starts the packager's process.
-    /// - Parameter onChange: Called on any thread when `status` may have changed.
-    init(
-        _ plan: PlannedHLS, worker: URL, preamble: [FLVTag], logger: Logger, onChange: @escaping @Sendable () -> Void
-    ) {
+    init(_ plan: PlannedHLS, in context: OutputContext) {
+        let logger = context.logger
         self.plan = plan
         let events = EventSlot()
         told = Mutex(HLSStatus())
         consumer = ProgramConsumer(
-            worker: worker, subcommand: "packager", settings: plan, preamble: preamble, label: "relay.packager",
+            worker: context.worker, subcommand: "packager", settings: plan, preamble: context.preamble,
+            label: "relay.packager",
             onEvent: { events.take($0) })
         events.handle { [weak self] event in
             guard let self else { return }
@@ -37,12 +36,15 @@ final class HLSOutput: Sendable {
                             code: "packager_failed", message: "the packager \(reason); it is being restarted"))
                 }
             }
-            onChange()
+            context.report(.changed)
         }
         consumer.tick()
     }
 
-    var status: HLSStatus { told.withLock { $0 } }
+    var statuses: [OutputStatus] { [OutputStatus(told.withLock { $0 })] }
+
+    /// Goes on only with the same plan: playlists of other settings are other sessions.
+    func adopt(_ planned: PlannedOutput) -> Bool { planned.document as? PlannedHLS == plan }
 
     func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
     func tick() { consumer.tick() }
@@ -58,5 +60,13 @@ final class HLSOutput: Sendable {
 
         func handle(_ body: @escaping @Sendable (Event) -> Void) { self.body.withLock { $0 = body } }
         func take(_ event: Event) { body.withLock { $0 }?(event) }
+    }
+}
+
+extension HLSOutput: OutputKind {
+    static let name = "HLS"
+
+    static func open(_ plan: PlannedHLS, in context: OutputContext) -> any ProgramOutput {
+        HLSOutput(plan, in: context)
     }
 }

@@ -35,7 +35,7 @@ public final class RTMPOutput: Sendable {
         var isCalm: Bool { isLive && queue.isEmpty }
 
         /// The destination's state as the API shows it.
-        var outside: OutputStatus.State {
+        var outside: DestinationStatus.State {
             switch machine.state {
             case .idle: .connecting
             case .connecting: machine.lastFault == nil ? .connecting : .recovering
@@ -70,13 +70,14 @@ public final class RTMPOutput: Sendable {
     ///   - preamble: Headers of the program so far, and perhaps its current group of pictures.
     ///   - onChange: Called when `status.state` has changed, from any thread. Must return at once.
     public convenience init(
-        _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], onChange: @escaping @Sendable () -> Void = {}
+        _ planned: PushDestination, reach: Reach? = nil, preamble: [FLVTag],
+        onChange: @escaping @Sendable () -> Void = {}
     ) {
         self.init(planned, reach: reach, preamble: preamble, policy: OutputMachine.Policy(), onChange: onChange)
     }
 
     init(
-        _ planned: PlannedOutput, reach: Reach? = nil, preamble: [FLVTag], policy: OutputMachine.Policy,
+        _ planned: PushDestination, reach: Reach? = nil, preamble: [FLVTag], policy: OutputMachine.Policy,
         limits: OutputQueue.Limits = OutputQueue.Limits(), onChange: @escaping @Sendable () -> Void = {},
         connect: @escaping Connect = RTMPOutput.makeConnection
     ) {
@@ -116,9 +117,9 @@ public final class RTMPOutput: Sendable {
     }
 
     /// The output's state for the API. Bytes count as sent when the connection has taken them.
-    public var status: OutputStatus {
+    public var status: DestinationStatus {
         state.withLock { state in
-            OutputStatus(
+            DestinationStatus(
                 id: id, state: state.outside, connectedSince: state.connectedSince,
                 reconnects: state.machine.reconnects, bytesSent: state.bytesBefore + (state.connection?.taken ?? 0),
                 lastError: state.machine.lastFault?.words, lastErrorCode: state.machine.lastFault?.code,

@@ -43,12 +43,14 @@ struct RecordingSlot {
         status = RecordingStatus(id: planned.id, source: key.source)
     }
 
-    /// Records a configuration of the source.
-    mutating func take(_ configuration: CodecConfiguration) { consumer.send(stream.configure(configuration)) }
-    mutating func take(_ frame: EncodedFrame) { consumer.send(stream.write(easing.place(frame))) }
-    /// Notes that the source's timeline was moved; `nil` = it began a new one.
-    mutating func sourceMoved(by amount: MediaTime?) {
-        if let amount { easing.absorb(amount) } else { easing = Easing() }
+    /// Records what comes of the source.
+    mutating func take(_ event: SourceTimeline.Event) {
+        switch event {
+        case .configuration(let configuration): consumer.send(stream.configure(configuration))
+        case .frame(let frame): consumer.send(stream.write(easing.place(frame)))
+        case .moved(let amount): easing.absorb(amount)
+        case .discontinuity: easing = Easing()
+        }
     }
 
     mutating func take(_ event: Consumer.Event) -> News? {

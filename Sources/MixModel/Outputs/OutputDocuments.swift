@@ -1,0 +1,10 @@
+/// The kinds of outputs that plans and statuses know.
+public enum OutputDocuments {
+    /// All of them. A new kind is one line here. Plans and statuses that were read list
+    /// their outputs in this order.
+    public static let all: [any OutputDocument.Type] = [
+        PushDestination.self,
+        PlannedHLS.self,
+        PlannedRecording.self,
+    ]
+}
