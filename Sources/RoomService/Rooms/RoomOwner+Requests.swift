@@ -75,8 +75,10 @@ extension RoomOwner {
     /// Whether a task is on air, or on its way there.
     package func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
 
-    /// Whether HLS of the room is being produced, or about to be.
-    package var isHLSExpected: Bool { tasks.contains { $0.machine.document.plan?.outputs.hls != nil } }
+    /// Whether outputs of this kind run for the room, or are about to.
+    package func expects(_ kind: (some OutputDocument).Type) -> Bool {
+        tasks.contains { $0.machine.document.plan?.outputs.of(kind).isEmpty == false }
+    }
 
     package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
 

@@ -81,7 +81,7 @@ final class RecordingOutput: ProgramOutput {
             return (started.map { start($0, now: now, &state) }, consumers)
         }
         for consumer in started { consumer.tick() }
-        return ended.map { consumer in { await consumer.end(within: Self.closingTime) } }
+        return ended.map { consumer in { await self.end(consumer) } }
     }
 
     func take(_ event: SourceTimeline.Event, of source: SourceID) {
@@ -164,11 +164,13 @@ final class RecordingOutput: ProgramOutput {
         return numbers.compactMap { state.slots[$0]?.consumer }
     }
 
+    private func end(_ consumer: RecordingSlot.Consumer) async { await consumer.end(within: Self.closingTime) }
+
     /// Waits until all files are closed. A recorder that takes longer than 20 s is killed.
     func close() async {
         let consumers = state.withLock { state in close(state.open, &state) }
         await withTaskGroup { group in
-            for consumer in consumers { group.addTask { await consumer.end(within: Self.closingTime) } }
+            for consumer in consumers { group.addTask { await self.end(consumer) } }
         }
     }
 }
