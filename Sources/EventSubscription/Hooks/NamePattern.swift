@@ -51,8 +51,9 @@ package struct NamePattern: Hashable, Sendable {
     package func match(_ components: [String]) -> [Field: String]? {
         var captures: [Field: String] = [:]
         for (pieces, text) in zip(parts, components) {
-            let bytes = Array(text.utf8)
-            guard bytes.count <= Self.longestName, Self.match(pieces, bytes, &captures) else { return nil }
+            guard text.utf8.count <= Self.longestName, Self.match(pieces, Array(text.utf8), &captures) else {
+                return nil
+            }
         }
         return captures
     }

@@ -99,12 +99,13 @@ import Testing
         let clock = ContinuousClock()
         let name = String(repeating: "a", count: NamePattern.longestName)
         let time = try clock.measure {
-            for _ in 0..<16 { #expect(pattern.match([name, "", ""]) == nil) }
+            for _ in 0..<4 { #expect(pattern.match([name, "", ""]) == nil) }
             let worst = try NamePattern("*" + String(repeating: "a", count: 200) + "b*")
-            for _ in 0..<16 { #expect(worst.match([name, "", ""]) == nil) }
-            for _ in 0..<16 { #expect(worst.match([String(repeating: "a", count: 1 << 20), "", ""]) == nil) }
+            for _ in 0..<4 { #expect(worst.match([name, "", ""]) == nil) }
+            for _ in 0..<4 { #expect(worst.match([String(repeating: "a", count: 1 << 20), "", ""]) == nil) }
         }
-        #expect(time < .seconds(2))
+        // Mostly of a debug build; backtracking would take years.
+        #expect(time < .seconds(5))
     }
 }
 
