@@ -1,128 +1,129 @@
-/// The steps that the machine's inputs are composed of.
+/// The steps that the machine's inputs are composed of. Steps of one state take its payload, so that they cannot be
+/// taken in another, and leave the state that follows.
 extension TaskMachine {
-    var isOnAir: Bool {
-        switch phase {
-        case .starting, .running, .recovering: true
-        case .waiting, .held, .ending, .finished: false
-        }
-    }
-
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
         room.isOpen && context.hasStreams(for: room) && ProgramPlanner.hasDestination(room, in: context)
     }
 
-    mutating func start(_ room: Room, _ context: PlanningContext, _ cause: Cause) -> [TaskAction] {
+    /// Returns the state of a held task that need not be held any longer.
+    func released(_ held: Held, _ room: Room, _ context: PlanningContext) -> Waiting? {
+        guard !context.hasStreams(for: room) || room.streams.contains(where: { $0.user == held.until }) else {
+            return nil
+        }
+        return Waiting(reason: .ended(held.until == nil ? .requested : .hostLeft), lastRelay: held.lastRelay)
+    }
+
+    // MARK: On air
+
+    mutating func start(
+        _ waiting: Waiting, _ room: Room, _ context: PlanningContext, _ cause: Cause
+    ) -> [TaskAction] {
         let program = ProgramPlanner.program(for: room, context: context, lastHost: nil)
-        if let refusal = context.admission?.refusal(of: program) { return refuse(refusal, cause) }
-        phase = .starting
-        host = nil
-        failedLaunches = 0
-        lastError = nil
-        refusal = nil
-        relayCauses = cause.chain
+        if let refusal = context.admission?.refusal(of: program) { return refuse(waiting, refusal, cause) }
         let started = TimelineEntry(
             kind: .decision, message: "task starts", cause: cause.summary, causes: cause.chain)
+        let onAir = OnAir(launches: RelayLaunches(RelayRecord(causes: cause.chain)))
         // The owner hands over the plan that follows as soon as the relay is there.
-        return [.record(started), .launchRelay] + replan(room, context, cause, cause.receivedAt)
+        return [.record(started), .launchRelay] + replan(onAir, room, context, cause, held: [], cause.receivedAt)
     }
 
-    /// Connects to (or starts) the relay and gives it the plan in force.
-    func launch() -> [TaskAction] {
-        [.launchRelay] + (plan.map { [.apply($0)] } ?? [])
+    /// Holds back a change until the end of the debounce window.
+    mutating func hold(_ onAir: OnAir, _ cause: Cause, until time: Int64) -> [TaskAction] {
+        var onAir = onAir
+        var actions: [TaskAction] = []
+        if !onAir.debounce.add(cause) {
+            let (number, action) = deadline(.replan, at: time)
+            onAir.debounce = .holding(until: time, causes: [cause], deadline: number)
+            actions = [action]
+        }
+        state = .onAir(onAir)
+        return actions
     }
 
-    mutating func hold(_ cause: Cause, until time: Int64) -> [TaskAction] {
-        // The oldest causes and the newest are enough; the list must not grow with a flapping stream.
-        if pending.count >= 8 { pending.removeLast() }
-        pending.append(cause)
-        guard replanDeadline == nil else { return [] }
-        let (number, action) = deadline(.replan, at: time)
-        replanDeadline = number
-        return [action]
-    }
-
+    /// Plans the program for the room as it is now.
+    ///
+    /// - Parameter held: Causes of changes that were held back, oldest first.
     mutating func replan(
-        _ room: Room, _ context: PlanningContext, _ cause: Cause, _ now: Int64
+        _ onAir: OnAir, _ room: Room, _ context: PlanningContext, _ cause: Cause, held: [Cause], _ now: Int64
     ) -> [TaskAction] {
-        let causes = pending + (pending.contains(cause) ? [] : [cause])
-        pending = []
-        replanDeadline = nil
-        var program = ProgramPlanner.program(for: room, context: context, lastHost: host)
-        if program.hostLeft { return end(.hostLeft, cause) }
-        let isHeld = keepBypass(&program, context)
+        var onAir = onAir
+        let before = onAir.program
+        var program = ProgramPlanner.program(for: room, context: context, lastHost: before?.host)
+        if program.hostLeft { return end(onAir, .hostLeft, cause) }
+        let isHeld = Self.keepBypass(of: before?.plan, in: &program, context)
         var degradation = context.load.degradation
         // A bypass renders no frames that could be left out.
         if case .bypass = program.mode { degradation = nil }
-        host = program.host
         sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
         var actions: [TaskAction] = []
-        let isNew =
-            plan.map {
-                program.differs(from: $0) || context.differs(from: $0) || $0.degradation?.level != degradation?.level
-            } ?? true
-        if isNew {
-            quietUntil = now + Self.debounceWindow
-            revision += 1
-            let summary = causes.map(\.summary).joined(separator: ", ")
-            let chain = causes.flatMap { $0.chain ?? [] }
-            let plan = ProgramPlan(
-                revision: revision, task: id, room: self.room, sources: program.sources, mode: program.mode,
-                scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
-                outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? cause.receivedAt,
-                cause: summary, causes: chain, degradation: degradation,
-                tracks: program.tracks == .all ? nil : program.tracks, encoding: program.encoding, sei: program.sei,
-                isOfOne: program.isOfOne ? true : nil)
-            self.plan = plan
-            let held = isHeld ? context.load.holdsBypass.map { "; no participant is mixed in: \($0)" } : nil
+        if let plan = before?.plan, !program.differs(from: plan), !context.differs(from: plan),
+            plan.degradation?.level == degradation?.level
+        {
+            if before?.host != program.host { onAir.program?.host = program.host }
+        } else {
+            onAir.debounce = .quiet(until: now + Debounce.window)
+            revision = Self.revision(after: revision)
+            let causes = held + (held.contains(cause) ? [] : [cause])
+            let plan = plan(program, context, causes, degradation)
+            onAir.program = ProgramInForce(plan: plan, host: program.host)
+            let note = isHeld ? context.load.holdsBypass.map { "; no participant is mixed in: \($0)" } : nil
             let entry = TimelineEntry(
-                kind: .decision, message: plan.summary + (held ?? ""), cause: summary, causes: chain)
-            actions += [.apply(plan), .record(entry)]
+                kind: .decision, message: plan.summary + (note ?? ""), cause: plan.cause, causes: plan.causes)
+            actions = [.apply(plan), .record(entry)]
         }
-        return actions + watchIdleness(room, context, now)
+        let (deadline, idleness) = watchIdleness(onAir.idleDeadline, room, context, now)
+        onAir.idleDeadline = deadline
+        state = .onAir(onAir)
+        return actions + idleness
     }
 
-    mutating func watchIdleness(_ room: Room, _ context: PlanningContext, _ now: Int64) -> [TaskAction] {
-        guard isIdle(room, context) else {
-            idleDeadline = nil
-            return []
-        }
-        guard idleDeadline == nil else { return [] }
-        let (number, action) = deadline(.idle, at: now + Int64(idleSeconds(room)) * 1_000_000_000)
-        idleDeadline = number
-        return [action]
+    /// Returns the revision after this one. The largest one has none: a stored or reported number must not end the
+    /// process.
+    static func revision(after last: Int) -> Int { last == .max ? last : last + 1 }
+
+    /// Returns the program as a plan with the present revision.
+    private func plan(
+        _ program: ProgramPlanner.Program, _ context: PlanningContext, _ causes: [Cause], _ degradation: Degradation?
+    ) -> ProgramPlan {
+        ProgramPlan(
+            revision: revision, task: id, room: room, sources: program.sources, mode: program.mode,
+            scene: program.scene, outputs: program.outputs, sourceReach: context.sourceReach,
+            outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? 0,
+            cause: causes.map(\.summary).joined(separator: ", "), causes: causes.flatMap { $0.chain ?? [] },
+            degradation: degradation, tracks: program.tracks == .all ? nil : program.tracks,
+            encoding: program.encoding, sei: program.sei, isOfOne: program.isOfOne ? true : nil)
     }
 
-    mutating func end(_ reason: EndReason, _ cause: Cause) -> [TaskAction] {
-        phase = .ending(reason)
-        relayCauses = cause.chain
-        plan = nil
-        pending = []
-        quietUntil = nil
-        replanDeadline = nil
-        idleDeadline = nil
-        relaunchDeadline = nil
+    // MARK: The end
+
+    mutating func end(_ onAir: OnAir, _ reason: EndReason, _ cause: Cause) -> [TaskAction] {
+        var relay = onAir.launches.record
+        relay.causes = cause.chain
+        state = .ending(
+            Ending(
+                reason: reason, host: onAir.program?.host, lastError: onAir.launches.lastError, lastRelay: relay))
         let entry = TimelineEntry(
             kind: .decision, message: "task ends: \(reason.rawValue)", cause: cause.summary, causes: cause.chain)
         return [.record(entry), .drainRelay]
     }
 
-    mutating func ended(_ reason: EndReason) -> [TaskAction] {
-        switch reason {
-        case .roomDeleted: phase = .finished(reason)
-        case .requested: phase = settings == nil ? .held(until: nil) : .finished(reason)
-        case .hostLeft: phase = .held(until: host)
-        case .idle where finishesWhenIdle, .roomClosed where finishesWithRoom: phase = .finished(reason)
-        case .idle, .roomClosed, .noOutputs, .noCapacity: phase = .waiting(after: reason)
-        }
-        host = nil
-        lastError = nil
+    mutating func ended(_ ending: Ending) -> [TaskAction] {
+        let (reason, relay) = (ending.reason, ending.lastRelay)
+        state =
+            switch reason {
+            case _ where finishes(after: reason): .finished(Finished(reason: reason, lastRelay: relay))
+            case .requested: .held(Held(until: nil, lastRelay: relay))
+            case .hostLeft: .held(Held(until: ending.host, lastRelay: relay))
+            case .idle, .roomClosed, .noOutputs, .roomDeleted, .noCapacity:
+                .waiting(Waiting(reason: .ended(reason), lastRelay: relay))
+            }
         let entry = TimelineEntry(
-            kind: .relay, message: "relay ended", cause: reason.rawValue, causes: relayCauses)
+            kind: .relay, message: "relay ended", cause: reason.rawValue, causes: relay.causes)
         return [.record(entry)]
     }
 
     mutating func deadline(_ kind: DeadlineToken.Kind, at time: Int64) -> (Int, TaskAction) {
-        deadlines += 1
+        deadlines &+= 1
         return (deadlines, .scheduleDeadline(DeadlineToken(kind: kind, number: deadlines), at: time))
     }
 }

@@ -88,10 +88,11 @@ import Testing
         }
     }
 
-    @Test func tasksAreTheSame() throws {
-        let settings = RoomSettings(host: "alice", outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/c")])
-        var task = TaskMachine(
-            id: "t", room: "app/r", settings: settings, version: 7, revision: 4, attachment: "{\"a\":1}")
+    /// A document in which nothing is missing, though no state has it all.
+    var taskDocument: TaskDocument {
+        var task = TaskDocument(id: "t", room: "app/r", phase: .running)
+        task.settings = RoomSettings(host: "alice", outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/c")])
+        (task.settingsVersion, task.revision, task.attachment) = (7, 4, "{\"a\":1}")
         task.firstSettings = RoomSettings(layout: "grid")
         task.sawOpenRoom = true
         (task.madeAt, task.finishedAt) = (1.5e9, 1_700_000_000.25)
@@ -105,16 +106,25 @@ import Testing
         ]
         (task.quietUntil, task.connectedAt) = (.max, .min)
         (task.replanDeadline, task.idleDeadline, task.relaunchDeadline) = (1, 2, 3)
+        (task.deadlines, task.failedLaunches) = (3, 2)
         task.relayCauses = ["c1", "c2"]
+        return task
+    }
+
+    @Test func tasksAreTheSame() throws {
+        var task = taskDocument
         try expectAll(task)
         try expectAll(task.pending[0])
         let phases: [TaskMachine.Phase] = [
-            .waiting(after: nil), .waiting(after: .idle), .held(until: nil), .held(until: "böb"), .starting, .running,
-            .recovering, .ending(.requested), .finished(.roomDeleted),
+            .waiting(after: nil), .waiting(after: .idle), .waiting(after: .noCapacity), .held(until: nil),
+            .held(until: "böb"), .starting, .running, .recovering, .ending(.requested), .finished(.roomDeleted),
         ]
         for phase in phases {
             task.phase = phase
             try expectSame(task)
+            let machine = TaskMachine(task)
+            #expect(machine.phase == phase)
+            try expectSame(machine, "\(phase)")
         }
         try expectSame(TaskMachine(id: "auto-demo", room: "demo"))
     }

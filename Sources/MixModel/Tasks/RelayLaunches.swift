@@ -1,0 +1,53 @@
+/// The launches of the relay of a program on air: how it fares, and when it is started again. Pure; all times are in
+/// nanoseconds of CLOCK_MONOTONIC.
+struct RelayLaunches: Hashable, Sendable {
+    var record: RelayRecord
+    /// Last failure of the relay; `nil` while it is connected, or before the first failure.
+    private(set) var lastError: String?
+    /// Number of the deadline of the next launch; `nil` if none is awaited. A relay may connect before it is due.
+    var deadline: Int?
+
+    /// Time that a relay must last for the back-off to begin anew with the shortest delay. In nanoseconds.
+    static let stableAfter: Int64 = 30_000_000_000
+
+    init(_ record: RelayRecord, lastError: String? = nil, deadline: Int? = nil) {
+        self.record = record
+        self.lastError = lastError
+        self.deadline = deadline
+    }
+
+    /// Notes that the relay is connected.
+    mutating func connected(at now: Int64) {
+        lastError = nil
+        record.connectedAt = now
+    }
+
+    /// Notes that the relay is lost.
+    ///
+    /// - Parameter origin: Identifier of the cause of what follows.
+    /// - Returns: The delay before the next launch, in nanoseconds, and whether the reason is another than before.
+    mutating func lost(_ reason: String, at now: Int64, origin: CauseID?) -> (delay: Int64, isNews: Bool) {
+        if let start = record.connectedAt, now - start >= Self.stableAfter { record.failures = 0 }
+        record.connectedAt = nil
+        let delay = Self.backOff(after: record.failures)
+        record.failures += 1
+        // A repeated reason (no binary, no permission) is recorded once; `lastError` keeps it.
+        let isNews = reason != lastError
+        lastError = reason
+        if isNews { record.causes = origin.map { [$0] } }
+        return (delay, isNews)
+    }
+
+    /// Begins anew after a restart of the orchestrator. The last failure stays until a relay is connected.
+    mutating func restart(origin: CauseID?) {
+        record.restart()
+        record.causes = origin.map { [$0] }
+        deadline = nil
+    }
+
+    /// Returns the delay before start number `failures + 1`, in nanoseconds: 50 ms at first, then 0.5 s doubling to 30
+    /// s.
+    static func backOff(after failures: Int) -> Int64 {
+        failures == 0 ? 50_000_000 : min(500_000_000 << Int64(min(failures - 1, 6)), 30_000_000_000)
+    }
+}

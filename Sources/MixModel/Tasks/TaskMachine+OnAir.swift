@@ -1,0 +1,40 @@
+extension TaskMachine {
+    /// A program that is on air, or on its way there.
+    struct OnAir: Hashable, Sendable {
+        /// The state of the relay.
+        enum Stage: Hashable, Sendable {
+            /// The relay is being started for the first time.
+            case starting
+            case running
+            /// The relay was lost and is being started again.
+            case recovering
+        }
+
+        var stage = Stage.starting
+        /// Program in force. It is there as soon as the task has decided; only a stored document may lack it, and the
+        /// next decision makes one.
+        @Boxed var program: ProgramInForce?
+        var debounce = Debounce.open
+        var launches: RelayLaunches
+        /// Number of the deadline at which an idle program ends; `nil` if none is awaited.
+        var idleDeadline: Int?
+
+        /// Adapts the program to a new process of the orchestrator: its relay may still be there.
+        mutating func restart(origin: CauseID?) {
+            stage = .recovering
+            debounce = .open
+            launches.restart(origin: origin)
+            idleDeadline = nil
+        }
+
+        /// The actions that connect to the relay, or start it, and give it the plan in force.
+        var launch: [TaskAction] { [.launchRelay] + (program.map { [.apply($0.plan)] } ?? []) }
+    }
+
+    /// The program that a relay shows or is to show.
+    struct ProgramInForce: Hashable, Sendable {
+        var plan: ProgramPlan
+        /// Host of the program so far; `nil` if there was none.
+        var host: UserID?
+    }
+}
