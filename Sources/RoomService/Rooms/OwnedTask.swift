@@ -42,13 +42,7 @@ package struct OwnedTask: Sendable {
     package var id: TaskID { machine.document.id }
 
     /// Whether the task is on air, or on its way there.
-    var wantsProgram: Bool {
-        guard machine.document.plan != nil, !awaitsDrain else { return false }
-        return switch machine.document.phase {
-        case .starting, .running, .recovering: true
-        case .waiting, .held, .ending, .finished: false
-        }
-    }
+    var wantsProgram: Bool { machine.document.plan != nil && !awaitsDrain }
 
     /// Seconds for which finished explicit tasks can still be read, and their largest number.
     static let finishedLifetime: Double = 3600
