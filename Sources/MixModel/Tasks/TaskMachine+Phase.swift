@@ -19,6 +19,7 @@ extension TaskMachine {
         case finished(EndReason)
     }
 
+    /// The name of the state.
     public var phase: Phase {
         switch state {
         case .waiting(let waiting): .waiting(after: waiting.after)

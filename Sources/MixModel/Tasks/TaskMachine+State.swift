@@ -18,6 +18,7 @@ extension TaskMachine {
         /// The reason why no program is on air.
         enum Reason: Hashable, Sendable {
             /// The last program ended for this reason; `nil` if there was none, or if that no longer matters.
+            /// `noCapacity` stands for a refusal of which a stored document has no figures.
             case ended(EndReason?)
             /// The machine cannot carry the program.
             case refused(AdmissionRefusal)
@@ -25,6 +26,7 @@ extension TaskMachine {
         var reason = Reason.ended(nil)
         /// Number of the deadline at which an idle task finishes; `nil` if none is awaited.
         var idleDeadline: Int?
+        /// Facts about the relay of the last program, here and in the states below.
         var lastRelay = RelayRecord()
 
         /// The reason as callers know it.
