@@ -44,9 +44,6 @@ struct RequestFuzzer {
         var body = request.body.map { Array($0.utf8) }
         if operation.path == "/" { (uri, headers) = call(method) }
         if chance(12) { method = pick(Self.methods, or: .get) }
-        if method == .get, uri.contains("/feed") || uri.contains(".flv") {
-            uri = uri.replacing("demo", with: "nobody")
-        }
         for _ in 0..<Int.random(in: 0...3, using: &random) {
             switch Int.random(in: 0..<6, using: &random) {
             case 0: uri = spoiled(uri: uri)
@@ -57,8 +54,15 @@ struct RequestFuzzer {
             default: body = spoiled(body ?? Array(#"{"a":1}"#.utf8))
             }
         }
+        if method == .get {
+            // Also where another operation, or a spoiled address, has become such a program or room.
+            uri = uri.replacing(Self.followed) { "\($0.1)nobody/feed" }
+            if uri.contains(".flv") { uri = uri.replacing("demo", with: "nobody") }
+        }
         return Request(method: method, uri: uri, headers: headers, body: body)
     }
+
+    private static var followed: Regex<(Substring, Substring)> { #/(/rooms/)[^/?]*/feed/# }
 
     private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
     private static let parameters = [
