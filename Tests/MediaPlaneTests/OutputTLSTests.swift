@@ -91,7 +91,9 @@ import EncodedMedia
         #expect(try await outputEventually { output.hasConnection })
         await output.close()
         let count = tags.count { if case .frame = $0.role { true } else { false } }
-        #expect(try await outputEventually(within: .seconds(3)) { viewer.frames.count == count })
+        #expect(
+            try await outputEventually(within: .seconds(3)) { viewer.frames.count == count },
+            "\(viewer.frames.count) of \(count) frames; \(output.status)")
         await viewer.close()
         front.stop()
         await server.remove()

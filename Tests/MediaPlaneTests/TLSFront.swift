@@ -19,20 +19,23 @@ final class TLSFront: Sendable {
         listener = socket.create_server(("127.0.0.1", 0))
         open(sys.argv[4] + ".new", "w").write(str(listener.getsockname()[1]))
         os.rename(sys.argv[4] + ".new", sys.argv[4])
-        def copy(source, sink):
+        # Reads to the end also where nobody takes it any more: a socket that is closed with unread bytes resets its connection,
+        # and what the other side has not read yet is lost.
+        def copy(source, sink, how):
             try:
-                while data := source.recv(65536): sink.sendall(data)
+                while data := source.recv(65536):
+                    try: sink.sendall(data)
+                    except OSError: pass
             except OSError: pass
-            for end in (source, sink):
-                try: end.shutdown(socket.SHUT_RDWR)
-                except OSError: pass
+            try: sink.shutdown(how)
+            except OSError: pass
         def serve(client):
             try:
                 client = context.wrap_socket(client, server_side=True)
                 server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
             except OSError: return client.close()
-            threading.Thread(target=copy, args=(server, client), daemon=True).start()
-            copy(client, server)
+            threading.Thread(target=copy, args=(server, client, socket.SHUT_RDWR), daemon=True).start()
+            copy(client, server, socket.SHUT_WR)
         while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
         """
 
