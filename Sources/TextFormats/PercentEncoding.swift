@@ -21,8 +21,14 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Decodes form data. A `+` becomes a space. A `%` without two hexadecimal digits after it stays as it is.
+    /// Decodes form data. A `+` becomes a space. A `%` without two hexadecimal digits after it stays as it is. Bytes that
+    /// are not UTF-8 become replacement characters.
     package static func formDecoded(_ text: some Collection<UInt8>) -> String {
+        String(decoding: formDecodedBytes(text), as: UTF8.self)
+    }
+
+    /// Decodes form data as `formDecoded` does, to bytes that may not be UTF-8.
+    package static func formDecodedBytes(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var iterator = text.makeIterator()
@@ -40,7 +46,7 @@ package enum PercentEncoding {
             default: bytes.append(byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     /// Returns the value of a hexadecimal digit, or `nil` for other bytes.

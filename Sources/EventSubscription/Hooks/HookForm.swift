@@ -19,10 +19,9 @@ package struct HookForm: Hashable, Sendable {
         fields = bytes.split(separator: UInt8(ascii: "&"), maxSplits: Self.mostFields, omittingEmptySubsequences: true)
             .prefix(Self.mostFields)
             .compactMap { field in
-                let name = field.prefix { $0 != UInt8(ascii: "=") }
-                guard let name = Self.decoded(name) else { return nil }
-                let value = field.dropFirst(name.bytes + 1)
-                return Field(name: name.text, value: Self.decoded(value)?.text)
+                let encoded = field.prefix { $0 != UInt8(ascii: "=") }
+                guard let name = Self.decoded(encoded) else { return nil }
+                return Field(name: name, value: Self.decoded(field.dropFirst(encoded.count + 1)))
             }
     }
 
@@ -32,23 +31,8 @@ package struct HookForm: Hashable, Sendable {
     /// Whether the field occurs, even if its value is not UTF-8.
     package func has(_ name: String) -> Bool { fields.contains { $0.name.hasSameUTF8(as: name) } }
 
-    /// Decodes form data as `PercentEncoding.formDecoded` does, and returns `nil` if the result is not UTF-8: a
-    /// replacement character must not become part of an id.
-    private static func decoded(_ encoded: some Collection<UInt8>) -> (text: String, bytes: Int)? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(encoded.count)
-        var iterator = encoded.makeIterator()
-        while let byte = iterator.next() {
-            var ahead = iterator
-            if byte == UInt8(ascii: "%"), let high = ahead.next().flatMap(PercentEncoding.value),
-                let low = ahead.next().flatMap(PercentEncoding.value)
-            {
-                bytes.append(high << 4 | low)
-                iterator = ahead
-            } else {
-                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(validating: bytes, as: UTF8.self).map { ($0, encoded.count) }
+    /// Decodes form data; `nil` if the result is not UTF-8, because a replacement character must not become part of an id.
+    private static func decoded(_ encoded: some Collection<UInt8>) -> String? {
+        String(validating: PercentEncoding.formDecodedBytes(encoded), as: UTF8.self)
     }
 }
