@@ -168,6 +168,8 @@ import Testing
                 #expect(answer.status == 200)
                 #expect(try answer.value("retry.maxSeconds") == "60")
                 try await bench.plan { $0.outputs.destinations.first?.retry == OutputRetry(maxSeconds: 60) }
+                // The request to try again follows the plan, and would take back a failure set before it arrives.
+                try await eventually { bench.relays.started.last?.commands.last == .retryOutput("main") ? true : nil }
                 // It can be removed while it fails.
                 try await fail()
                 #expect(try await bench.call(.delete, "/v1/tasks/auto-demo/outputs/main").status == 204)

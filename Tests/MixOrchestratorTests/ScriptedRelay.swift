@@ -128,7 +128,10 @@ final class ScriptedRelay: RelayProcessHandle {
     }
 
     fileprivate func receive(_ command: RelayCommand, on channel: any Channel) {
-        state.withLock { $0.commands.append(command) }
+        state.withLock { state in
+            if case .retryOutput(let output) = command { state.outputs[output] = nil }
+            state.commands.append(command)
+        }
         switch command {
         case .hello:
             state.withLock { $0.connections.append(channel) }
@@ -150,9 +153,7 @@ final class ScriptedRelay: RelayProcessHandle {
                     latencyMs: Double(now - plan.causedAt) / 1e6, videoGapMs: 50, audioGapMs: 21.3, wallClock: 1)
                 Self.send(.switched(record), on: channel)
             }
-        case .retryOutput(let output):
-            state.withLock { $0.outputs[output] = nil }
-            Self.send(.status(status), on: channel)
+        case .retryOutput: Self.send(.status(status), on: channel)
         case .drain:
             unlink(socket)
             end("exited with status 0")
