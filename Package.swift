@@ -184,6 +184,7 @@ if wantsControl {
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Yams", package: "Yams"),
             ],
+            exclude: ["EarlierData"],
             swiftSettings: strict),
     ]
 }
