@@ -5,8 +5,9 @@
 #   scripts/test.sh SCRATCH_PATH fast       pure targets and the store
 #   scripts/test.sh SCRATCH_PATH OPTION …   one run with these options of `swift test`, one test after another
 #
-# `fast` and `service`, the orchestrator without media, run as two processes side by side. `alone` is what streams, decodes or
-# measures time, one test after another: others that compete for the cores would be measured too. No test gets a second attempt.
+# Three stages run several processes at once: `fast`; `service`, the orchestrator without media; and `network`, which waits for
+# servers that are slow, restart or hang, and needs little of the machine. `alone` is what streams, decodes or measures time,
+# one test after another: others that compete for the cores would be measured too. No test gets a second attempt.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -21,6 +22,9 @@ fast='(TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplice
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
+network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay)|Pull(RTMP|Socket)|TCPDialler|TLSSession)Tests/'
+# Suites that take long run as processes of their own, and start first.
+long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests)$'
 
 status=0
 run() {
@@ -29,45 +33,62 @@ run() {
     "${swift[@]}" --no-parallel --xunit-output "$results/$name.xml" "$@"
 }
 
-# Divides the suites of one stage between two processes, by their number of tests. The second one's output follows the first's.
+# Runs a part of a stage, and prints its output when it is over, not among that of others.
+run_part() {
+    local name=$1 filter=$2 result=0
+    run "$name" --filter "$filter" >"$results/$name.log" 2>&1 || result=1
+    flock "$results/output" cat "$results/$name.log"
+    return "$result"
+}
+
+# Divides the suites of a stage into parts, and runs so many of them at once.
 side_by_side() {
-    local stage=$1 halves
-    printf 'test: %s, as two processes\n' "$stage"
-    mapfile -t halves < <(
-        "${swift[@]}" list 2>/dev/null | grep -E "^$2" | grep -vE "${3:-^$}" | sed 's|[/(].*||' | python3 -c '
+    local stage=$1 workers=$2 number=0 running=0 parts part
+    printf 'test: %s, as %d processes\n' "$stage" "$workers"
+    mapfile -t parts < <(
+        "${swift[@]}" list 2>/dev/null | grep -E "^$3" | grep -vE "${4:-^$}" | sed 's|[/(].*||' | python3 -c '
 import collections, re, sys
 
+long, workers = re.compile(sys.argv[1]), int(sys.argv[2])
 suites = collections.Counter(line.strip() for line in sys.stdin)
-if len(suites) < 2:
-    sys.exit()  # An empty half would match nothing and pass.
-halves, sizes = [[], []], [0, 0]
-for suite, tests in sorted(suites.items(), key=lambda item: (-item[1], item[0])):
-    half = sizes.index(min(sizes))
-    halves[half].append(re.escape(suite))
-    sizes[half] += tests
-for half in halves:
-    print("^(" + "|".join(sorted(half)) + ")([/(]|$)")
-')
-    if [ "${#halves[@]}" -ne 2 ]; then
+parts = [[suite] for suite in sorted(suites) if long.search(suite)]
+rest = [suite for suite in sorted(suites, key=lambda suite: -suites[suite]) if not long.search(suite)]
+# Three for each process, so that one that is done early takes another.
+parts += [part for part in (rest[first :: 3 * workers] for first in range(3 * workers)) if part]
+for part in parts:
+    print("^(" + "|".join(re.escape(suite) for suite in part) + ")([/(]|$)")
+' "$long" "$workers"
+    )
+    if [ "${#parts[@]}" -eq 0 ]; then
         echo "test: no tests for $stage" >&2
         status=1
         return
     fi
-    run "$stage-2" --filter "${halves[1]}" >"$results/$stage-2.log" 2>&1 &
-    run "$stage-1" --filter "${halves[0]}" || status=1
-    wait "$!" || status=1
-    cat "$results/$stage-2.log"
+    for part in "${parts[@]}"; do
+        if [ "$running" -eq "$workers" ]; then
+            wait -n || status=1
+            running=$((running - 1))
+        fi
+        number=$((number + 1))
+        running=$((running + 1))
+        run_part "$stage-$number" "$part" &
+    done
+    while [ "$running" -gt 0 ]; do
+        wait -n || status=1
+        running=$((running - 1))
+    done
 }
 
 case ${1:-all} in
 all)
-    side_by_side fast "$fast"
-    side_by_side service "$service" "$timed"
+    side_by_side fast 2 "$fast"
+    side_by_side service 2 "$service" "$timed"
+    side_by_side network 3 "$network"
     printf 'test: alone, one after another\n'
     # Everything else, so that no target is forgotten.
-    run alone --filter "$timed" --filter "^(?!$fast|$service)" || status=1
+    run alone --filter "$timed" --filter "^(?!$fast|$service|$network)" || status=1
     ;;
-fast) side_by_side fast "$fast" ;;
+fast) side_by_side fast 2 "$fast" ;;
 *) run chosen "$@" || status=1 ;;
 esac
 

@@ -31,19 +31,19 @@ import EncodedMedia
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 6)
         let output = RTMPOutput(server.url("name?key=wrong-key", application: "guarded"), kind)
-        async let playing: Void = output.play(tags)
-        #expect(try await outputEventually { output.status.state == .recovering })
+        try await output.whilePlaying(tags) { () async throws in
+            #expect(try await outputEventually { output.status.state == .recovering })
+        }
         print("on_publish says no, \(kind):", output.status.lastErrorCode ?? "", output.status.lastError ?? "")
         #expect(output.status.lastErrorCode == .publishRefused)
         #expect(output.status.lastError?.contains(kind == .socket ? "is the stream key correct?" : "'publish'") == true)
         #expect(output.status.lastError?.contains("wrong-key") == false)
         #expect(output.status.bytesSent == 0 && output.status.reconnects == 0)
-        try await playing
         await output.close()
         let good = RTMPOutput(server.url("name?key=right", application: "guarded"), kind)
-        async let again: Void = good.play(tags)
-        #expect(try await outputEventually { good.status.state == .live })
-        try await again
+        try await good.whilePlaying(tags) { () async throws in
+            #expect(try await outputEventually { good.status.state == .live })
+        }
         #expect(good.status.lastErrorCode == nil)
         await good.close()
         await server.remove()

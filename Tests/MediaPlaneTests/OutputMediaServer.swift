@@ -143,4 +143,13 @@ extension RTMPOutput {
             send([tag])
         }
     }
+
+    /// Sends `tags` in the time of their timestamps until the body returns.
+    func whilePlaying(_ tags: [FLVTag], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.play(tags) }
+            try await body()
+            group.cancelAll()
+        }
+    }
 }

@@ -63,21 +63,21 @@ extension RTMPOutput {
         await server.stop()
         let output = RTMPOutput(server.url("late-key"), kind)
         let tags = try await outputProgram(seconds: 6)
-        async let playing: Void = output.play(tags)
-        #expect(try await outputEventually { output.status.state == .recovering })
-        #expect(output.status.lastError?.contains("refused") == true)
-        #expect(output.status.lastErrorCode == .connectionRefused)
-        #expect(output.status.lastError?.contains("late-key") == false)
-        let again = try await OutputMediaServer.start(in: server.directory, ports: ports)
-        #expect(try await outputEventually { output.status.state == .live })
-        #expect(output.status.reconnects == 0 && output.status.connectedSince != nil)
-        let viewer = PullRecorder(url: server.url("late-key"))
-        try await playing
-        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
-        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
-        await viewer.close()
+        try await output.whilePlaying(tags) { () async throws in
+            #expect(try await outputEventually { output.status.state == .recovering })
+            #expect(output.status.lastError?.contains("refused") == true)
+            #expect(output.status.lastErrorCode == .connectionRefused)
+            #expect(output.status.lastError?.contains("late-key") == false)
+            _ = try await OutputMediaServer.start(in: server.directory, ports: ports)
+            #expect(try await outputEventually { output.status.state == .live })
+            #expect(output.status.reconnects == 0 && output.status.connectedSince != nil)
+            let viewer = PullRecorder(url: server.url("late-key"))
+            #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+            #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+            await viewer.close()
+        }
         await output.close()
-        await again.remove()
+        await server.remove()
     }
 
     @Test(arguments: RTMPPullKind.allCases) func aServerThatRestartsGetsHeadersAndAnIDR(_ kind: RTMPPullKind)
@@ -86,24 +86,23 @@ extension RTMPOutput {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 12)
         let output = RTMPOutput(server.url("again"), kind)
-        async let playing: Void = output.play(tags)
-        #expect(try await outputEventually { output.status.state == .live })
-        let sent = output.status.bytesSent
-        await server.stop()
-        #expect(try await outputEventually { output.status.state == .recovering })
-        let again = try await OutputMediaServer.start(
-            in: server.directory, ports: (server.rtmpPort, server.httpPort))
-        #expect(try await outputEventually { output.status.state == .live })
-        let viewer = PullRecorder(url: server.url("again"))
-        #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
-        #expect(viewer.configurations.count == 2)
-        #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
-        #expect(output.status.reconnects == 1)
-        #expect(output.status.bytesSent > sent)
-        try await playing
-        await viewer.close()
+        try await output.whilePlaying(tags) { () async throws in
+            #expect(try await outputEventually { output.status.state == .live })
+            let sent = output.status.bytesSent
+            await server.stop()
+            #expect(try await outputEventually { output.status.state == .recovering })
+            _ = try await OutputMediaServer.start(in: server.directory, ports: (server.rtmpPort, server.httpPort))
+            #expect(try await outputEventually { output.status.state == .live })
+            let viewer = PullRecorder(url: server.url("again"))
+            #expect(try await outputEventually { viewer.frames.contains { $0.kind == .video } })
+            #expect(viewer.configurations.count == 2)
+            #expect(viewer.frames.first { $0.kind == .video }?.isIDR == true)
+            #expect(output.status.reconnects == 1)
+            #expect(output.status.bytesSent > sent)
+            await viewer.close()
+        }
         await output.close()
-        await again.remove()
+        await server.remove()
     }
 
     @Test(arguments: RTMPPullKind.allCases) func closingTellsTheServerAtOnce(_ kind: RTMPPullKind) async throws {
@@ -210,17 +209,17 @@ extension RTMPOutput {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 8)
         let first = RTMPOutput(server.url("name-taken"), .socket)
-        async let playing: Void = first.play(tags)
-        #expect(try await outputEventually { try await server.isPublished("name-taken") })
-        let second = RTMPOutput(server.url("name-taken"), .socket)
-        second.send(tags)
-        #expect(try await outputEventually { second.status.state == .recovering })
-        #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")
-        #expect(second.status.lastErrorCode == .publishRefused)
-        #expect(second.status.lastError?.contains("name-taken") == false)
-        #expect(first.status.reconnects == 0)
-        await second.close()
-        try await playing
+        try await first.whilePlaying(tags) { () async throws in
+            #expect(try await outputEventually { try await server.isPublished("name-taken") })
+            let second = RTMPOutput(server.url("name-taken"), .socket)
+            second.send(tags)
+            #expect(try await outputEventually { second.status.state == .recovering })
+            #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")
+            #expect(second.status.lastErrorCode == .publishRefused)
+            #expect(second.status.lastError?.contains("name-taken") == false)
+            #expect(first.status.reconnects == 0)
+            await second.close()
+        }
         await first.close()
         await server.remove()
     }

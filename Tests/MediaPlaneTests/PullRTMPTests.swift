@@ -129,13 +129,13 @@ final class PullRecorder: Sendable {
     @Test(arguments: RTMPPullKind.allCases) func aServerThatGoesAwayEndsThePull(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
         let output = RTMPOutput(PushDestination(id: "o", url: server.url("gone")), preamble: [])
-        async let playing: Void = output.play(try await outputProgram(seconds: 4))
         let pull = PullRecorder(url: server.url("gone"), kind)
-        #expect(try await outputEventually { pull.frames.count > 20 })
-        try server.signal(SIGKILL)
-        #expect(try await outputEventually { !pull.endings.isEmpty })
-        #expect(pull.eventsAfterEnd == 0)
-        try await playing
+        try await output.whilePlaying(try await outputProgram(seconds: 10)) { () async throws in
+            #expect(try await outputEventually { pull.frames.count > 20 })
+            try server.signal(SIGKILL)
+            #expect(try await outputEventually { !pull.endings.isEmpty })
+            #expect(pull.eventsAfterEnd == 0)
+        }
         await output.close()
         await pull.close()
         await server.remove()
