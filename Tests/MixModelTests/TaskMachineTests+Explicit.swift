@@ -75,6 +75,23 @@ import Testing
         #expect(bench.publish("alice").isEmpty)
     }
 
+    @Test func waitingForCapacityIsNotIdleness() throws {
+        var bench = idleBench(.finish)
+        let (first, end) = try #require(bench.settingsChanged().deadlines.first { $0.0.kind == .idle })
+        bench.context.admission = Admission(availableCores: 0, costs: CostModel())
+        #expect(bench.publish("alice").plans.isEmpty)
+        #expect(bench.task.phase == .waiting(after: .noCapacity))
+        bench.now = end
+        #expect(bench.pass(first).isEmpty)
+        #expect(bench.task.phase == .waiting(after: .noCapacity))
+        // When the streams have gone, the time begins again.
+        let (second, time) = try #require(bench.unpublish("alice").deadlines.first { $0.0.kind == .idle })
+        #expect(second != first && time == bench.now + 60_000_000_000)
+        bench.now = time
+        #expect(!bench.pass(second).isEmpty)
+        #expect(bench.task.phase == .finished(.idle))
+    }
+
     @Test func itMayEndForGoodWithItsRoom() throws {
         var bench = idleBench(.finishWithRoom)
         let (_, day) = try #require(bench.settingsChanged().deadlines.first { $0.0.kind == .idle })

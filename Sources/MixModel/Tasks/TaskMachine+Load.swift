@@ -6,6 +6,8 @@ extension TaskMachine {
         let isNews = waiting.after != .noCapacity
         var waiting = waiting
         waiting.reason = .refused(refusal)
+        // There are streams, so the task is not idle.
+        waiting.idleDeadline = nil
         state = .waiting(waiting)
         guard isNews else { return [] }
         return [
