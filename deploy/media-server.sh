@@ -50,7 +50,10 @@ find_module() {
     die "nginx has no RTMP module: apt-get install libnginx-mod-rtmp"
 }
 
-alive() { [[ -f "$1/nginx.pid" ]] && kill -0 "$(cat "$1/nginx.pid")" 2>/dev/null; }
+# Whether the process runs. One that has ended stays known until its parent, often a container's init, asks for it.
+runs() { grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; }
+
+alive() { [[ -f $1/nginx.pid ]] && runs "$(cat "$1/nginx.pid")"; }
 
 # nginx goes into the background: it must not hold on to what our caller has open, or the caller, who may wait for the
 # end of a pipe, waits as long as nginx lives.
@@ -105,7 +108,7 @@ stop() {
     pid=$(cat "$directory/nginx.pid")
     kill -TERM "$pid"
     for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || return 0
+        runs "$pid" || return 0
         sleep 0.05
     done
     kill -KILL "$pid" 2>/dev/null || true
