@@ -112,7 +112,8 @@ func buildOrchestrator(
         PlaybackServices(
             sockets: sockets, viewers: services.viewers, metrics: metrics, logger: logger,
             latencyCap: configuration.playback.latencyCap,
-            isWanted: { [registry] task in await (try? await registry.reader(of: task))?.wantsProgram(task) ?? false }))
+            isWanted: { [registry] task in (try? await registry.snapshot(of: task))?.task(task)?.wantsProgram ?? false }
+        ))
     LiveController(registry: registry, playback: playback, settings: configuration.playback).addRoutes(to: router)
     let hls = HLSFiles(directory: configuration.hlsDirectory)
     HLSController(

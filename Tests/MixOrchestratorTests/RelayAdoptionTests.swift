@@ -58,7 +58,7 @@ import Testing
             try await withRegistry(store, relays: relays, in: directory, hasOutputs: true, log: log) { registry in
                 try await eventually { unwanted.allSatisfy { $0.exitDescription() != nil } ? true : nil }
                 let owner = try await registry.owner("demo")
-                try await eventually { await owner.status(of: "auto-demo") }
+                try await eventually { await owner.snapshot.task("auto-demo")?.status }
                 #expect(wanted.exitDescription() == nil)
                 #expect(!FileManager.default.fileExists(atPath: stale.socket))
                 #expect(relays.started.count == 1)

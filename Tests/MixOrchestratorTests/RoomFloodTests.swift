@@ -76,7 +76,7 @@ import Testing
                             _ = try await registry.owner(room).receive(Self.published(room, "1"), at: 0)
                         }
                         for _ in 0...RoomRegistry.roundsUntilFolded { await registry.sweep() }
-                        for room in some { _ = try await registry.reader(room)?.layoutName }
+                        for room in some { _ = try await registry.snapshot(room) }
                     }
                 }
                 try await announce(0..<1000)

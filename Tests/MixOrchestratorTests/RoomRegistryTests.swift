@@ -27,7 +27,7 @@ import Testing
             #expect(try await store.rooms().count == 51)
 
             let owner = try await registry.owner("r7")
-            #expect(await owner.room.document.participants.map(\.user) == ["alice"])
+            #expect(await owner.snapshot.room.document.participants.map(\.user) == ["alice"])
             #expect(try await owner.receive(joined("r7", "alice", "1"), at: 0) == .duplicate)
             #expect(try await owner.receive(joined("r7", "bob", "2"), at: 0) == .accepted)
             #expect(try await store.room("r7")?.version == 2)
@@ -51,7 +51,7 @@ import Testing
                     return registry.ownerCount == 0 ? true : nil
                 }
                 let owner = try await registry.owner("r7")
-                #expect(await owner.room.document.streams.map(\.id) == ["alice/camera"])
+                #expect(await owner.snapshot.room.document.streams.map(\.id) == ["alice/camera"])
                 #expect(try await owner.receive(published("r7", "bob", "2"), at: 0) == .accepted)
             }
             // Somebody publishes there for a program that waits: that one is needed.
@@ -77,7 +77,7 @@ import Testing
             try await withRegistry(MemoryTaskStore(), relays: relays, in: directory, hasOutputs: true) { registry in
                 _ = try await registry.owner("demo").receive(published("demo", "alice", "1"), at: MonotonicClock.now())
                 let owner = try await registry.owner("demo")
-                try await eventually { await owner.status(of: "auto-demo")?.onAir == .bypass ? true : nil }
+                try await eventually { await owner.snapshot.task("auto-demo")?.status?.onAir == .bypass ? true : nil }
                 for _ in 0..<10 { await registry.sweep() }
                 #expect(registry.ownerCount == 1)
                 let gone = RoomEvent(
@@ -193,7 +193,7 @@ import Testing
             #expect(try await old.receive(joined("r", "bob", "2"), at: 0) == .duplicate)
             let new = try await registry.owner("r")
             #expect(new !== old)
-            #expect(await new.room.document.participants.count == 2)
+            #expect(await new.snapshot.room.document.participants.count == 2)
             #expect(try await store.room("r")?.version == 2)
         }
     }
@@ -209,10 +209,10 @@ import Testing
                 await registry.sweep()
                 return registry.ownerCount == 0 ? true : nil
             }
-            #expect(try await registry.readers(after: nil, limit: 3).map(\.id) == ["r0", "r1", "r2"])
-            #expect(try await registry.readers(after: "r2", limit: 3).map(\.id) == ["r3", "r4"])
-            #expect(try await registry.reader("r1")?.room.version == 1)
-            #expect(try await registry.reader("r9") == nil)
+            #expect(try await registry.snapshots(after: nil, limit: 3).map(\.id) == ["r0", "r1", "r2"])
+            #expect(try await registry.snapshots(after: "r2", limit: 3).map(\.id) == ["r3", "r4"])
+            #expect(try await registry.snapshot("r1")?.room.version == 1)
+            #expect(try await registry.snapshot("r9") == nil)
             #expect(await registry.census().rooms == 5)
             #expect(registry.ownerCount == 0, "reading makes no owner")
         }

@@ -12,7 +12,7 @@ package struct WireChannels: Sendable {
     }
 
     func users(_ call: WireCall) async throws -> [String: JSONValue] {
-        let room = try await registry.reader(try call.room())?.known
+        let room = try await registry.snapshot(try call.room())?.room.document
         let people = room?.participants ?? []
         // Participants with a stream or a role count as streaming. All others watch.
         let streamers = people.filter { !$0.streams.isEmpty || $0.role != nil }
@@ -30,7 +30,7 @@ package struct WireChannels: Sendable {
         let size = try call.parameters.integer("PageSize", in: 1...Self.largestPage) ?? 10
         let order = call.parameters["Order"] ?? "desc"
         guard ["asc", "desc"].contains(order) else { throw CallError.invalid("Order", order, "asc or desc") }
-        let joined = try await registry.reader(try call.room())?.known.participants ?? []
+        let joined = try await registry.snapshot(try call.room())?.room.document.participants ?? []
         let people = order == "asc" ? joined : joined.reversed()
         let page = people.dropFirst((number - 1) * size).prefix(size)
         return [
@@ -59,7 +59,7 @@ package struct WireChannels: Sendable {
     /// Closes the channel, with the same effect as a `roomClosed` event.
     func delete(_ call: WireCall) async throws -> [String: JSONValue] {
         let room = try call.room()
-        guard let owner = try await registry.existingOwner(room), await !owner.known.isBlank else {
+        guard let owner = try await registry.existingOwner(room), await !owner.snapshot.room.document.isBlank else {
             throw Self.unknown(room)
         }
         _ = try await owner.receive(Self.event(room, .roomClosed), at: call.receivedAt)
@@ -73,7 +73,7 @@ package struct WireChannels: Sendable {
         guard let owner = try await registry.existingOwner(room) else { throw Self.unknown(room) }
         var outcomes: [JSONValue] = []
         for user in users {
-            let isThere = await owner.known.participant(UserID(user)) != nil
+            let isThere = await owner.snapshot.room.document.participant(UserID(user)) != nil
             if isThere {
                 _ = try await owner.receive(
                     Self.event(room, .participantLeft(user: UserID(user))), at: call.receivedAt)
@@ -108,9 +108,4 @@ package struct WireChannels: Sendable {
     private static func unknown(_ room: RoomID) -> CallError {
         .invalid("ChannelId", room.name, "a channel with at least one user")
     }
-}
-
-extension RoomOwner {
-    /// The room as it was last stored.
-    var known: Room { room.document }
 }

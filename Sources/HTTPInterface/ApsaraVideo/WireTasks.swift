@@ -57,7 +57,7 @@ package struct WireTasks: Sendable {
     func stop(_ call: WireCall) async throws -> [String: JSONValue] {
         let task = try call.task()
         let room = try known(task)
-        guard let owner = try await registry.existingOwner(room), await owner.wireParameters(of: task) != nil,
+        guard let owner = try await registry.existingOwner(room), await owner.snapshot.wireParameters(of: task) != nil,
             try await owner.stopTask(task, at: call.receivedAt)
         else { throw Self.unknown(task) }
         return [:]
@@ -67,7 +67,7 @@ package struct WireTasks: Sendable {
     func list(_ call: WireCall) async throws -> [String: JSONValue] {
         if call.parameters["TaskId"] != nil {
             let task = try call.task()
-            let parameters = try await registry.reader(of: task)?.wireParameters(of: task)
+            let parameters = try await registry.snapshot(of: task)?.wireParameters(of: task)
             return ["MPUTasks": .array([parameters].compactMap { $0?.answer })]
         }
         let number = try call.parameters.requiredInteger("PageNo", in: 1...Self.mostPages)
@@ -75,7 +75,7 @@ package struct WireTasks: Sendable {
         var skipped = (number - 1) * size
         var page: [JSONValue] = []
         for task in registry.services.taskIndex.tasks(of: call.app) where page.count < size {
-            guard let parameters = try await registry.reader(of: task)?.wireParameters(of: task) else { continue }
+            guard let parameters = try await registry.snapshot(of: task)?.wireParameters(of: task) else { continue }
             if skipped > 0 { skipped -= 1 } else { page.append(parameters.answer) }
         }
         return ["MPUTasks": .array(page)]
@@ -120,9 +120,9 @@ package struct WireTasks: Sendable {
     }
 }
 
-extension RoomOwner {
+extension RoomState {
     /// Returns the task's latest parameters. `nil` if no task of this interface has the id, or if the task is ending.
-    func wireParameters(of id: TaskID) -> TaskParameters? {
+    fileprivate func wireParameters(of id: TaskID) -> TaskParameters? {
         guard let machine = task(id)?.machine.document, !machine.isFinishing, let document = machine.attachment else {
             return nil
         }

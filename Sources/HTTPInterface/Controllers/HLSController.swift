@@ -90,7 +90,7 @@ package struct HLSController: Sendable {
     private func found(_ room: RoomID) async throws -> HLSFiles.Item? {
         if let item = try await files.master(of: room) { return item }
         let deadline = ContinuousClock.now + Self.patience
-        while try await registry.reader(room)?.expects(PlannedHLS.self) ?? false, ContinuousClock.now < deadline {
+        while try await registry.snapshot(room)?.expects(PlannedHLS.self) ?? false, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(200))
             if let item = try await files.master(of: room) { return item }
         }

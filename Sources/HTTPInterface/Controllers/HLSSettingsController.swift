@@ -36,7 +36,7 @@ package struct HLSSettingsController: Sendable {
     ) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
+        guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
             throw OrchestratorError.notFound(
                 "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
         }
@@ -47,7 +47,8 @@ package struct HLSSettingsController: Sendable {
             return changed
         }
         let outcome = try await owner.configure(change, at: receivedAt)
-        let shown = await owner.roomView()?.view.hls ?? HLSView(nil, settings: settings, room: room)
+        let shown =
+            await owner.snapshot.roomView(registry.services)?.view.hls ?? HLSView(nil, settings: settings, room: room)
         var response = jsonResponse(shown)
         response.headers[.eTag] = outcome.tag.text
         return response

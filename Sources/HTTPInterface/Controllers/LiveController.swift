@@ -116,7 +116,7 @@ package struct LiveController: Sendable {
         let asked = try request.queryText("task").map { name in
             TaskID(app: room.app, name: try EventParser.knownIdentifier(name, field: "task"))
         }
-        let tasks = try await registry.reader(room)?.tasksToWatch ?? []
+        let tasks = try await registry.snapshot(room)?.tasksToWatch ?? []
         guard !tasks.isEmpty else { throw Self.notOnAir(room) }
         guard let asked else { return tasks }
         guard tasks.contains(asked) else { throw Self.notOnAir(room, asked) }

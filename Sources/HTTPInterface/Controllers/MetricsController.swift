@@ -49,7 +49,7 @@ package struct MetricsController: Sendable {
 
         var relays = RelayFigures()
         for owner in registry.busyOwners {
-            for status in await owner.tasks.compactMap(\.status) { relays.add(status) }
+            for status in await owner.snapshot.tasks.compactMap(\.status) { relays.add(status) }
         }
         metrics.set(.relays, Double(relays.relays))
         metrics.set(.mixersFailing, Double(relays.failingMixers))

@@ -51,7 +51,7 @@ package struct OutputController: Sendable {
         let isKnown = view.outputs.contains { $0.id == output.id }
         let outcome = try await owner.configure(change, at: receivedAt)
         if isKnown { await owner.retry(output.id, of: id) }
-        let shown = await owner.taskView(id)?.view.outputs.first { $0.id == output.id }
+        let shown = await owner.snapshot.taskView(id, registry.services)?.view.outputs.first { $0.id == output.id }
         var response = jsonResponse(
             shown ?? TaskView.Output(output, nil), status: outcome.isUnchanged || isKnown ? .ok : .created)
         response.headers[.eTag] = outcome.tag.text

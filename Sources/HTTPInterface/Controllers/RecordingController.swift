@@ -28,7 +28,7 @@ package struct RecordingController: Sendable {
 
     @Sendable private func get(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let owner = try await owner(try context.roomID())
-        return jsonResponse(await owner.recordingView())
+        return jsonResponse(await owner.snapshot.recordingView)
     }
 
     /// Starts or changes a recording. An empty body is an empty object: every setting has its default. A running
@@ -38,7 +38,7 @@ package struct RecordingController: Sendable {
         let document = bytes.isEmpty ? .boolean(true) : try JSONValue(parsing: bytes)
         let settings = try RecordingSettingsReader.settings(document, path: "") ?? RecordingSettings()
         let owner = try await owner(try context.roomID())
-        let isOver = await owner.isRecordingOver
+        let isOver = await owner.snapshot.isRecordingOver
         let change = SettingsChange(
             precondition: try SettingsPrecondition(request.headers), summary: "recording requested by API"
         ) { current, _ in
@@ -64,13 +64,13 @@ package struct RecordingController: Sendable {
 
     private func configure(_ owner: RoomOwner, _ change: SettingsChange) async throws -> Response {
         let outcome = try await owner.configure(change, at: MonotonicClock.now())
-        var response = jsonResponse(await owner.recordingView())
+        var response = jsonResponse(await owner.snapshot.recordingView)
         response.headers[.eTag] = outcome.tag.text
         return response
     }
 
     private func owner(_ room: RoomID) async throws -> RoomOwner {
-        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
+        guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
             throw OrchestratorError.notFound(
                 "room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or send an event for it")
         }
@@ -145,17 +145,17 @@ package struct RecordingController: Sendable {
     }
 }
 
-extension RoomOwner {
+extension RoomState {
     private var recordingStatuses: [RecordingStatus] {
         tasks.flatMap { $0.status?.outputs.recordings ?? [] }
     }
 
-    func recordingView() -> RecordingView {
+    fileprivate var recordingView: RecordingView {
         RecordingView(room.document.settings.recording, recordingStatuses)
     }
 
     /// Whether the program's recording has ended by itself or failed for good.
-    var isRecordingOver: Bool {
+    fileprivate var isRecordingOver: Bool {
         guard let id = room.document.settings.recording?.id else { return false }
         return recordingStatuses.contains { status in
             status.id == id && status.source == nil && (status.state == .failed || status.state == .ended)

@@ -64,7 +64,7 @@ package struct RoomController: Sendable {
     @Sendable private func delete(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let receivedAt = MonotonicClock.now()
         let room = try context.roomID()
-        guard let owner = try await registry.reader(room), await owner.roomView() != nil else {
+        guard let owner = try await registry.reader(room), await owner.snapshot.isStored else {
             throw Self.noRoom(room)
         }
         try await owner.delete(at: receivedAt)
@@ -73,7 +73,9 @@ package struct RoomController: Sendable {
 
     private func answer(_ room: RoomID, status: HTTPResponse.Status = .ok) async throws -> Response {
         let switches = try await history.switches(of: .automatic(for: room), limit: 20)
-        guard let shown = try await registry.reader(room)?.roomView() else { throw Self.noRoom(room) }
+        guard let shown = try await registry.snapshot(room)?.roomView(registry.services) else {
+            throw Self.noRoom(room)
+        }
         var view = shown.view
         view.task?.switches = switches
         var response = jsonResponse(view, status: status)

@@ -26,10 +26,10 @@ extension RoomRegistry {
         var last = page.after
         var read = 0
         while true {
-            let owners = try await readers(after: place, limit: Self.readAtOnce)
-            for owner in owners {
-                if owner.id.app != app {
-                    guard let next = app.place(behindOther: owner.id) else { return answer }
+            let snapshots = try await snapshots(after: place, limit: Self.readAtOnce)
+            for room in snapshots {
+                if room.id.app != app {
+                    guard let next = app.place(behindOther: room.id) else { return answer }
                     place = next
                     break
                 }
@@ -37,11 +37,11 @@ extension RoomRegistry {
                     answer.next = last
                     return answer
                 }
-                (place, last) = (owner.id, owner.id.name)
+                (place, last) = (room.id, room.id.name)
                 read += 1
-                if let view = await owner.roomView()?.view, isWanted(view) { answer.views.append(view) }
+                if let view = room.roomView(services)?.view, isWanted(view) { answer.views.append(view) }
             }
-            if owners.isEmpty { return answer }
+            if snapshots.isEmpty { return answer }
         }
     }
 
@@ -65,7 +65,7 @@ extension RoomRegistry {
                     place = next
                     break
                 }
-                var views = try await reader(id)?.taskViews().map(\.view) ?? []
+                var views = try await snapshot(id)?.taskViews(services) ?? []
                 if let cursor, cursor.count == 2, cursor[0].hasSameUTF8(as: id.name) {
                     // If the cursor's task is gone, the room begins again, so that no task is left out.
                     let last = views.firstIndex { $0.id.hasSameUTF8(as: cursor[1]) }

@@ -136,7 +136,7 @@ package struct TaskController: Sendable {
         let id = try context.taskID()
         let (owner, view, _) = try await registry.task(id)
         _ = try await owner.stopTask(id, at: receivedAt)
-        if try await registry.reader(of: id)?.task(id) == nil {
+        if try await registry.snapshot(of: id)?.task(id) == nil {
             // Tasks of the ApsaraVideo Live interface are not kept once their client has ended them.
             var ended = view
             (ended.state, ended.endReason) = (.stopped, .requested)
@@ -162,7 +162,7 @@ extension RoomRegistry {
     ///
     /// - Throws: `OrchestratorError` if the task does not exist.
     func task(_ id: TaskID) async throws(OrchestratorError) -> (owner: RoomOwner, view: TaskView, tag: SettingsTag) {
-        guard let owner = try await reader(of: id), let (view, tag) = await owner.taskView(id) else {
+        guard let owner = try await reader(of: id), let (view, tag) = await owner.snapshot.taskView(id, services) else {
             throw OrchestratorError.notFound(
                 "task", id.name,
                 cure:

@@ -16,7 +16,7 @@ package struct TaskHistory: Sendable {
     static let switchesOfTask = 50
 
     func switches(of task: TaskID, limit: Int) async throws -> [TaskView.Switch] {
-        let waiting = try await registry.reader(of: task)?.task(task)?.unstoredSwitches ?? []
+        let waiting = try await registry.snapshot(of: task)?.task(task)?.unstoredSwitches ?? []
         let stored = try await store.switches(of: task, limit: limit)
         return (waiting.reversed() + stored).prefix(limit).map { TaskView.Switch($0) }
     }
@@ -27,7 +27,7 @@ package struct TaskHistory: Sendable {
     ///   - before: Only entries with a smaller number are returned.
     ///   - cause: Only entries of this chain are returned.
     func timeline(of task: TaskID, before: Int64?, cause: CauseID?) async throws -> [StampedEntry] {
-        let waiting = try await registry.reader(of: task)?.task(task)?.unstoredEntries ?? []
+        let waiting = try await registry.snapshot(of: task)?.task(task)?.unstoredEntries ?? []
         // Retention bounds the number of entries. A chain can be anywhere among them.
         let stored = try await store.timeline(of: task, limit: Retention.timelineEntries)
         // After a store error, an entry may be stored and still wait to be stored.

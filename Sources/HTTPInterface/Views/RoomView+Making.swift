@@ -42,33 +42,27 @@ extension RoomView.Person {
     }
 }
 
-extension RoomOwner {
+extension RoomState {
     /// Returns the room's view, or `nil` if the room has neither settings nor events.
-    func roomView() -> (view: RoomView, tag: SettingsTag)? {
-        guard room.version > 0 else { return nil }
+    func roomView(_ services: RoomServices) -> (view: RoomView, tag: SettingsTag)? {
+        guard isStored else { return nil }
         return (
-            RoomView(room.document, shownTasks, services: services), SettingsTag(room.document.settingsVersion)
+            RoomView(room.document, shownTasks(at: wallClock()), services: services),
+            SettingsTag(room.document.settingsVersion)
         )
     }
 
     /// Returns the task's view, or `nil` if the task does not exist or is automatic and has never had a plan.
-    func taskView(_ id: TaskID) -> (view: TaskView, tag: SettingsTag)? {
-        guard let task = shownTasks.first(where: { $0.id == id }),
+    func taskView(_ id: TaskID, _ services: RoomServices) -> (view: TaskView, tag: SettingsTag)? {
+        guard let task = shownTasks(at: wallClock()).first(where: { $0.id == id }),
             let view = TaskView(task, room: room.document, services: services)
         else { return nil }
         let machine = task.machine.document
         return (view, SettingsTag(machine.isExplicit ? machine.settingsVersion : room.document.settingsVersion))
     }
 
-    /// Returns the views of all tasks with their ids, in the owner's order.
-    func taskViews() -> [(id: TaskID, view: TaskView)] {
-        shownTasks.compactMap { task in
-            TaskView(task, room: room.document, services: services).map { (task.id, $0) }
-        }
-    }
-
-    private var shownTasks: [OwnedTask] {
-        let now = wallClock()
-        return tasks.filter { !$0.isForgotten(now) }
+    /// Returns the views of all tasks: the automatic one first, then the others in the order of their creation.
+    func taskViews(_ services: RoomServices) -> [TaskView] {
+        shownTasks(at: wallClock()).compactMap { TaskView($0, room: room.document, services: services) }
     }
 }

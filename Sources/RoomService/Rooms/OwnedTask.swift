@@ -3,9 +3,9 @@ import TaskStore
 
 /// One of a room's tasks as its owner holds it: the document, and the state that is not stored.
 package struct OwnedTask: Sendable {
-    package var machine: Versioned<TaskMachine>
+    package internal(set) var machine: Versioned<TaskMachine>
     /// Last status of the relay; `nil` while none is connected.
-    package var status: RelayStatus?
+    package internal(set) var status: RelayStatus?
     var sourceFacts: SourceFacts
     var outputs = OutputJournal()
     /// The outputs as subscribers know them, and the changes that subscribers are told next.
@@ -22,8 +22,8 @@ package struct OwnedTask: Sendable {
 
     /// Whether there is state that could not be stored. The next change that is stored carries it.
     var isUnstored = false
-    package var unstoredEntries: [StampedEntry] = []
-    package var unstoredSwitches: [SwitchRecord] = []
+    package internal(set) var unstoredEntries: [StampedEntry] = []
+    package internal(set) var unstoredSwitches: [SwitchRecord] = []
 
     /// Most entries kept until the store takes them. The oldest are dropped first.
     static let mostUnstored = 200
@@ -42,14 +42,14 @@ package struct OwnedTask: Sendable {
     package var id: TaskID { machine.document.id }
 
     /// Whether the task is on air, or on its way there.
-    var wantsProgram: Bool { machine.document.plan != nil && !awaitsDrain }
+    package var wantsProgram: Bool { machine.document.plan != nil && !awaitsDrain }
 
     /// Seconds for which finished explicit tasks can still be read, and their largest number.
     static let finishedLifetime: Double = 3600
     static let mostFinished = 16
 
     /// Whether the task ended for good long enough ago to be forgotten. `now` is in seconds since 1970.
-    package func isForgotten(_ now: Double) -> Bool {
+    func isForgotten(_ now: Double) -> Bool {
         guard machine.document.isFinished, let finishedAt = machine.document.finishedAt else { return false }
         return now - finishedAt >= Self.finishedLifetime
     }

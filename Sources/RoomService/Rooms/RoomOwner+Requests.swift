@@ -60,27 +60,9 @@ extension RoomOwner {
     }
 
     /// Layout of the room; `nil` when the room is not stored.
-    package var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
+    var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
 
-    /// Returns the last status of a task's relay.
-    package func status(of task: TaskID) -> RelayStatus? { self.task(task)?.status }
-
-    /// Tasks that viewers of the room can get: those on air or, when there are none, those on their way. The automatic
-    /// task comes first, then the others in the order of their creation.
-    package var tasksToWatch: [TaskID] {
-        let onAir = tasks.filter { $0.status != nil && $0.machine.document.plan != nil }
-        return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)
-    }
-
-    /// Whether a task is on air, or on its way there.
-    package func wantsProgram(_ task: TaskID) -> Bool { self.task(task)?.wantsProgram ?? false }
-
-    /// Whether outputs of this kind run for the room, or are about to.
-    package func expects(_ kind: (some OutputDocument).Type) -> Bool {
-        tasks.contains { $0.machine.document.plan?.outputs.of(kind).isEmpty == false }
-    }
-
-    package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
+    func task(_ id: TaskID) -> OwnedTask? { state.task(id) }
 
     // MARK: Shutdown
 

@@ -12,9 +12,7 @@ package actor RoomOwner {
     package nonisolated let id: RoomID
     package let app: AppID
     let quotas: Quotas
-    package var room: Versioned<Room>
-    /// Tasks: the automatic one first, then the others in the order of their creation.
-    package var tasks: [OwnedTask]
+    var state: RoomState
 
     /// Whether the owner has been run before.
     private var isRestored = false
@@ -63,18 +61,11 @@ package actor RoomOwner {
         home: (any RoomHome)? = nil, isReader: Bool = false
     ) {
         let id = room.document.id
-        let automatic = TaskID.automatic(for: id)
         self.id = id
         app = id.app
         quotas = services.quotas.quotas.of(app)
-        self.room = room
-        let machine = tasks.first { $0.document.id == automatic }
-        let others = tasks.filter { $0.document.id != automatic }.sorted {
-            ($0.document.madeAt ?? 0) < ($1.document.madeAt ?? 0)
-        }
-        self.tasks = ([machine ?? Versioned(TaskMachine(id: automatic, room: id), version: 0)] + others).map(
-            OwnedTask.init)
-        for task in others { _ = services.taskIndex.claim(task.document.id, for: id) }
+        state = RoomState(room: room, tasks: tasks)
+        for task in state.tasks.dropFirst() { _ = services.taskIndex.claim(task.id, for: id) }
         self.services = services
         self.home = home
         if isReader { gate.close() }
@@ -84,6 +75,19 @@ package actor RoomOwner {
         self.logger = logger
         meter = RoomMeter(services.metrics)
         (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
+    }
+
+    /// The room and its tasks as they are known now: as last stored, with what the relays have reported since.
+    package var snapshot: RoomState { state }
+
+    var room: Versioned<Room> {
+        get { state.room }
+        _modify { yield &state.room }
+    }
+
+    var tasks: [OwnedTask] {
+        get { state.tasks }
+        _modify { yield &state.tasks }
     }
 
     // MARK: The loop

@@ -80,40 +80,6 @@ package final class RoomRegistry: Service {
         try await find(id, makingNew: false)
     }
 
-    /// Returns the owner when it is in memory, and otherwise one that shows the stored state; `nil` when the room is
-    /// unknown. Requests to a reader reach the room's owner. Reading keeps nothing in memory.
-    package func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
-        if let owner = state.withLock({ $0.owners[id]?.owner }) { return owner }
-        do {
-            return try await load(id).map { makeOwner($0, isReader: true) }
-        } catch {
-            throw OrchestratorError(error)
-        }
-    }
-
-    /// Returns the reader of the room to which this task belongs.
-    package func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
-        guard let room = services.taskIndex.room(of: task) ?? task.roomOfAutomatic else { return nil }
-        return try await reader(room)
-    }
-
-    /// Returns readers of at most `limit` rooms after this one, ordered by id.
-    package func readers(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomOwner] {
-        do {
-            var readers: [RoomOwner] = []
-            for room in try await services.store.rooms(after: id, limit: limit) {
-                if let known = state.withLock({ $0.owners[room.document.id]?.owner }) {
-                    readers.append(known)
-                } else {
-                    readers.append(makeOwner(try await load(room), isReader: true))
-                }
-            }
-            return readers
-        } catch {
-            throw OrchestratorError(error)
-        }
-    }
-
     /// Owners in memory whose tasks are on air or want to be.
     package var busyOwners: [RoomOwner] {
         let rooms = services.quotas.busyRooms
@@ -197,24 +163,24 @@ package final class RoomRegistry: Service {
 
     // MARK: Reading the store
 
-    private struct Stored {
+    struct Stored {
         var room: Versioned<Room>
         var tasks: [Versioned<TaskMachine>] = []
     }
 
     /// Returns the stored room with its tasks; `nil` when neither is stored. A task outlives its room until its relay
     /// has ended.
-    private func load(_ id: RoomID) async throws(StoreError) -> Stored? {
+    func load(_ id: RoomID) async throws(StoreError) -> Stored? {
         let room = try await services.store.room(id)
         let stored = try await load(room ?? Versioned(Room(id: id), version: 0))
         return room == nil && stored.tasks.isEmpty ? nil : stored
     }
 
-    private func load(_ room: Versioned<Room>) async throws(StoreError) -> Stored {
+    func load(_ room: Versioned<Room>) async throws(StoreError) -> Stored {
         Stored(room: room, tasks: try await services.store.tasks(of: room.document.id))
     }
 
-    private func makeOwner(_ stored: Stored, isReader: Bool = false) -> RoomOwner {
+    func makeOwner(_ stored: Stored, isReader: Bool = false) -> RoomOwner {
         RoomOwner(room: stored.room, tasks: stored.tasks, services: services, home: self, isReader: isReader)
     }
 

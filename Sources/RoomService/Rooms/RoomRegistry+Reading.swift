@@ -1,0 +1,59 @@
+import MixModel
+import TaskStore
+
+/// Reading of rooms, whether they are in memory or not. It keeps nothing in memory.
+extension RoomRegistry {
+    /// Returns what is known of the room; `nil` when the room is unknown.
+    package func snapshot(_ id: RoomID) async throws(OrchestratorError) -> RoomState? {
+        if let owner = ownerInMemory(id) { return await owner.snapshot }
+        do {
+            return try await load(id).map { RoomState(room: $0.room, tasks: $0.tasks) }
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// Returns what is known of the room to which this task belongs.
+    package func snapshot(of task: TaskID) async throws(OrchestratorError) -> RoomState? {
+        guard let room = room(of: task) else { return nil }
+        return try await snapshot(room)
+    }
+
+    /// Returns what is known of at most `limit` stored rooms after this one, ordered by id.
+    package func snapshots(after id: RoomID?, limit: Int) async throws(OrchestratorError) -> [RoomState] {
+        do {
+            var snapshots: [RoomState] = []
+            for room in try await services.store.rooms(after: id, limit: limit) {
+                if let owner = ownerInMemory(room.document.id) {
+                    snapshots.append(await owner.snapshot)
+                } else {
+                    snapshots.append(RoomState(room: room, tasks: try await load(room).tasks))
+                }
+            }
+            return snapshots
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// Returns the owner when it is in memory, and otherwise one that shows the stored state; `nil` when the room is
+    /// unknown. Requests to a reader reach the room's owner.
+    package func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {
+        if let owner = ownerInMemory(id) { return owner }
+        do {
+            return try await load(id).map { makeOwner($0, isReader: true) }
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
+    /// Returns the reader of the room to which this task belongs.
+    package func reader(of task: TaskID) async throws(OrchestratorError) -> RoomOwner? {
+        guard let room = room(of: task) else { return nil }
+        return try await reader(room)
+    }
+
+    private func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
+
+    private func room(of task: TaskID) -> RoomID? { services.taskIndex.room(of: task) ?? task.roomOfAutomatic }
+}

@@ -1,0 +1,45 @@
+import EventSubscription
+import MixModel
+import TaskStore
+
+/// What is known of a room and its tasks. A value: its readers see one moment and keep nobody waiting.
+package struct RoomState: Sendable {
+    package internal(set) var room: Versioned<Room>
+    /// Tasks: the automatic one first, then the others in the order of their creation.
+    package internal(set) var tasks: [OwnedTask]
+
+    /// - Parameter tasks: Stored tasks, in any order.
+    init(room: Versioned<Room>, tasks: [Versioned<TaskMachine>]) {
+        self.room = room
+        let id = room.document.id
+        let automatic = TaskID.automatic(for: id)
+        let machine = tasks.first { $0.document.id == automatic }
+        let others = tasks.filter { $0.document.id != automatic }.sorted {
+            ($0.document.madeAt ?? 0) < ($1.document.madeAt ?? 0)
+        }
+        self.tasks = ([machine ?? Versioned(TaskMachine(id: automatic, room: id), version: 0)] + others).map(
+            OwnedTask.init)
+    }
+
+    package var id: RoomID { room.document.id }
+
+    /// Whether the room is stored. One that has neither settings nor events is not.
+    package var isStored: Bool { room.version > 0 }
+
+    package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
+
+    /// Tasks that clients can read. `now` is in seconds since 1970.
+    package func shownTasks(at now: Double) -> [OwnedTask] { tasks.filter { !$0.isForgotten(now) } }
+
+    /// Tasks that viewers of the room can get: those on air or, when there are none, those on their way. The automatic
+    /// task comes first, then the others in the order of their creation.
+    package var tasksToWatch: [TaskID] {
+        let onAir = tasks.filter { $0.status != nil && $0.machine.document.plan != nil }
+        return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)
+    }
+
+    /// Whether outputs of this kind run for the room, or are about to.
+    package func expects(_ kind: (some OutputDocument).Type) -> Bool {
+        tasks.contains { $0.machine.document.plan?.outputs.of(kind).isEmpty == false }
+    }
+}
