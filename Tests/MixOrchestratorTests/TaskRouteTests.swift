@@ -302,7 +302,7 @@ import Testing
     @Test func thereIsABound() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
-                for number in 1...RoomOwner.mostTasks {
+                for number in 1...RoomState.mostTasks {
                     #expect(
                         try await bench.call(.post, "/v1/tasks", Self.task("t\(number)", key: "\(number)")).status
                             == 201)
@@ -316,7 +316,7 @@ import Testing
                     #expect(try await bench.call(.delete, "/v1/tasks/one-more").status == 200, "\(number)")
                     #expect(try await bench.call(.post, "/v1/tasks", Self.task("one-more")).status == 201)
                 }
-                for number in 2...RoomOwner.mostTasks { _ = try await bench.call(.delete, "/v1/tasks/t\(number)") }
+                for number in 2...RoomState.mostTasks { _ = try await bench.call(.delete, "/v1/tasks/t\(number)") }
                 #expect(try await bench.store.tasks().count <= OwnedTask.mostFinished + 1)
             }
         }

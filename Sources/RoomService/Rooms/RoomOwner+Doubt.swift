@@ -1,4 +1,3 @@
-import EncodedMedia
 import MixModel
 import TaskStore
 
@@ -32,50 +31,16 @@ extension RoomOwner {
         }
     }
 
-    /// Takes over the stored state. The store is right about the room, which changes by requests alone. Memory is right
-    /// about the tasks, because their actions have been performed; it is stored with the next change.
     private func adopt(_ storedRoom: Versioned<Room>?, _ stored: [Versioned<TaskMachine>]) async {
-        let isOther = storedRoom?.version ?? 0 != room.version
-        let wasDeleted = isOther && storedRoom == nil
-        if isOther {
-            let before = room.document.participants
-            if storedRoom != nil, room.version == 0 { services.quotas.count(rooms: 1, bytes: 0, of: app) }
-            countBytes(of: storedRoom?.document)
-            room = storedRoom ?? Versioned(Room(id: id), version: 0)
-            tellOthers(before: before)
+        let before = state.room
+        let reading = state.reread(storedRoom, stored)
+        if reading.isRoomOther {
+            if storedRoom != nil, before.version == 0 { services.quotas.count(rooms: 1, bytes: 0, of: app) }
+            services.countBytes(of: storedRoom?.document, after: before)
+            tellOthers(before: before.document.participants)
         }
-        let known = Dictionary(stored.map { ($0.document.id, $0) }) { first, _ in first }
-        for index in tasks.indices {
-            let found = known[tasks[index].id]
-            if tasks[index].machine.version != found?.version ?? 0 {
-                // A write was stored, together with what it carried if it was this document.
-                let isWritten = found?.document == tasks[index].machine.document
-                tasks[index].isUnstored = !isWritten
-                if isWritten { (tasks[index].unstoredEntries, tasks[index].unstoredSwitches) = ([], []) }
-            }
-            tasks[index].machine.version = found?.version ?? 0
-        }
-        // Tasks created by a request that was answered with an error.
-        let found = stored.filter { task($0.document.id) == nil }
-        tasks += found.map(OwnedTask.init)
-        guard isOther || !found.isEmpty || tasks.contains(where: \.isUnstored) else { return }
-        for task in found { _ = services.taskIndex.claim(task.document.id, for: id) }
-
-        let now = MonotonicClock.now()
-        let cause = Cause(
-            receivedAt: now, summary: "room reread from the store", id: services.numbers.nextCause())
-        var draft = draft(cause: cause.id)
-        let closing = RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed)
-        if wasDeleted { _ = RoomMachine.apply(closing, to: &draft.room) }
-        let new = Set(found.map(\.document.id))
-        draft.changeTasks { task, room in
-            if wasDeleted, task.isExplicit { return task.finish(.roomDeleted, cause) }
-            let context = context(for: task, in: room)
-            return new.contains(task.id)
-                ? task.restored(room: room, context: context, now: now, origin: cause.id)
-                : task.roomChanged(room, context: context, cause: cause, urgency: .immediate, now: now)
-        }
-        draft.room = room.document
-        await transact(draft)
+        guard reading.needsDecision else { return }
+        for task in reading.found { _ = services.taskIndex.claim(task, for: id) }
+        await transact(state.deciding(after: reading, cause("room reread from the store"), services))
     }
 }

@@ -3,7 +3,7 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// Handling of each message.
+/// Handling of each message: `RoomState` decides, and the owner stores and performs the decision.
 extension RoomOwner {
     func handle(_ message: RoomMessage) async {
         await settleDoubt()
@@ -11,28 +11,25 @@ extension RoomOwner {
         case .event(let event, let receivedAt, let reply):
             reply.answer(await handle(event, receivedAt))
         case .make(let task, let receivedAt, let reply):
-            reply.answer(await make(task, receivedAt))
+            reply.answer(await result { () throws(OrchestratorError) in try await make(task, receivedAt) })
         case .settings(let settings, let receivedAt, let reply):
-            reply.answer(await change(settings, receivedAt))
+            reply.answer(await result { () throws(OrchestratorError) in try await change(settings, receivedAt) })
         case .delete(let receivedAt, let reply):
-            reply.answer(await deleteRoom(receivedAt))
+            reply.answer(await delete(receivedAt))
         case .forget(let receivedAt, let reply):
-            reply.answer(await forget(receivedAt))
+            reply.answer(state.isForgettable ? await delete(receivedAt).map { true } : .success(false))
         case .stopTask(let task, let receivedAt, let reply):
-            reply.answer(await stopTask(task, receivedAt))
+            reply.answer(await stop(task, receivedAt))
         case .layoutChanged:
-            guard var cause = layoutCause.withLock({ $0.take() }) else { return }
-            cause.id = cause.id ?? services.numbers.nextCause()
-            await replan(cause, now: cause.receivedAt)
+            await replan(layoutCause.withLock { $0.take() })
         case .layoutNote(let name, let entry):
-            await tell(entry, ofLayout: name)
+            await transact(state.noting(entry, ofLayout: name, cause: services.numbers.nextCause(), services))
         case .needsChanged:
             await takeOthers()
         case .imageNote(let image, let entry):
-            await tell(entry, ofImage: image)
+            await transact(state.noting(entry, ofImage: image, cause: services.numbers.nextCause()))
         case .loadChanged(let reason):
-            let now = MonotonicClock.now()
-            await replan(Cause(receivedAt: now, summary: reason, id: services.numbers.nextCause()), now: now)
+            await transact(state.replanning(cause(reason), services))
         case .relay(let task, let report):
             await handle(report, of: task)
         case .tidy, .fold:
@@ -41,85 +38,97 @@ extension RoomOwner {
         releaseNeeds()
     }
 
-    /// Decides again on everything stored: adopts relays, and applies changes made meanwhile.
+    /// Returns a numbered cause.
+    ///
+    /// - Parameter time: Time of receipt in ns of CLOCK_MONOTONIC.
+    func cause(_ summary: String, at time: Int64 = MonotonicClock.now()) -> Cause {
+        Cause(receivedAt: time, summary: summary, id: services.numbers.nextCause())
+    }
+
+    /// Decides again on everything stored.
     func restore() async {
         for task in tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
-        guard room.version > 0 || tasks.contains(where: { $0.machine.version > 0 }) else { return holdOutputs() }
+        guard state.isAnythingStored else { return holdOutputs() }
         await prepare()
-        let now = MonotonicClock.now()
-        let origin = services.numbers.nextCause()
-        var draft = draft(cause: origin)
-        draft.changeTasks { task, room in
-            task.restored(room: room, context: context(for: task, in: room), now: now, origin: origin)
-        }
-        await transact(draft)
+        await transact(state.restoring(cause("service started"), services))
+    }
+
+    /// Plans the tasks again for a cause outside the room, if there is one.
+    func replan(_ cause: Cause?) async {
+        guard var cause else { return }
+        cause.id = cause.id ?? services.numbers.nextCause()
+        await transact(state.replanning(cause, services))
     }
 
     private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventOutcome, OrchestratorError> {
-        let cause = Cause(receivedAt: receivedAt, summary: event.summary, id: services.numbers.nextCause())
-        var draft = draft(cause: cause.id)
-        draft.event = event
-        draft.makesRoom = true
-        let outcome = RoomMachine.apply(event, to: &draft.room)
-        if outcome == .changed { roomChanged(&draft, cause, .debounced, now: receivedAt) }
+        let (draft, outcome) = state.applying(event, cause(event.summary, at: receivedAt), services)
         let result = await store(draft)
         meter.eventStored(receivedAt: receivedAt)
         return result.map { $0 == .duplicate ? .duplicate : outcome == .stale ? .stale : .accepted }
     }
 
-    func deleteRoom(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {
-        let cause = Cause(
-            receivedAt: receivedAt, summary: "room deleted by API", id: services.numbers.nextCause())
-        var draft = draft(cause: cause.id)
-        draft.deletesRoom = true
-        _ = RoomMachine.apply(RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed), to: &draft.room)
-        draft.changeTasks { task, room in
-            task.isExplicit
-                ? task.finish(.roomDeleted, cause)
-                : task.roomChanged(
-                    room, context: context(for: task, in: room), cause: cause, urgency: .immediate, now: receivedAt)
-        }
-        draft.room = Room(id: id)
-        return await store(draft).map { _ in }
+    private func delete(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {
+        await store(state.deleting(cause("room deleted by API", at: receivedAt), services)).map { _ in }
     }
 
-    /// Plans the tasks again for a cause outside the room.
-    func replan(_ cause: Cause, now: Int64) async {
-        var draft = draft(cause: cause.id)
-        roomChanged(&draft, cause, .immediate, now: now)
-        await transact(draft)
+    private func stop(_ task: TaskID, _ receivedAt: Int64) async -> Result<Bool, OrchestratorError> {
+        guard let draft = state.stopping(task, cause("task deleted by API", at: receivedAt)) else {
+            return .success(false)
+        }
+        return await store(draft).map { _ in true }
     }
 
-    /// Lets every task decide on the draft's room.
-    func roomChanged(_ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, now: Int64) {
-        draft.changeTasks { task, room in
-            // Nothing can follow from the change: most events of rooms without a program end here.
-            if task.isAtRest, !services.hasDestination(task.seen(room)) { return [] }
-            return task.roomChanged(
-                room, context: context(for: task, in: room), cause: cause, urgency: urgency, now: now)
+    private func make(_ new: NewTask, _ receivedAt: Int64) async throws(OrchestratorError) -> TaskCreation {
+        if let repeated = try state.repeated(new) { return repeated }
+        if let other = services.taskIndex.claim(new.id, for: id), other != id { throw .taskTaken(new.id, in: other) }
+        defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
+        if let conflict = services.outputs.claim(new.settings.outputs ?? [], for: new.id) {
+            throw .outputTaken(conflict, app: app)
         }
+        var isMade = false
+        defer { if !isMade { releaseUnused(new.id) } }
+        await prepare(for: new.settings.program)
+        let cause = cause("task created by API", at: receivedAt)
+        let draft: RoomDraft
+        do {
+            draft = try state.making(new, version: services.numbers.next(), madeAt: wallClock(), cause, services)
+        } catch {
+            if error.refusal != nil { services.load.noteRefusal() }
+            throw error
+        }
+        _ = try await store(draft).get()
+        isMade = true
+        return .made
     }
 
-    private func tell(_ entry: TimelineEntry, ofLayout name: String) async {
-        var draft = draft(cause: services.numbers.nextCause())
-        draft.changeTasks { task, room in
-            task.isActive && services.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
+    private func change(
+        _ change: SettingsChange, _ receivedAt: Int64
+    ) async throws(OrchestratorError) -> SettingsOutcome {
+        let new: RoomState.NewSettings
+        switch try state.revising(change, services) {
+        case .unchanged(let tag): return SettingsOutcome(isNew: false, isUnchanged: true, tag: tag)
+        case .changed(let settings): new = settings
         }
-        draft.occurrences = draft.tasks.filter { !$0.actions.isEmpty }.map {
-            .layoutFailed($0.machine.id, layout: name, message: entry.message)
+        if let outputs = new.settings.outputs, let conflict = services.outputs.claim(outputs, for: new.holder) {
+            throw .outputTaken(conflict, app: app)
         }
-        await transact(draft)
+        var isStored = false
+        defer { if !isStored { releaseUnused(new.holder) } }
+        await prepare(for: new.settings.program)
+        let cause = cause(change.summary, at: receivedAt)
+        let version = services.numbers.next()
+        _ = try await store(state.applying(new, version: version, cause, services)).get()
+        isStored = true
+        return SettingsOutcome(isNew: new.isNew, isUnchanged: false, tag: SettingsTag(version))
     }
 
-    /// Returns the context of a task: the room as the task sees it, and the facts that its relay reported.
-    func context(for task: TaskMachine, in room: Room) -> PlanningContext {
-        var context = services.context(for: task.seen(room))
-        if let facts = self.task(task.id)?.sourceFacts {
-            context.absent = facts.absent
-            context.pictureSizes = facts.pictureSizes
+    private func result<Success>(
+        _ body: () async throws(OrchestratorError) -> Success
+    ) async -> Result<Success, OrchestratorError> {
+        do throws(OrchestratorError) {
+            return .success(try await body())
+        } catch {
+            return .failure(error)
         }
-        context.others = others
-        services.load.advise(&context, on: task, priority: task.seen(room).settings.policy.priority)
-        return context
     }
 }

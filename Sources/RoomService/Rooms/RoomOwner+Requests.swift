@@ -1,3 +1,4 @@
+import EncodedMedia
 import MixModel
 
 /// Requests to a room from the rest of the service. Each returns when it is stored and its actions are under way.
@@ -24,19 +25,24 @@ extension RoomOwner {
         try await ask { .delete(receivedAt: receivedAt, $0) }
     }
 
+    /// Deletes the room if it is empty and has no settings.
+    ///
+    /// - Returns: Whether the room was empty, and is gone.
+    nonisolated func forgetIfEmpty() async throws(OrchestratorError) -> Bool {
+        try await ask { .forget(receivedAt: MonotonicClock.now(), $0) }
+    }
+
     /// - Returns: False when there is nothing to stop.
     package nonisolated func stopTask(_ id: TaskID, at receivedAt: Int64) async throws(OrchestratorError) -> Bool {
         try await ask { .stopTask(id, receivedAt: receivedAt, $0) }
     }
 
+    // MARK: Without an answer
+
     /// Takes note of a changed layout, if the room or one of its tasks uses it.
     func layoutChanged(_ name: String, cause: Cause) {
-        guard layoutNames.contains(name) else { return }
-        let isFirst = layoutCause.withLock { waiting in
-            defer { waiting = waiting ?? cause }
-            return waiting == nil
-        }
-        if isFirst { inbox.yield(.layoutChanged) }
+        guard state.layoutNames(services).contains(name) else { return }
+        if layoutCause.withLock({ $0.keep(cause) }) { inbox.yield(.layoutChanged) }
     }
 
     /// Adds an entry to the timelines of the active tasks that use this layout.
@@ -44,25 +50,40 @@ extension RoomOwner {
         inbox.yield(.layoutNote(name, entry))
     }
 
+    /// Takes note of a change of a needed room or image. Changes that come faster than they are taken up wait as one.
+    nonisolated func needsChanged(_ cause: Cause) {
+        if otherCause.withLock({ $0.keep(cause) }) { inbox.yield(.needsChanged) }
+    }
+
+    /// Adds an entry to the timelines of the tasks that show this image.
+    nonisolated func note(_ entry: TimelineEntry, ofImage image: String) { inbox.yield(.imageNote(image, entry)) }
+
+    /// Reports that the machine's load requires another plan, or lets a task start.
+    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
+
     /// Removes what has been kept long enough. An owner that could be dropped keeps nothing.
     nonisolated func tidy() {
         if !gate.isDispensable { inbox.yield(.tidy) }
     }
 
-    /// Layouts of the room, if it is stored, and of its explicit tasks.
-    var layoutNames: Set<String> {
-        var names = Set(
-            tasks.map(\.machine.document).filter { $0.isExplicit && !$0.isFinished }.map {
-                services.layoutName(of: $0.seen(room.document))
-            })
-        if let layoutName { names.insert(layoutName) }
-        return names
+    /// Makes a destination that waits for its next attempt, or was given up, try at once. Nothing is stored: a relay
+    /// that starts meanwhile tries by itself.
+    package func retry(_ output: OutputID, of task: TaskID) {
+        state.task(task)?.supervisor?.perform([.retryOutput(output)])
     }
 
-    /// Layout of the room; `nil` when the room is not stored.
-    var layoutName: String? { room.version > 0 ? services.layoutName(of: room.document) : nil }
+    /// Makes all destinations of the task that were given up try at once.
+    package func retryFailedOutputs(of task: TaskID) {
+        state.task(task)?.supervisor?.perform(state.failedOutputs(of: task).map { .retryOutput($0) })
+    }
 
-    func task(_ id: TaskID) -> OwnedTask? { state.task(id) }
+    // MARK: Reading
+
+    /// The room and its tasks as they are known now: as last stored, with what the relays have reported since.
+    package var snapshot: RoomState { state }
+
+    /// Layouts of the room, if it is stored, and of its explicit tasks.
+    var layoutNames: Set<String> { state.layoutNames(services) }
 
     // MARK: Shutdown
 
@@ -70,14 +91,21 @@ extension RoomOwner {
     ///
     /// - Returns: Whether there are relays that have not ended yet.
     func drainForShutdown() -> Bool {
-        isShuttingDown = true
-        for index in tasks.indices where tasks[index].machine.document.isActive {
-            tasks[index].awaitsDrain = true
-            perform([.drainRelay], of: tasks[index].id)
-        }
+        for task in state.shutDown() { perform([.drainRelay], of: task) }
         return !isQuiet
     }
 
     /// Whether all relays have ended, including those that were just being started when they were told to end.
-    var isQuiet: Bool { tasks.allSatisfy { !$0.awaitsDrain } }
+    var isQuiet: Bool { state.isQuiet }
+}
+
+extension Optional<Cause> {
+    /// Keeps the cause if none waits yet.
+    ///
+    /// - Returns: Whether it was kept.
+    fileprivate mutating func keep(_ cause: Cause) -> Bool {
+        guard self == nil else { return false }
+        self = cause
+        return true
+    }
 }

@@ -5,21 +5,15 @@ import TaskStore
 
 /// Storing of drafts, and performing of what is stored.
 extension RoomOwner {
-    /// Returns a draft with the room and its tasks as they are.
-    func draft(cause: CauseID?) -> RoomDraft {
-        RoomDraft(
-            room: room.document, tasks: tasks.map { RoomDraft.Task(machine: $0.machine.document) }, cause: cause)
-    }
-
     /// Stores a change that was requested from outside. What is not stored is not performed.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
         let draft = stamped(draft)
         do {
-            try takeShare(for: draft)
+            try services.takeShare(for: draft, after: state)
         } catch {
             return .failure(error)
         }
-        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
+        services.bookLoad(of: draft, after: state)
         var change = change(of: draft, isRoomThere: !draft.deletesRoom && (room.version > 0 || draft.makesRoom))
         if draft.deletesRoom {
             change.room = room.version > 0 ? .delete(id: id.rawValue, expected: room.version) : nil
@@ -36,15 +30,15 @@ extension RoomOwner {
             let result = try await services.store.commit(change)
             meter.stored(since: start, succeeded: true)
             guard result == .committed else {
-                bookLoad(of: tasks.map(\.machine.document), in: room.document)
-                giveBackShare(of: draft)
+                services.bookLoad(of: state)
+                services.giveBackShare(of: draft, after: state)
                 return .success(.duplicate)
             }
         } catch {
             meter.stored(since: start, succeeded: false)
             logger.error("not stored: \(error)")
-            bookLoad(of: tasks.map(\.machine.document), in: room.document)
-            giveBackShare(of: draft)
+            services.bookLoad(of: state)
+            services.giveBackShare(of: draft, after: state)
             doubtIfNeeded(error, draft)
             return .failure(OrchestratorError(error))
         }
@@ -56,7 +50,7 @@ extension RoomOwner {
     /// stored, so that a full disk does not take a program off air. The next change that is stored carries it.
     func transact(_ draft: RoomDraft) async {
         let draft = stamped(draft)
-        bookLoad(of: draft.tasks.map(\.machine), in: draft.room)
+        services.bookLoad(of: draft, after: state)
         var change = change(of: draft, isRoomThere: !draft.deletesRoom && room.version > 0)
         if draft.deletesRoom { change.room = .delete(id: id.rawValue, expected: room.version) }
         change.outbox = messages(for: draft)
@@ -72,15 +66,6 @@ extension RoomOwner {
             doubtIfNeeded(error, draft)
             unstoredMessages = change.outbox.suffix(Self.mostUnstoredMessages)
             keepUnstored(draft, change)
-        }
-    }
-
-    /// Books a decision before it is stored, because two rooms must not get the same cores.
-    private func bookLoad(of machines: [TaskMachine], in room: Room) {
-        for (index, machine) in machines.enumerated() {
-            if isAtRest(machine, at: index) { continue }
-            services.quotas.settle(machine)
-            services.load.settle(machine, priority: machine.seen(room).settings.policy.priority)
         }
     }
 
@@ -155,10 +140,10 @@ extension RoomOwner {
         let before = room.document.participants
         switch change.room {
         case .put:
-            countBytes(of: draft.room)
+            services.countBytes(of: draft.room, after: room)
             room = Versioned(draft.room, version: room.version + 1)
         case .delete:
-            countBytes(of: nil)
+            services.countBytes(of: nil, after: room)
             room = Versioned(draft.room, version: 0)
         case nil: room.document = draft.room
         }
@@ -229,7 +214,13 @@ extension RoomOwner {
         for task in tasks { holdOutputs(of: task.id) }
     }
 
-    func holdOutputs(of id: TaskID) {
+    /// Gives back the destinations that were claimed for a change that was not stored.
+    func releaseUnused(_ id: TaskID) {
+        if let index = tasks.firstIndex(where: { $0.id == id }) { tasks[index].claim = nil }
+        holdOutputs(of: id)
+    }
+
+    private func holdOutputs(of id: TaskID) {
         guard let index = tasks.firstIndex(where: { $0.id == id }) else {
             services.outputs.hold([], for: id)
             return
@@ -251,18 +242,7 @@ extension RoomOwner {
 
     /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
     func forgetFinishedTasks() async {
-        guard tasks.contains(where: \.machine.document.isFinished) else { return }
-        let now = wallClock()
-        let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
-        let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
-        let forgotten = Set(
-            tasks.filter { $0.isForgotten(now) || $0.machine.document.isDisposable || tooMany.contains($0.id) }.map(
-                \.id))
-        guard !forgotten.isEmpty else { return }
-        var draft = draft(cause: nil)
-        for index in draft.tasks.indices where forgotten.contains(draft.tasks[index].machine.id) {
-            draft.tasks[index].isForgotten = true
-        }
+        guard let (draft, forgotten) = state.forgetting(at: wallClock()) else { return }
         await transact(draft)
         for task in tasks where forgotten.contains(task.id) && !task.isUnstored {
             services.taskIndex.release(task.id)

@@ -11,26 +11,20 @@ import TaskStore
 package actor RoomOwner {
     package nonisolated let id: RoomID
     package let app: AppID
-    let quotas: Quotas
     var state: RoomState
 
     /// Whether the owner has been run before.
     private var isRestored = false
-    /// Whether the service is shutting down, so that nothing is started any more.
-    var isShuttingDown = false
     /// Tasks of a change whose storing failed with an unknown outcome; `nil` = memory agrees with the store.
     var doubt: Set<TaskID>?
     /// Messages that could not be stored. The next change that is stored carries them.
     var unstoredMessages: [OutboxMessage] = []
-    /// The room's services as apps were told of them.
-    var serviceWatch = ServiceWatch()
     /// Occurrences that listeners of the room's feed are told when their change is done.
     var untold: [Occurrence] = []
     /// Supervisors of relays that `run` has yet to run.
     var newSupervisors: [RelaySupervisor] = []
 
-    /// Streams published in the other rooms from which tasks take streams.
-    var others: [RoomID: [RoomStream]] = [:]
+    /// Whether `ProgramNeeds` has been told of needs.
     var holdsNeeds = false
 
     package let services: RoomServices
@@ -49,9 +43,6 @@ package actor RoomOwner {
 
     /// Most requests that may wait at once.
     static let mailboxSize = 1024
-    /// Most explicit tasks of one room that have not ended for good.
-    static let mostTasks = 16
-
     /// - Parameters:
     ///   - tasks: Stored tasks, whose relays are adopted when `run` starts.
     ///   - home: Home of the owner; `nil` for an owner that is never dropped.
@@ -63,7 +54,6 @@ package actor RoomOwner {
         let id = room.document.id
         self.id = id
         app = id.app
-        quotas = services.quotas.quotas.of(app)
         state = RoomState(room: room, tasks: tasks)
         for task in state.tasks.dropFirst() { _ = services.taskIndex.claim(task.id, for: id) }
         self.services = services
@@ -76,9 +66,6 @@ package actor RoomOwner {
         meter = RoomMeter(services.metrics)
         (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
     }
-
-    /// The room and its tasks as they are known now: as last stored, with what the relays have reported since.
-    package var snapshot: RoomState { state }
 
     var room: Versioned<Room> {
         get { state.room }
@@ -133,9 +120,9 @@ package actor RoomOwner {
     }
 
     private func rest() {
-        let isGone = room.version == 0 && tasks.allSatisfy { $0.machine.version == 0 }
-        let isLive = room.document.hasStreams
-        if gate.endWork(isDispensable: isDispensable, isGone: isGone, isLive: isLive), let home { home.offer(self) }
+        let isOffered = gate.endWork(
+            isDispensable: isDispensable, isGone: !state.isAnythingStored, isLive: state.room.document.hasStreams)
+        if isOffered, let home { home.offer(self) }
     }
 
     /// Refuses further requests if the owner is at rest and can be dropped. They go to the next owner. `stop` follows.
@@ -149,9 +136,6 @@ package actor RoomOwner {
 
     /// Ends the mailbox: waiting messages are still handled, then `run` returns.
     nonisolated func stop() { inbox.finish() }
-
-    /// Reports that the machine's load requires another plan, or lets a task start.
-    nonisolated func loadChanged(_ reason: String) { inbox.yield(.loadChanged(reason)) }
 
     private func startSupervisors(_ group: inout DiscardingTaskGroup) {
         for supervisor in newSupervisors { group.addTask { await supervisor.run() } }
@@ -177,15 +161,10 @@ package actor RoomOwner {
         return try result.get()
     }
 
-    /// Whether the owner is idle and waits for nothing, not even for ended tasks to be forgotten. The room can then be
-    /// read from the store again when it is needed. Streams without a destination need no owner.
+    /// Whether the owner is idle and waits for nothing. The room can then be read from the store again when it is
+    /// needed.
     private var isDispensable: Bool {
         layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
-            && unstoredMessages.isEmpty && !(room.document.hasStreams && services.hasDestination(room.document))
-            && tasks.allSatisfy { task in
-                let machine = task.machine.document
-                let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
-                return isOver && !machine.isActive && !task.isUnstored
-            }
+            && unstoredMessages.isEmpty && state.isDispensable(services)
     }
 }

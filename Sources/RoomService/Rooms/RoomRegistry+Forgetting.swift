@@ -1,4 +1,3 @@
-import EncodedMedia
 import MixModel
 import TaskStore
 
@@ -32,25 +31,4 @@ extension RoomRegistry {
             services.logger.warning("empty rooms cannot be unloaded: \(error)")
         }
     }
-}
-
-extension RoomOwner {
-    /// - Returns: Whether the room was empty, and is gone.
-    nonisolated func forgetIfEmpty() async throws(OrchestratorError) -> Bool {
-        try await ask { .forget(receivedAt: MonotonicClock.now(), $0) }
-    }
-
-    func forget(_ receivedAt: Int64) async -> Result<Bool, OrchestratorError> {
-        let isIdle = tasks.allSatisfy { task in
-            let machine = task.machine.document
-            return !machine.isExplicit && !machine.isActive && !machine.awaitsCapacity
-        }
-        guard room.version > 0, room.document.isEmpty, isIdle else { return .success(false) }
-        return await deleteRoom(receivedAt).map { true }
-    }
-}
-
-extension Room {
-    /// Whether the room has neither participants nor settings.
-    fileprivate var isEmpty: Bool { participants.isEmpty && settingsVersion == nil }
 }

@@ -5,28 +5,28 @@ import MixModel
 import TaskStore
 import TextFormats
 
-/// The services of every room owner; immutable and shared.
-package struct RoomServices: Sendable {
-    package var store: any TaskStore
-    var sockets: RelaySockets
-    var starter: any RelayStarting
-    package var layouts: Layouts
-    package var metrics: Metrics
-    package var logger: Logger
+/// The services of every room owner.
+package final class RoomServices: Sendable {
+    package let store: any TaskStore
+    let sockets: RelaySockets
+    let starter: any RelayStarting
+    package let layouts: Layouts
+    package let metrics: Metrics
+    package let logger: Logger
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
-    var defaultOutputs: [PushDestination]
-    var defaultLayout: String
-    package var defaultCanvas: Canvas
+    let defaultOutputs: [PushDestination]
+    package let defaultLayout: String
+    package let defaultCanvas: Canvas
     /// Addresses to which relays may connect, for sources and for outputs; `nil` = all.
-    var sourceReach: Reach?
-    var outputReach: Reach?
+    let sourceReach: Reach?
+    let outputReach: Reach?
     /// Places for outputs.
-    var places: OutputPlaces
-    package var load = LoadLedger()
-    package var quotas = QuotaLedger()
+    let places: OutputPlaces
+    package let load: LoadLedger
+    package let quotas: QuotaLedger
     /// Subscriptions to what happens.
-    package var subscriptions = SubscriptionBook()
-    package var viewers = ViewerLedger()
+    package let subscriptions: SubscriptionBook
+    package let viewers: ViewerLedger
     /// Listeners of single rooms.
     package let feeds = RoomFeeds()
     package let numbers = NumberSource()
@@ -61,9 +61,10 @@ package struct RoomServices: Sendable {
         self.viewers = viewers
     }
 
-    package func layoutName(of room: Room) -> String { room.settings.layout ?? defaultLayout }
+}
 
-    func context(for room: Room) -> PlanningContext {
+extension RoomServices: PlanningFacts {
+    package func context(for room: Room) -> PlanningContext {
         PlanningContext(
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
@@ -71,15 +72,11 @@ package struct RoomServices: Sendable {
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places)
     }
 
-    /// Returns the destinations of the room's program: its own, or otherwise the configured ones.
-    package func outputs(of room: Room) -> [PushDestination] { room.settings.outputs ?? configuredOutputs(of: room) }
-
-    /// Whether the room's program has an output of any kind.
-    package func hasDestination(_ room: Room) -> Bool {
-        !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)
+    package func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {
+        load.advise(&context, on: task, priority: priority)
     }
 
-    private func configuredOutputs(of room: Room) -> [PushDestination] {
+    package func configuredOutputs(of room: Room) -> [PushDestination] {
         defaultOutputs.map { output in
             PushDestination(
                 id: output.id,

@@ -7,6 +7,12 @@ package struct RoomState: Sendable {
     package internal(set) var room: Versioned<Room>
     /// Tasks: the automatic one first, then the others in the order of their creation.
     package internal(set) var tasks: [OwnedTask]
+    /// Streams published in the other rooms from which tasks take streams.
+    var others: [RoomID: [RoomStream]] = [:]
+    /// The room's services as apps were told of them.
+    var serviceWatch = ServiceWatch()
+    /// Whether the service is shutting down, so that nothing is started any more.
+    var isShuttingDown = false
 
     /// - Parameter tasks: Stored tasks, in any order.
     init(room: Versioned<Room>, tasks: [Versioned<TaskMachine>]) {
@@ -27,6 +33,43 @@ package struct RoomState: Sendable {
     package var isStored: Bool { room.version > 0 }
 
     package func task(_ id: TaskID) -> OwnedTask? { tasks.first { $0.id == id } }
+
+    /// Whether the room or one of its tasks is stored.
+    var isAnythingStored: Bool { isStored || tasks.contains { $0.machine.version > 0 } }
+
+    /// Whether the room waits for nothing, not even for ended tasks to be forgotten. Streams without a destination wait
+    /// for nothing.
+    func isDispensable(_ facts: some PlanningFacts) -> Bool {
+        !(room.document.hasStreams && facts.hasDestination(room.document))
+            && tasks.allSatisfy { task in
+                let machine = task.machine.document
+                let isOver = !machine.isExplicit || (machine.isFinished && task.machine.version == 0)
+                return isOver && !machine.isActive && !task.isUnstored
+            }
+    }
+
+    /// Needs of the programs of the room and its tasks.
+    var needs: ProgramNeeds.Needs {
+        var needs = ProgramNeeds.Needs()
+        if isStored { needs.add(room.document.settings.program) }
+        for task in tasks where !task.machine.document.isFinished { needs.add(task.machine.document.settings?.program) }
+        return needs
+    }
+
+    /// Layouts of the room, if it is stored, and of its explicit tasks.
+    func layoutNames(_ facts: some PlanningFacts) -> Set<String> {
+        var names = Set(
+            tasks.map(\.machine.document).filter { $0.isExplicit && !$0.isFinished }.map {
+                facts.layoutName(of: $0.seen(room.document))
+            })
+        if isStored { names.insert(facts.layoutName(of: room.document)) }
+        return names
+    }
+
+    /// Outputs of the task that were given up.
+    func failedOutputs(of task: TaskID) -> [OutputID] {
+        (self.task(task)?.status?.outputs ?? []).destinations.filter { $0.state == .failed }.map(\.id)
+    }
 
     /// Tasks that clients can read. `now` is in seconds since 1970.
     package func shownTasks(at now: Double) -> [OwnedTask] { tasks.filter { !$0.isForgotten(now) } }

@@ -1,0 +1,166 @@
+import EventSubscription
+import MixModel
+
+/// Decisions about a room and its tasks. Pure: each returns a draft, which is neither stored nor performed yet. The
+/// present is the time of the cause.
+extension RoomState {
+    /// Returns a draft with the room and its tasks as they are.
+    func draft(cause: CauseID?) -> RoomDraft {
+        RoomDraft(
+            room: room.document, tasks: tasks.map { RoomDraft.Task(machine: $0.machine.document) }, cause: cause)
+    }
+
+    /// Applies an event.
+    func applying(
+        _ event: RoomEvent, _ cause: Cause, _ facts: some PlanningFacts
+    ) -> (draft: RoomDraft, outcome: RoomMachine.Outcome) {
+        var draft = draft(cause: cause.id)
+        draft.event = event
+        draft.makesRoom = true
+        let outcome = RoomMachine.apply(event, to: &draft.room)
+        if outcome == .changed { replan(&draft, cause, .debounced, facts) }
+        return (draft, outcome)
+    }
+
+    /// Forgets the room and ends its tasks.
+    func deleting(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
+        var draft = draft(cause: cause.id)
+        draft.deletesRoom = true
+        _ = RoomMachine.apply(closing, to: &draft.room)
+        draft.changeTasks { task, room in
+            task.isExplicit ? task.finish(.roomDeleted, cause) : replan(&task, in: room, cause, .immediate, facts)
+        }
+        draft.room = Room(id: id)
+        return draft
+    }
+
+    /// Whether the room is stored without participants or settings, and nothing runs or waits in it.
+    var isForgettable: Bool {
+        isStored && room.document.isEmpty
+            && tasks.allSatisfy { task in
+                let machine = task.machine.document
+                return !machine.isExplicit && !machine.isActive && !machine.awaitsCapacity
+            }
+    }
+
+    /// Plans the tasks again for a cause outside the room.
+    func replanning(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
+        var draft = draft(cause: cause.id)
+        replan(&draft, cause, .immediate, facts)
+        return draft
+    }
+
+    /// Plans one task again.
+    func replanning(_ task: TaskID, _ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
+        changing(task, cause.id) { machine, room in replan(&machine, in: room, cause, .immediate, facts) }
+    }
+
+    /// Decides again on everything stored, when the owner begins: relays are adopted, and changes made meanwhile take
+    /// effect.
+    func restoring(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
+        var draft = draft(cause: cause.id)
+        draft.changeTasks { task, room in restore(&task, in: room, cause, facts) }
+        return draft
+    }
+
+    /// Adds an entry to the timelines of the active tasks that use a layout.
+    func noting(
+        _ entry: TimelineEntry, ofLayout name: String, cause: CauseID, _ facts: some PlanningFacts
+    ) -> RoomDraft {
+        var draft = draft(cause: cause)
+        draft.changeTasks { task, room in
+            task.isActive && facts.layoutName(of: task.seen(room)) == name ? [.record(entry)] : []
+        }
+        draft.occurrences = draft.tasks.filter { !$0.actions.isEmpty }.map {
+            .layoutFailed($0.machine.id, layout: name, message: entry.message)
+        }
+        return draft
+    }
+
+    /// Adds an entry to the timelines of the active tasks that show an image.
+    func noting(_ entry: TimelineEntry, ofImage image: String, cause: CauseID) -> RoomDraft {
+        var draft = draft(cause: cause)
+        draft.changeTasks { task, room in
+            let images = task.seen(room).settings.program?.images ?? []
+            return task.isActive && images.contains(image) ? [.record(entry)] : []
+        }
+        return draft
+    }
+
+    /// Forgets explicit tasks that ended for good, when they have been kept long enough or there are too many.
+    ///
+    /// - Parameter now: Time in seconds since 1970.
+    /// - Returns: `nil` when there is nothing to forget.
+    func forgetting(at now: Double) -> (draft: RoomDraft, tasks: Set<TaskID>)? {
+        guard tasks.contains(where: \.machine.document.isFinished) else { return nil }
+        let finished = tasks.filter { $0.machine.document.isFinished }.map(\.id)
+        let tooMany = Set(finished.dropLast(OwnedTask.mostFinished))
+        let forgotten = Set(
+            tasks.filter { $0.isForgotten(now) || $0.machine.document.isDisposable || tooMany.contains($0.id) }.map(
+                \.id))
+        guard !forgotten.isEmpty else { return nil }
+        var draft = draft(cause: nil)
+        for index in draft.tasks.indices where forgotten.contains(draft.tasks[index].machine.id) {
+            draft.tasks[index].isForgotten = true
+        }
+        return (draft, forgotten)
+    }
+
+    // MARK: Parts
+
+    /// The event that stands for the deletion of the room.
+    var closing: RoomEvent { RoomEvent(room: id, source: "api", id: "delete", kind: .roomClosed) }
+
+    /// Lets every task decide on the draft's room.
+    func replan(
+        _ draft: inout RoomDraft, _ cause: Cause, _ urgency: TaskMachine.Urgency, _ facts: some PlanningFacts
+    ) {
+        draft.changeTasks { task, room in
+            // Nothing can follow from the change: most events of rooms without a program end here.
+            if task.isAtRest, !facts.hasDestination(task.seen(room)) { return [] }
+            return replan(&task, in: room, cause, urgency, facts)
+        }
+    }
+
+    func replan(
+        _ task: inout TaskMachine, in room: Room, _ cause: Cause, _ urgency: TaskMachine.Urgency,
+        _ facts: some PlanningFacts
+    ) -> [TaskAction] {
+        task.roomChanged(
+            room, context: context(for: task, in: room, facts), cause: cause, urgency: urgency, now: cause.receivedAt)
+    }
+
+    func restore(
+        _ task: inout TaskMachine, in room: Room, _ cause: Cause, _ facts: some PlanningFacts
+    ) -> [TaskAction] {
+        task.restored(
+            room: room, context: context(for: task, in: room, facts), now: cause.receivedAt, origin: cause.id)
+    }
+
+    /// Lets one task decide.
+    func changing(
+        _ task: TaskID, _ cause: CauseID?, _ decide: (inout TaskMachine, Room) -> [TaskAction]
+    ) -> RoomDraft {
+        var draft = draft(cause: cause)
+        draft.changeTask(task, decide)
+        return draft
+    }
+
+    /// Returns the context of a task: the room as the task sees it, and the facts that its relay reported.
+    func context(for task: TaskMachine, in room: Room, _ facts: some PlanningFacts) -> PlanningContext {
+        let seen = task.seen(room)
+        var context = facts.context(for: seen)
+        if let reported = self.task(task.id)?.sourceFacts {
+            context.absent = reported.absent
+            context.pictureSizes = reported.pictureSizes
+        }
+        context.others = others
+        facts.advise(&context, on: task, priority: seen.settings.policy.priority)
+        return context
+    }
+}
+
+extension Room {
+    /// Whether the room has neither participants nor settings.
+    var isEmpty: Bool { participants.isEmpty && settingsVersion == nil }
+}
