@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// One of a room's tasks as its owner holds it: the document, and the state that is not stored.
+/// What is known of one of a room's tasks: its document, and the state that is not stored.
 package struct OwnedTask: Sendable {
     package internal(set) var machine: Versioned<TaskMachine>
     /// Last status of the relay; `nil` while none is connected.
@@ -13,12 +13,8 @@ package struct OwnedTask: Sendable {
     var outputChanges: [OutputChange] = []
     /// URLs of the outputs that the watch knows.
     var outputURLs: [OutputID: String] = [:]
-    /// Performs the actions; created with the first one.
-    var supervisor: RelaySupervisor?
     /// Whether the relay was asked to end for a shutdown and has not ended yet.
     var awaitsDrain = false
-    /// Last claim that the ledger of destinations was given.
-    var claim: Claim?
 
     /// Whether there is state that could not be stored. The next change that is stored carries it.
     var isUnstored = false
@@ -27,12 +23,6 @@ package struct OwnedTask: Sendable {
 
     /// Most entries kept until the store takes them. The oldest are dropped first.
     static let mostUnstored = 200
-
-    /// The destinations to which a task may push; `nil` outputs = the configured ones.
-    struct Claim: Hashable, Sendable {
-        var pushes: Bool
-        var outputs: [PushDestination]?
-    }
 
     init(_ machine: Versioned<TaskMachine>) {
         self.machine = machine

@@ -1,4 +1,5 @@
 import MixModel
+import TaskStore
 
 /// A change of a room and its tasks that is decided, but neither stored nor performed.
 struct RoomDraft {
@@ -31,5 +32,36 @@ struct RoomDraft {
     mutating func changeTask(_ id: TaskID, _ decide: (inout TaskMachine, Room) -> [TaskAction]) {
         guard let index = tasks.firstIndex(where: { $0.machine.id == id }) else { return }
         tasks[index].actions += decide(&tasks[index].machine, room)
+    }
+
+    /// Completes the draft: ended tasks get the time of their end, and what nobody needs any more is removed.
+    ///
+    /// - Parameter wallTime: Present time in seconds since 1970.
+    mutating func complete(after old: Versioned<Room>, at wallTime: Double) {
+        for index in tasks.indices {
+            if tasks[index].machine.isFinished, tasks[index].machine.finishedAt == nil {
+                tasks[index].machine.finishedAt = wallTime
+            }
+            if tasks[index].machine.isDisposable { tasks[index].isForgotten = true }
+        }
+        // A room that existed only for its tasks goes with the last of them.
+        if tasks.contains(where: \.isForgotten), old.version > 0, room.isBlank,
+            tasks.allSatisfy({ $0.isForgotten || !($0.machine.isExplicit || $0.machine.isActive) })
+        {
+            deletesRoom = true
+        }
+    }
+
+    /// Returns the timeline entries of a task. The event comes first.
+    func entries(of task: Task) -> [TimelineEntry] {
+        let causes = cause.map { [$0] }
+        var entries = task.actions.compactMap { if case .record(let entry) = $0 { entry } else { nil } }
+        for index in entries.indices { entries[index].causes = entries[index].causes ?? causes }
+        if let event, task.machine.isActive || !entries.isEmpty {
+            let reference = EventReference(source: event.source, id: event.id)
+            entries.insert(
+                TimelineEntry(kind: .event, message: event.summary, causes: causes, event: reference), at: 0)
+        }
+        return entries
     }
 }

@@ -4,27 +4,22 @@ import TaskStore
 /// Recovery from a failure of the store that leaves open whether the change is stored: a write may be durable although
 /// its answer was an error. Going on with the state in memory could then lose the change, or be refused for ever.
 extension RoomOwner {
-    /// Whether the change may be stored despite the error.
-    static func leavesDoubt(_ error: StoreError) -> Bool {
-        if case .full = error { false } else { true }
-    }
-
     /// Reads the stored state before anything is decided on it. While the store cannot be read, the doubt stays.
     /// Decisions that follow from the reading are stored, and that may cause the next doubt.
     func settleDoubt() async {
-        for _ in 0..<3 where doubt != nil { await readAgain() }
+        for _ in 0..<3 where committer.doubt != nil { await readAgain() }
     }
 
     private func readAgain() async {
-        guard let doubtful = doubt else { return }
+        guard let doubtful = committer.doubt else { return }
         do {
             let storedRoom = try await services.store.room(id)
             var stored: [Versioned<TaskMachine>] = []
-            for task in doubtful.union(tasks.map(\.id)).sorted() {
+            for task in doubtful.union(state.tasks.map(\.id)).sorted() {
                 guard let found = try await services.store.task(task), found.document.room == id else { continue }
                 stored.append(found)
             }
-            doubt = nil
+            committer.settled()
             await adopt(storedRoom, stored)
         } catch {
             logger.error("the room cannot be read: \(error)")
@@ -37,7 +32,7 @@ extension RoomOwner {
         if reading.isRoomOther {
             if storedRoom != nil, before.version == 0 { services.quotas.count(rooms: 1, bytes: 0, of: app) }
             services.countBytes(of: storedRoom?.document, after: before)
-            tellOthers(before: before.document.participants)
+            performer.tellOthers(of: state.room.document, before: before.document.participants)
         }
         guard reading.needsDecision else { return }
         for task in reading.found { _ = services.taskIndex.claim(task, for: id) }

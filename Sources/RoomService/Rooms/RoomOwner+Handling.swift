@@ -47,8 +47,8 @@ extension RoomOwner {
 
     /// Decides again on everything stored.
     func restore() async {
-        for task in tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
-        guard state.isAnythingStored else { return holdOutputs() }
+        for task in state.tasks where task.machine.document.isExplicit { services.quotas.settle(task.machine.document) }
+        guard state.isAnythingStored else { return performer.holdOutputs(of: state) }
         await prepare()
         await transact(state.restoring(cause("service started"), services))
     }
@@ -86,7 +86,7 @@ extension RoomOwner {
             throw .outputTaken(conflict, app: app)
         }
         var isMade = false
-        defer { if !isMade { releaseUnused(new.id) } }
+        defer { if !isMade { performer.releaseUnused(new.id, in: state) } }
         await prepare(for: new.settings.program)
         let cause = cause("task created by API", at: receivedAt)
         let draft: RoomDraft
@@ -113,7 +113,7 @@ extension RoomOwner {
             throw .outputTaken(conflict, app: app)
         }
         var isStored = false
-        defer { if !isStored { releaseUnused(new.holder) } }
+        defer { if !isStored { performer.releaseUnused(new.holder, in: state) } }
         await prepare(for: new.settings.program)
         let cause = cause(change.summary, at: receivedAt)
         let version = services.numbers.next()

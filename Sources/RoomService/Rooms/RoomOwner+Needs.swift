@@ -43,11 +43,4 @@ extension RoomOwner {
             logger.error("room \(other) cannot be read: \(error)")
         }
     }
-
-    /// Notifies the rooms that take streams of this one. Call when the change is stored.
-    func tellOthers(before: [Participant]) {
-        guard services.needs.isWatched(id), before != room.document.participants else { return }
-        services.needs.changed(
-            id, cause: Cause(receivedAt: MonotonicClock.now(), summary: "streams of room \(id.name) changed"))
-    }
 }

@@ -6,9 +6,9 @@ import MixModel
 extension RoomOwner {
     func handle(_ report: RelaySupervisor.Report, of task: TaskID) async {
         // Nothing is left to do for a task that was forgotten meanwhile.
-        guard let known = state.task(task) else { return }
+        guard state.task(task) != nil else { return }
         let now = MonotonicClock.now()
-        if report.isTold { known.supervisor?.backlog.remove() }
+        performer.handled(report, of: task)
         switch report {
         case .deadline(let token):
             guard !state.isShuttingDown else { return }

@@ -66,15 +66,12 @@ extension RoomOwner {
         if !gate.isDispensable { inbox.yield(.tidy) }
     }
 
-    /// Makes a destination that waits for its next attempt, or was given up, try at once. Nothing is stored: a relay
-    /// that starts meanwhile tries by itself.
-    package func retry(_ output: OutputID, of task: TaskID) {
-        state.task(task)?.supervisor?.perform([.retryOutput(output)])
-    }
+    /// Makes a destination that waits for its next attempt, or was given up, try at once.
+    package func retry(_ output: OutputID, of task: TaskID) { performer.retry([output], of: task) }
 
     /// Makes all destinations of the task that were given up try at once.
     package func retryFailedOutputs(of task: TaskID) {
-        state.task(task)?.supervisor?.perform(state.failedOutputs(of: task).map { .retryOutput($0) })
+        performer.retry(state.failedOutputs(of: task), of: task)
     }
 
     // MARK: Reading
@@ -91,7 +88,7 @@ extension RoomOwner {
     ///
     /// - Returns: Whether there are relays that have not ended yet.
     func drainForShutdown() -> Bool {
-        for task in state.shutDown() { perform([.drainRelay], of: task) }
+        for task in state.shutDown() { performer.perform([.drainRelay], of: task) }
         return !isQuiet
     }
 

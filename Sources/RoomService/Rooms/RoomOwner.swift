@@ -4,30 +4,24 @@ import MixModel
 import Synchronization
 import TaskStore
 
-/// Owns one room and its tasks: takes one change after another, stores it, then has its actions performed.
+/// Owns one room and its tasks: takes one change after another, has it decided, stores it, then has it performed.
 ///
 /// Changes wait in a bounded mailbox, and only `run` takes them, so that no other change of the same room comes between
 /// a decision and its storing. Reads see the last stored state.
 package actor RoomOwner {
     package nonisolated let id: RoomID
     package let app: AppID
+    /// What is known of the room and its tasks; it decides.
     var state: RoomState
+    var committer = RoomCommitter()
+    var performer: RoomPerformer
 
     /// Whether the owner has been run before.
     private var isRestored = false
-    /// Tasks of a change whose storing failed with an unknown outcome; `nil` = memory agrees with the store.
-    var doubt: Set<TaskID>?
-    /// Messages that could not be stored. The next change that is stored carries them.
-    var unstoredMessages: [OutboxMessage] = []
-    /// Occurrences that listeners of the room's feed are told when their change is done.
-    var untold: [Occurrence] = []
-    /// Supervisors of relays that `run` has yet to run.
-    var newSupervisors: [RelaySupervisor] = []
-
     /// Whether `ProgramNeeds` has been told of needs.
     var holdsNeeds = false
 
-    package let services: RoomServices
+    let services: RoomServices
     let logger: Logger
     nonisolated let meter: RoomMeter
     private nonisolated let mailbox: AsyncStream<RoomMessage>
@@ -43,6 +37,7 @@ package actor RoomOwner {
 
     /// Most requests that may wait at once.
     static let mailboxSize = 1024
+
     /// - Parameters:
     ///   - tasks: Stored tasks, whose relays are adopted when `run` starts.
     ///   - home: Home of the owner; `nil` for an owner that is never dropped.
@@ -65,16 +60,7 @@ package actor RoomOwner {
         self.logger = logger
         meter = RoomMeter(services.metrics)
         (mailbox, inbox) = AsyncStream.makeStream(of: RoomMessage.self)
-    }
-
-    var room: Versioned<Room> {
-        get { state.room }
-        _modify { yield &state.room }
-    }
-
-    var tasks: [OwnedTask] {
-        get { state.tasks }
-        _modify { yield &state.tasks }
+        performer = RoomPerformer(services: services, logger: logger, meter: meter, inbox: inbox)
     }
 
     // MARK: The loop
@@ -99,7 +85,7 @@ package actor RoomOwner {
             for await message in mailbox {
                 if case .fold = message {
                     isFoldQueued.store(false, ordering: .releasing)
-                    guard tasks.allSatisfy({ $0.supervisor == nil }) else { continue }
+                    guard performer.isIdle else { continue }
                     return .folded
                 }
                 gate.beginWork()
@@ -138,8 +124,7 @@ package actor RoomOwner {
     nonisolated func stop() { inbox.finish() }
 
     private func startSupervisors(_ group: inout DiscardingTaskGroup) {
-        for supervisor in newSupervisors { group.addTask { await supervisor.run() } }
-        newSupervisors = []
+        for supervisor in performer.takeNewSupervisors() { group.addTask { await supervisor.run() } }
     }
 
     /// Sends a request through the mailbox and waits for its answer.
@@ -164,7 +149,7 @@ package actor RoomOwner {
     /// Whether the owner is idle and waits for nothing. The room can then be read from the store again when it is
     /// needed.
     private var isDispensable: Bool {
-        layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && doubt == nil
-            && unstoredMessages.isEmpty && state.isDispensable(services)
+        layoutCause.withLock { $0 } == nil && otherCause.withLock { $0 } == nil && committer.doubt == nil
+            && committer.unstoredMessages.isEmpty && state.isDispensable(services)
     }
 }

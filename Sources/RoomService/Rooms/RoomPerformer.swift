@@ -1,0 +1,154 @@
+import EncodedMedia
+import Logging
+import MixModel
+
+/// Performs what is decided: runs relays, holds destinations, tells listeners and other rooms. Decides nothing.
+struct RoomPerformer {
+    private let services: RoomServices
+    private let logger: Logger
+    private let meter: RoomMeter
+    private let inbox: AsyncStream<RoomMessage>.Continuation
+
+    /// Supervisors of relays; each is created with the first action for its task.
+    private var supervisors: [TaskID: RelaySupervisor] = [:]
+    /// Supervisors that have yet to be run.
+    private var newSupervisors: [RelaySupervisor] = []
+    /// Last claims that the service's record of destinations was given.
+    private var claims: [TaskID: Claim] = [:]
+
+    /// The destinations to which a task may push; `nil` outputs = the configured ones.
+    private struct Claim: Hashable {
+        var pushes: Bool
+        var outputs: [PushDestination]?
+    }
+
+    /// - Parameter inbox: Mailbox of the room, which receives what relays report.
+    init(
+        services: RoomServices, logger: Logger, meter: RoomMeter, inbox: AsyncStream<RoomMessage>.Continuation
+    ) {
+        self.services = services
+        self.logger = logger
+        self.meter = meter
+        self.inbox = inbox
+    }
+
+    /// Whether no relay has to be listened to.
+    var isIdle: Bool { supervisors.isEmpty }
+
+    /// Performs a draft.
+    ///
+    /// - Parameter state: State with the draft.
+    mutating func perform(_ commit: RoomCommit, in state: RoomState) {
+        services.feeds.publish(commit.occurrences, of: state.id, numbers: services.numbers)
+        if commit.draft.deletesRoom { services.feeds.end(state.id) }
+        holdOutputs(of: state)
+        for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
+    }
+
+    /// Gives free the ids of tasks whose documents were deleted because they ended for good.
+    func releaseDeleted(_ commit: RoomCommit) {
+        for change in commit.change.tasks {
+            guard case .delete = change.write,
+                commit.draft.tasks.contains(where: { $0.machine.id == change.id && $0.machine.isFinished })
+            else { continue }
+            services.taskIndex.release(change.id)
+        }
+    }
+
+    /// Logs the timeline entries of a draft.
+    func log(_ draft: RoomDraft) {
+        for task in draft.tasks {
+            for case .record(let entry) in task.actions {
+                var metadata: Logger.Metadata = ["task": "\(task.machine.id)"]
+                if let cause = entry.cause { metadata["cause"] = "\(cause)" }
+                if let event = draft.event { metadata["event"] = "\(event.id)" }
+                logger.info("\(entry.message)", metadata: metadata)
+            }
+        }
+    }
+
+    // MARK: Relays
+
+    /// Performs a task's actions. Records were stored with the decision itself.
+    mutating func perform(_ actions: [TaskAction], of task: TaskID) {
+        let actions = actions.filter { if case .record = $0 { false } else { true } }
+        guard !actions.isEmpty else { return }
+        let supervisor = supervisors[task] ?? makeSupervisor(of: task)
+        supervisor.perform(actions)
+    }
+
+    /// Makes outputs that wait for their next attempt, or were given up, try at once. Nothing is stored: a relay that
+    /// starts meanwhile tries by itself.
+    func retry(_ outputs: [OutputID], of task: TaskID) {
+        supervisors[task]?.perform(outputs.map { .retryOutput($0) })
+    }
+
+    /// Takes note that a report of the task's relay is handled.
+    func handled(_ report: RelaySupervisor.Report, of task: TaskID) {
+        if report.isTold { supervisors[task]?.backlog.remove() }
+    }
+
+    /// Takes the supervisors that have yet to be run.
+    mutating func takeNewSupervisors() -> [RelaySupervisor] {
+        defer { newSupervisors = [] }
+        return newSupervisors
+    }
+
+    /// Ends what serves a task that is forgotten.
+    mutating func forget(_ task: TaskID) {
+        services.taskIndex.release(task)
+        supervisors.removeValue(forKey: task)?.finish()
+        claims[task] = nil
+    }
+
+    private mutating func makeSupervisor(of task: TaskID) -> RelaySupervisor {
+        var logger = logger
+        logger[metadataKey: "task"] = "\(task)"
+        let supervisor = RelaySupervisor(
+            task: task, socket: services.sockets.path(of: task), starter: services.starter,
+            starts: services.relayStarts, logger: logger, onTold: { [meter] in meter.told($0, of: task) }
+        ) { [inbox] in inbox.yield(.relay(task, $0)) }
+        supervisors[task] = supervisor
+        newSupervisors.append(supervisor)
+        return supervisor
+    }
+
+    // MARK: Destinations
+
+    /// Holds the destinations of the tasks.
+    mutating func holdOutputs(of state: RoomState) {
+        for task in state.tasks { holdOutputs(of: task.machine.document, in: state) }
+    }
+
+    /// Gives back the destinations that were claimed for a change that was not stored.
+    mutating func releaseUnused(_ task: TaskID, in state: RoomState) {
+        claims[task] = nil
+        if let known = state.task(task) {
+            holdOutputs(of: known.machine.document, in: state)
+        } else {
+            services.outputs.hold([], for: task)
+        }
+    }
+
+    private mutating func holdOutputs(of machine: TaskMachine, in state: RoomState) {
+        let room = state.room.document
+        let pushes = machine.isExplicit ? !machine.isFinished : state.isStored || machine.isActive
+        let claim = Claim(pushes: pushes, outputs: (machine.settings ?? room.settings).outputs)
+        guard claims[machine.id] != claim else { return }
+        claims[machine.id] = claim
+        let outputs = pushes ? services.outputs(of: machine.seen(room)) : []
+        guard let conflict = services.outputs.hold(outputs, for: machine.id) else { return }
+        logger.warning(
+            "two tasks push to the same destination",
+            metadata: ["task": "\(machine.id)", "other": "\(conflict.holder)", "output": "\(conflict.output)"])
+    }
+
+    // MARK: Other rooms
+
+    /// Notifies the rooms that take streams of this one. Call when the change is stored.
+    func tellOthers(of room: Room, before: [Participant]) {
+        guard services.needs.isWatched(room.id), before != room.participants else { return }
+        services.needs.changed(
+            room.id, cause: Cause(receivedAt: MonotonicClock.now(), summary: "streams of room \(room.id.name) changed"))
+    }
+}
