@@ -27,7 +27,7 @@ func buildOrchestrator(
     let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts()
-    let book = SubscriptionBook()
+    let index = SubscriptionIndex()
     let costFile = CostFile(data: configuration.data)
     let services = RoomServices(
         store: store, sockets: sockets, starter: MeasuredRelayStarter(starter: starter, metrics: metrics),
@@ -36,9 +36,9 @@ func buildOrchestrator(
         defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
         outputReach: configuration.outputs.reach,
         places: OutputPlaces([HLSPlace(directory: configuration.hlsDirectory), configuration.recordings]),
-        load: LoadLedger(settings: configuration.load, costs: costFile.read(logger: logger)),
-        quotas: QuotaLedger(quotas: configuration.apps.quotas), subscriptions: book,
-        viewers: ViewerLedger(
+        load: MachineLoad(settings: configuration.load, costs: costFile.read(logger: logger)),
+        quotas: QuotaUsage(quotas: configuration.apps.quotas), subscriptions: index,
+        viewers: ViewerCounts(
             limits: .init(
                 all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)))
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
@@ -56,12 +56,12 @@ func buildOrchestrator(
                 + layouts.names.joined(separator: ", ") + " (from \(configuration.layouts))")
     }
     let subscriptions = SubscriptionRegistry(
-        book: book, store: store, allowed: configuration.callbacks, quotas: configuration.apps.quotas)
+        index: index, store: store, allowed: configuration.callbacks, quotas: configuration.apps.quotas)
     // From here on, subscribers are told what rooms do.
     try await subscriptions.restore()
     let deliveries = DeliveryEngine(
         services: DeliveryServices(
-            book: book, store: store, allowed: configuration.callbacks,
+            index: index, store: store, allowed: configuration.callbacks,
             callbackKeys: configuration.apps.callbackKeys, metrics: metrics, logger: logger, policy: policy))
     try await registry.restore()
     readiness.roomsAreRestored()
@@ -96,7 +96,7 @@ func buildOrchestrator(
         layouts: layouts)
     let history = TaskHistory(registry: registry, store: store)
     RoomController(registry: registry, history: history, settings: settings).addRoutes(to: router)
-    FeedController(registry: registry, feeds: services.feeds, numbers: services.numbers).addRoutes(to: router)
+    FeedController(registry: registry, listeners: services.listeners, numbers: services.numbers).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings)
         .addRoutes(to: router)
     OutputController(registry: registry, settings: settings).addRoutes(to: router)
@@ -150,7 +150,7 @@ func buildOrchestrator(
         services: [
             // The store and the deliveries end after the rooms, whose last messages can therefore still be delivered.
             store, deliveries, registry, readiness, directory,
-            LoadMonitor(ledger: services.load, registry: registry, file: costFile, logger: logger), playback,
+            LoadMonitor(load: services.load, registry: registry, file: costFile, logger: logger), playback,
             HLSRetention(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,

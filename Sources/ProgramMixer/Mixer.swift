@@ -10,12 +10,12 @@ import MixModel
 /// threads: those of one track in order, its configuration before its first frame. No source can stop the mix.
 public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
-    private let worker: MixerWorker
+    private let worker: MixerCore
 
     public init(
         tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
     ) {
-        worker = MixerWorker(tuning: tuning, report: reports)
+        worker = MixerCore(tuning: tuning, report: reports)
         // A mixer often waits for its sources; the codecs are loaded meanwhile.
         queue.async { Self.loadCodecs() }
     }
@@ -46,7 +46,7 @@ public final class Mixer: Sendable {
 /// The part of the mixer that runs on its queue.
 ///
 /// `@unchecked Sendable`: every method is called on that queue only.
-private final class MixerWorker: @unchecked Sendable {
+private final class MixerCore: @unchecked Sendable {
     private struct Running {
         var setup: MixerSetup
         var shared: MixShared

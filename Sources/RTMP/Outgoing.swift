@@ -28,7 +28,7 @@ struct Outgoing {
 
     /// The TLS session; `nil` sends bytes as they are.
     private let tls: TLSSession?
-    private var ledger = TLSLedger()
+    private var tlsProgress = TLSProgress()
     /// Plaintext that TLS does not take yet.
     private var early: [UInt8] = []
 
@@ -114,7 +114,7 @@ struct Outgoing {
 
     private mutating func giveEncrypted(_ count: Int, by tls: TLSSession) -> Outcome {
         let ciphertext = tls.takeOutput()
-        if count > 0 { ledger.wrote(count, endingAt: total + Int64(ciphertext.count)) }
+        if count > 0 { tlsProgress.wrote(count, endingAt: total + Int64(ciphertext.count)) }
         return give(ciphertext)
     }
 
@@ -122,7 +122,7 @@ struct Outgoing {
         tls.finish()
         let ciphertext = tls.takeOutput()
         // Code that waits for the last bytes waits for this, too.
-        ledger.extend(to: total + Int64(ciphertext.count))
+        tlsProgress.extend(to: total + Int64(ciphertext.count))
         isComplete = true
         return give(ciphertext)
     }
@@ -152,7 +152,7 @@ struct Outgoing {
     var waiting: Int {
         let left = given - Int64(descriptor >= 0 ? query(Self.unsentBytes) : 0)
         guard tls != nil else { return Int(total - left) }
-        return early.count + Int(ledger.written - ledger.plaintext(within: left))
+        return early.count + Int(tlsProgress.written - tlsProgress.plaintext(within: left))
     }
 
     var progress: TCPConnection.Progress {
@@ -166,11 +166,11 @@ struct Outgoing {
                     waiting: bytes.count - head + unsent, unacknowledged: max(0, unacknowledged - unsent),
                     acknowledged: acknowledged)
             }
-            ledger.confirm(acknowledged)
-            let left = ledger.plaintext(within: given - Int64(unsent))
+            tlsProgress.confirm(acknowledged)
+            let left = tlsProgress.plaintext(within: given - Int64(unsent))
             return TCPConnection.Progress(
-                waiting: early.count + Int(ledger.written - left), unacknowledged: Int(left - ledger.arrived),
-                acknowledged: ledger.arrived)
+                waiting: early.count + Int(tlsProgress.written - left), unacknowledged: Int(left - tlsProgress.arrived),
+                acknowledged: tlsProgress.arrived)
         }
     }
 

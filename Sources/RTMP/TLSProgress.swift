@@ -2,7 +2,7 @@
 ///
 /// A write counts when the last byte of its ciphertext does, because no part of a record can be decrypted alone. TLS's
 /// own messages are ciphertext without plaintext.
-struct TLSLedger: Sendable {
+struct TLSProgress: Sendable {
     /// The end of a write, counted from the beginning of the connection.
     private struct Mark {
         var ciphertext: Int64

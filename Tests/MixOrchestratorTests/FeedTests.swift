@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func whoMissedNothingGoesOnWithoutTheWholeState() async throws {
-        let feeds = RoomFeeds()
+        let feeds = RoomListeners()
         let numbers = NumberSource()
         let other = try feeds.listen(to: "demo", numbers: numbers)
         let seen = numbers.next()
@@ -106,12 +106,12 @@ import Testing
     }
 
     @Test func whoIsTooSlowIsToldSoAndHoldsUpNobody() async throws {
-        let feeds = RoomFeeds()
+        let feeds = RoomListeners()
         let numbers = NumberSource()
         let (slow, quick) = (
             try feeds.listen(to: "demo", numbers: numbers), try feeds.listen(to: "demo", numbers: numbers)
         )
-        for _ in 0...FeedListener.Mailbox.size {
+        for _ in 0...RoomListener.Mailbox.size {
             feeds.publish([Occurrence(room: "demo", at: 0, kind: .roomOpened)], of: "demo", numbers: numbers)
             #expect(quick.take()?.count == 1)
         }
@@ -122,14 +122,14 @@ import Testing
     }
 
     @Test func listenersAreLimitedAndLeave() throws {
-        let feeds = RoomFeeds()
+        let feeds = RoomListeners()
         let numbers = NumberSource()
-        var listeners = try (0..<RoomFeeds.mostOfRoom).map { _ in try feeds.listen(to: "demo", numbers: numbers) }
+        var listeners = try (0..<RoomListeners.mostOfRoom).map { _ in try feeds.listen(to: "demo", numbers: numbers) }
         let error = #expect(throws: OrchestratorError.self) { try feeds.listen(to: "demo", numbers: numbers) }
         #expect(error?.kind == .unavailable)
         let elsewhere = try feeds.listen(to: "other", numbers: numbers)
         listeners.removeLast()
-        #expect(feeds.listenerCount == RoomFeeds.mostOfRoom)
+        #expect(feeds.listenerCount == RoomListeners.mostOfRoom)
         listeners.append(try feeds.listen(to: "demo", numbers: numbers))
         listeners = []
         #expect(!feeds.hasListeners("demo") && feeds.hasListeners("other"))

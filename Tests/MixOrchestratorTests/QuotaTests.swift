@@ -70,7 +70,7 @@ import Testing
         let services = try RoomServices(
             store: MemoryTaskStore(), sockets: RelaySockets(directory: "/tmp/mo-none/relays"),
             starter: ScriptedRelays(), layouts: Layouts(), metrics: Metrics(), logger: LogRecorder().logger,
-            defaultOutputs: [], defaultLayout: "auto", defaultCanvas: .portrait, quotas: QuotaLedger(quotas: quotas))
+            defaultOutputs: [], defaultLayout: "auto", defaultCanvas: .portrait, quotas: QuotaUsage(quotas: quotas))
         let registry = RoomRegistry(services: services, keepsRelays: true)
         try await registry.restore()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -210,11 +210,11 @@ import Testing
 
     /// At 0088c6d one app could have all the listeners there were.
     @Test func anAppThatFollowsEverythingLeavesOthersTheirFeeds() throws {
-        let feeds = RoomFeeds()
+        let feeds = RoomListeners()
         let numbers = NumberSource()
         var quotas = Quotas()
         quotas[.feeds] = 100
-        var listeners: [FeedListener] = []
+        var listeners: [RoomListener] = []
         for number in 0..<100 {
             listeners.append(try feeds.listen(to: RoomID("shop/r\(number)"), numbers: numbers, quotas: quotas))
         }
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func oneAppsFeedsDoNotTakeAnothersByDefault() throws {
-        let feeds = RoomFeeds()
+        let feeds = RoomListeners()
         let numbers = NumberSource()
         let taken = try (0..<Quotas()[.feeds]).map {
             try feeds.listen(to: RoomID("shop/r\($0)"), numbers: numbers)

@@ -6,7 +6,7 @@ import Testing
 @testable import RoomService
 
 /// Who is let in, in which order, and what is made of samples.
-@Suite struct LoadBookTests {
+@Suite struct LoadAccountingTests {
     private static let scene = Scene(
         canvas: .portrait,
         panes: ["a", "b"].enumerated().map {
@@ -15,13 +15,13 @@ import Testing
 
     /// A room with a task, decided like the service does, on a machine in a test's hands.
     private struct Bench {
-        var book: LoadBook
+        var accounting: LoadAccounting
         var rooms: [String: (room: Room, task: TaskMachine)] = [:]
         var now: Int64 = 1_000_000_000
         var events = 0
 
         init(cores: Double? = 2, highestLevel: Int = Degradation.highest) {
-            book = LoadBook(settings: LoadSettings(cores: cores, highestLevel: highestLevel))
+            accounting = LoadAccounting(settings: LoadSettings(cores: cores, highestLevel: highestLevel))
         }
 
         mutating func publish(_ name: String, _ user: UserID = "a", priority: Int = 5) {
@@ -46,12 +46,12 @@ import Testing
                     name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
                 defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
             let priority = room.settings.policy.priority
-            context.load = book.order(for: task.id, priority: priority)
-            context.admission = task.isActive ? nil : book.admission(for: task.id, priority: priority)
+            context.load = accounting.order(for: task.id, priority: priority)
+            context.admission = task.isActive ? nil : accounting.admission(for: task.id, priority: priority)
             now += 1_000_000_000
             _ = task.roomChanged(
                 room, context: context, cause: Cause(receivedAt: now, summary: "t"), urgency: .immediate, now: now)
-            book.settle(task, priority: priority)
+            accounting.settle(task, priority: priority)
             rooms[name] = (room, task)
             room = Room(id: room.id)
         }
@@ -60,16 +60,16 @@ import Testing
             guard var (room, task) = rooms[name] else { return }
             _ = task.stopRequested(cause: Cause(receivedAt: now, summary: "t"))
             _ = task.relayDrained()
-            book.settle(task, priority: room.settings.policy.priority)
+            accounting.settle(task, priority: room.settings.policy.priority)
             rooms[name] = (room, task)
             room = Room(id: room.id)
         }
 
         /// A second in which the machine was this busy; rooms do what follows.
-        @discardableResult mutating func tick(busy: Double, cores: Double = 2) -> LoadBook.Outcome {
+        @discardableResult mutating func tick(busy: Double, cores: Double = 2) -> LoadAccounting.Outcome {
             seconds += busy
             now += 1_000_000_000
-            let outcome = book.tick(MachineReading(cores: cores, busySeconds: seconds), now: now)
+            let outcome = accounting.tick(MachineReading(cores: cores, busySeconds: seconds), now: now)
             for (room, _) in outcome.changed { decide(room.rawValue) }
             for room in outcome.admitted { decide(room.rawValue) }
             return outcome
@@ -85,7 +85,7 @@ import Testing
         #expect(bench.running == ["r1"])
         bench.publish("r2")
         #expect(bench.running == ["r1"])
-        #expect(bench.book.refusals == 1 && bench.book.waiting.count == 1)
+        #expect(bench.accounting.refusals == 1 && bench.accounting.waiting.count == 1)
     }
 
     @Test func zeroCoresMeanNoLimit() {
@@ -95,18 +95,18 @@ import Testing
             bench.publish("r\(index)", "b")
         }
         #expect(bench.running.count == 50)
-        #expect(bench.book.free == nil && bench.book.committed > 5)
+        #expect(bench.accounting.free == nil && bench.accounting.committed > 5)
     }
 
     @Test func mixesAreBookedAndBypassesHardly() {
         var bench = Bench(cores: 4)
         bench.publish("r1")
-        let bypass = bench.book.committed
+        let bypass = bench.accounting.committed
         bench.publish("r1", "b")
-        let mix = bench.book.committed
+        let mix = bench.accounting.committed
         #expect(bypass < 0.03 && mix > bypass * 5)
         bench.end("r1")
-        #expect(bench.book.committed == 0)
+        #expect(bench.accounting.committed == 0)
     }
 
     @Test func higherPrioritiesAreServedFirstAndThenTheLongestWaiting() {
@@ -147,7 +147,7 @@ import Testing
         _ = machine.roomChanged(
             room, context: context, cause: Cause(receivedAt: 1, summary: "t"), urgency: .immediate, now: 1)
         #expect(machine.awaitsCapacity)
-        bench.book.settle(machine, priority: 5)
+        bench.accounting.settle(machine, priority: 5)
         bench.publish("later")
         #expect(bench.running == ["r1"])
         bench.publish("urgent", priority: 6)
@@ -159,7 +159,7 @@ import Testing
             var bench = Bench(cores: cores)
             bench.publish("r1")
             for _ in 0..<100 { bench.tick(busy: 1.7) }
-            let free = try #require(bench.book.free)
+            let free = try #require(bench.accounting.free)
             #expect(cores == nil ? free < 0 : free > 1.4, "\(free)")
         }
     }
@@ -175,15 +175,15 @@ import Testing
         #expect(bench.rooms["r1"]?.task.plan?.degradation?.level == 1)
         #expect(bench.rooms["r1"]?.task.plan?.degradation?.reason == "the machine is 100 % busy")
         #expect(bench.rooms["r2"]?.task.plan?.degradation == nil)
-        #expect(bench.book.degraded == [1: 1])
+        #expect(bench.accounting.degraded == [1: 1])
         for _ in 0..<60 { bench.tick(busy: 2) }
-        #expect(bench.book.degraded == [4: 2])
+        #expect(bench.accounting.degraded == [4: 2])
         // Nobody new is mixed in, and whoever was is once there is room.
         bench.publish("r3")
         bench.publish("r3", "b")
         #expect(bench.rooms["r3"]?.task.plan?.mode == .bypass("a/camera"))
         for _ in 0..<400 { bench.tick(busy: 0.1) }
-        #expect(bench.book.degraded.isEmpty)
+        #expect(bench.accounting.degraded.isEmpty)
         #expect(bench.rooms["r3"]?.task.plan?.mode == .mix(host: "a/camera"))
         #expect(bench.rooms.values.allSatisfy { $0.task.plan?.degradation == nil })
         #expect(bench.running.count == 3)
@@ -193,7 +193,7 @@ import Testing
         var bench = Bench(cores: 8)
         bench.publish("r1")
         bench.publish("r1", "b")
-        let guess = bench.book.committed
+        let guess = bench.accounting.committed
         let plan = try #require(bench.rooms["r1"]?.task.plan)
         for second in 0..<120 {
             let load = RelayLoad(
@@ -204,67 +204,70 @@ import Testing
             let status = RelayStatus(
                 task: plan.task, processID: 8, revision: plan.revision, onAir: .mix, bypassSource: nil, scene: nil,
                 sources: [], outputs: [], programTime: .seconds(Double(second)), load: load)
-            bench.book.take(status, of: plan.task)
+            bench.accounting.take(status, of: plan.task)
         }
-        let booked = bench.book.committed
+        let booked = bench.accounting.committed
         #expect(abs(booked - (guess * 1.5 + 0.01)) < guess * 0.05, "\(guess) → \(booked)")
         // Other rooms profit.
-        let costs = bench.book.costs.cores(Workload.mixOfTwo(on: .portrait))
+        let costs = bench.accounting.costs.cores(Workload.mixOfTwo(on: .portrait))
         #expect(costs > CostModel().cores(Workload.mixOfTwo(on: .portrait)) * 1.15)
     }
 
     /// Where each stands, and what is left for it, found by sorting everybody.
     @Test func whatIsFreeIsWhatThoseAheadLeave() throws {
         var random = SeededGenerator(announcedFor: "waiting tasks")
-        var book = LoadBook(settings: LoadSettings(cores: 8, highestLevel: 0))
-        Self.carry("running", in: &book)
+        var accounting = LoadAccounting(settings: LoadSettings(cores: 8, highestLevel: 0))
+        Self.carry("running", in: &accounting)
         for _ in 0..<400 {
             let name = "w\(Int.random(in: 0..<60, using: &random))"
             let priority = Int.random(in: 0...9, using: &random)
             if Bool.random(using: &random) {
                 let width = Int.random(in: 8...240, using: &random) * 16
                 let canvas = Canvas(width: width, height: 720, fps: .random(in: 5...60, using: &random))
-                Self.refuse(name, priority: priority, on: canvas, in: &book)
+                Self.refuse(name, priority: priority, on: canvas, in: &accounting)
             } else {
-                book.settle(TaskMachine(id: TaskID(name), room: RoomID(name)), priority: priority)
+                accounting.settle(TaskMachine(id: TaskID(name), room: RoomID(name)), priority: priority)
             }
             let asked = TaskID("w\(Int.random(in: 0..<60, using: &random))")
-            let own = (-priority, book.waiting[asked]?.number ?? .max)
-            var free = try #require(book.free)
-            let sorted = book.waiting.filter { $0.key != asked && (-$0.value.priority, $0.value.number) < own }.values
+            let own = (-priority, accounting.waiting[asked]?.number ?? .max)
+            var free = try #require(accounting.free)
+            let sorted = accounting.waiting.filter { $0.key != asked && (-$0.value.priority, $0.value.number) < own }
+                .values
                 .sorted { (-$0.priority, $0.number) < (-$1.priority, $1.number) }
             for ahead in sorted {
                 free -= ahead.refusal.neededCores <= free ? ahead.refusal.bookedCores : ahead.refusal.neededCores
             }
-            let found = try #require(book.admission(for: asked, priority: priority)).availableCores
+            let found = try #require(accounting.admission(for: asked, priority: priority)).availableCores
             #expect(found == free || found < 0 && free < 0)
         }
     }
 
     /// Sorting ten thousand for each decision takes minutes.
     @Test(.timeLimit(.minutes(1))) func aDecisionCostsTheSameHoweverManyWait() {
-        var book = LoadBook(settings: LoadSettings(cores: 0.01, highestLevel: 0))
-        Self.carry("running", in: &book)
-        for number in 0..<10_000 { Self.refuse("w\(number)", priority: 5, in: &book) }
+        var accounting = LoadAccounting(settings: LoadSettings(cores: 0.01, highestLevel: 0))
+        Self.carry("running", in: &accounting)
+        for number in 0..<10_000 { Self.refuse("w\(number)", priority: 5, in: &accounting) }
         let start = ContinuousClock.now
         for number in 0..<1000 {
             let task = TaskID("w\(number * 7 % 10_000)")
-            #expect(book.admission(for: task, priority: 5)?.availableCores ?? 1 < 0)
-            Self.refuse(task.rawValue, priority: 5, in: &book)
+            #expect(accounting.admission(for: task, priority: 5)?.availableCores ?? 1 < 0)
+            Self.refuse(task.rawValue, priority: 5, in: &accounting)
         }
         let spent = ContinuousClock.now - start
         print("1000 decisions with 10 000 tasks waiting: \(spent)")
         #expect(spent < .seconds(2))
     }
 
-    private static func carry(_ name: String, in book: inout LoadBook) {
+    private static func carry(_ name: String, in accounting: inout LoadAccounting) {
         var bench = Bench(cores: 0.01)
         bench.publish(name)
-        if let task = bench.rooms[name]?.task { book.settle(task, priority: 5) }
+        if let task = bench.rooms[name]?.task { accounting.settle(task, priority: 5) }
     }
 
     /// A task that needs a mix of two on this canvas and may not have it.
-    private static func refuse(_ name: String, priority: Int, on canvas: Canvas = .portrait, in book: inout LoadBook) {
+    private static func refuse(
+        _ name: String, priority: Int, on canvas: Canvas = .portrait, in accounting: inout LoadAccounting
+    ) {
         let id = RoomID(name)
         var machine = TaskMachine(id: TaskID(name), room: id)
         var context = PlanningContext(
@@ -278,6 +281,6 @@ import Testing
             RoomEvent(room: id, source: "t", id: "1", kind: .streamPublished(publication)), to: &room)
         _ = machine.roomChanged(
             room, context: context, cause: Cause(receivedAt: 1, summary: "t"), urgency: .immediate, now: 1)
-        book.settle(machine, priority: priority)
+        accounting.settle(machine, priority: priority)
     }
 }

@@ -1,6 +1,6 @@
 import MixModel
 
-/// An event as a hook reads it. `HookLedger` turns it into an event of the room.
+/// An event as a hook reads it. `PublisherSessions` turns it into an event of the room.
 package struct HookEvent: Hashable, Sendable {
     package var room: RoomID
     package var kind: RoomEvent.Kind

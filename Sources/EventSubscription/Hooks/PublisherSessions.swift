@@ -11,7 +11,7 @@ import TextFormats
 /// receives them in another, and events of an earlier run, whose order nobody knows any more, do not hold up new ones.
 ///
 /// Pure: times are arguments. Holds a bounded number of streams; of one that was forgotten, every event is passed on.
-package struct HookLedger: Sendable {
+package struct PublisherSessions: Sendable {
     private struct Entry: Sendable {
         var session: String
         var hasEnded = false

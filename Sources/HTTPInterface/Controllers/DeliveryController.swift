@@ -64,7 +64,7 @@ package struct DeliveryController: Sendable {
             }
             throw Self.notFound(message, id)
         }
-        registry.book.announce([id])
+        registry.index.announce([id])
         guard let delivery = try await registry.store.delivery(message, of: id) else {
             throw Self.notFound(message, id)
         }
@@ -81,7 +81,7 @@ package struct DeliveryController: Sendable {
     ) async throws -> Response {
         let id = try subscription(context)
         let count = try await registry.store.sendDeadLettersAgain(of: id, limit: Self.mostAtOnce)
-        registry.book.announce([id])
+        registry.index.announce([id])
         return jsonResponse(Count(redelivered: count), status: .accepted)
     }
 

@@ -12,16 +12,16 @@ import RoomService
 /// its topic.
 package struct FeedController: Sendable {
     let registry: RoomRegistry
-    let feeds: RoomFeeds
+    let listeners: RoomListeners
     let numbers: NumberSource
     /// Interval between two heartbeats.
     var heartbeat: Duration = .seconds(15)
 
     package init(
-        registry: RoomRegistry, feeds: RoomFeeds, numbers: NumberSource, heartbeat: Duration = .seconds(15)
+        registry: RoomRegistry, listeners: RoomListeners, numbers: NumberSource, heartbeat: Duration = .seconds(15)
     ) {
         self.registry = registry
-        self.feeds = feeds
+        self.listeners = listeners
         self.numbers = numbers
         self.heartbeat = heartbeat
     }
@@ -47,7 +47,7 @@ package struct FeedController: Sendable {
         let room = try context.roomID()
         _ = try await state(of: room)
         let seen = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }.flatMap { Int64($0) }
-        let listener = try feeds.listen(
+        let listener = try listeners.listen(
             to: room, numbers: numbers, quotas: registry.services.quotas.quotas.of(context.app))
         return Response(
             status: .ok, headers: Self.headers,
@@ -59,7 +59,7 @@ package struct FeedController: Sendable {
     }
 
     private func follow(
-        _ room: RoomID, _ listener: FeedListener, _ seen: Int64?, write: (ByteBuffer) async throws -> Void
+        _ room: RoomID, _ listener: RoomListener, _ seen: Int64?, write: (ByteBuffer) async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [heartbeat] in
@@ -69,7 +69,7 @@ package struct FeedController: Sendable {
                 }
             }
             defer { group.cancelAll() }
-            var isStale = !(seen.map { feeds.isUpToDate($0, of: room) } ?? false)
+            var isStale = !(seen.map { listeners.isUpToDate($0, of: room) } ?? false)
             listener.wake()
             for await _ in listener.signals.cancelOnGracefulShutdown() {
                 let events = listener.take()
@@ -105,7 +105,7 @@ package struct FeedController: Sendable {
 }
 
 extension ByteBuffer {
-    fileprivate mutating func write(_ event: RoomFeeds.Event) {
+    fileprivate mutating func write(_ event: RoomListeners.Event) {
         write(name: event.topic.rawValue, number: event.number, data: event.body)
     }
 

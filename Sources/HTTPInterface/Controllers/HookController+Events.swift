@@ -71,15 +71,15 @@ extension HookController {
 
 /// What calls of hooks share: the streams' present connections. Thread-safe.
 final class HookDesk: Sendable {
-    private let ledger = Mutex(HookLedger(run: String(UInt64.random(in: .min ... .max), radix: 36)))
+    private let sessions = Mutex(PublisherSessions(run: String(UInt64.random(in: .min ... .max), radix: 36)))
     /// Lines of the log, by hook.
     let notices = RateLimiter(rate: 1)
 
-    func admit(_ event: HookEvent, of hook: String, peer: String, now: Int64) -> HookLedger.Admission {
-        ledger.withLock { $0.admit(event, of: hook, peer: peer, now: now) }
+    func admit(_ event: HookEvent, of hook: String, peer: String, now: Int64) -> PublisherSessions.Admission {
+        sessions.withLock { $0.admit(event, of: hook, peer: peer, now: now) }
     }
 
-    func settle(_ event: HookEvent, of hook: String, peer: String, as settlement: HookLedger.Settlement) {
-        ledger.withLock { $0.settle(event, of: hook, peer: peer, as: settlement) }
+    func settle(_ event: HookEvent, of hook: String, peer: String, as settlement: PublisherSessions.Settlement) {
+        sessions.withLock { $0.settle(event, of: hook, peer: peer, as: settlement) }
     }
 }

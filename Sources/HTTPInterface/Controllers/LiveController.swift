@@ -91,9 +91,9 @@ package struct LiveController: Sendable {
     private func flv(_ room: RoomID, _ request: Request, _ context: OrchestratorContext) async throws -> Response {
         for task in try await programs(of: room, request) {
             let place = try playback.enter(task)
-            let feed = playback.feed(of: task)
+            let broadcast = playback.broadcast(of: task)
             // A program that is just ending may still be listed.
-            guard await feed.begins(within: Self.patience) else {
+            guard await broadcast.begins(within: Self.patience) else {
                 if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
                 continue
             }
@@ -102,7 +102,7 @@ package struct LiveController: Sendable {
                 status: .ok,
                 body: ResponseBody { writer in
                     defer { _ = place }
-                    try await feed.play(to: channel)
+                    try await broadcast.play(to: channel)
                     try await writer.finish(nil)
                 })
         }

@@ -69,8 +69,8 @@ package struct MetricsController: Sendable {
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
 
-        metrics.set(.feedListeners, Double(registry.services.feeds.listenerCount))
-        let kinds = subscriptions.book.counts
+        metrics.set(.feedListeners, Double(registry.services.listeners.listenerCount))
+        let kinds = subscriptions.index.counts
         metrics.set(
             .subscriptions,
             Dictionary(uniqueKeysWithValues: Subscription.Kind.allCases.map { ($0.rawValue, kinds[$0] ?? 0) }))

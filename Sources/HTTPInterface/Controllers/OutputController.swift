@@ -41,7 +41,7 @@ package struct OutputController: Sendable {
                 return changed
             }
             if let same = outputs.first(where: { RoomSettingsReader.isSame($0, output) }) {
-                throw .outputTaken(OutputLedger.Conflict(output: same.id, holder: id), app: id.app)
+                throw .outputTaken(DestinationClaims.Conflict(output: same.id, holder: id), app: id.app)
             }
             guard outputs.count < RoomSettingsReader.mostOutputs else { throw Self.tooMany(id) }
             var changed = current

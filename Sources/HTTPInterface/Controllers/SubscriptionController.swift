@@ -125,13 +125,13 @@ package struct SubscriptionController: Sendable {
 
     @Sendable private func test(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let current = try registry.subscription(try context.subscriptionID(), of: context.app)
-        guard current.document.isEnabled, let message = registry.book.testMessage(for: current.document) else {
+        guard current.document.isEnabled, let message = registry.index.testMessage(for: current.document) else {
             throw OrchestratorError(
                 .conflict, "subscription-disabled", "The subscription is disabled",
                 detail: "nothing is sent to \(current.document.id): PATCH it with {\"enabled\":true} first")
         }
         _ = try await registry.store.commit(StoreChange(outbox: [message]))
-        registry.book.stored([message])
+        registry.index.stored([message])
         var response = jsonResponse(Accepted(message: message.id), status: .accepted)
         response.headers[.location] = "/v1/subscriptions/\(current.document.id)/deliveries/\(message.id)"
         return response

@@ -134,7 +134,7 @@ package struct RoomSettingsReader: Sendable {
     }
 
     static func isSame(_ left: PushDestination, _ right: PushDestination) -> Bool {
-        OutputLedger.destination(left.url) == OutputLedger.destination(right.url)
+        DestinationClaims.destination(left.url) == DestinationClaims.destination(right.url)
     }
 
     /// Reads one output: `{"id","url","retry"}`.

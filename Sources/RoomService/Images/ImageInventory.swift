@@ -1,5 +1,5 @@
 /// The wanted images, the copies of them, and the times of their next checks. Pure: times are ns of any clock.
-struct ImageLedger: Sendable {
+struct ImageInventory: Sendable {
     /// A checked image on disk.
     struct Copy: Hashable, Codable, Sendable {
         /// Name of the file in the store's directory, derived from the content, so that new content is a new file.

@@ -50,7 +50,7 @@ package actor ImageStore {
     private let fetch: ImageFetch
     private let metrics: Metrics
     private let logger: Logger
-    private var ledger: ImageLedger
+    private var inventory: ImageInventory
     /// Sizes in bytes and last uses of the files on disk.
     private var sizes: [String: (bytes: Int, lastUse: Int64)] = [:]
 
@@ -66,31 +66,31 @@ package actor ImageStore {
     package init(data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger) {
         self.init(
             data: data, layouts: layouts, fetch: fetch, metrics: metrics, logger: logger,
-            schedule: ImageLedger.Schedule())
+            schedule: ImageInventory.Schedule())
     }
 
     init(
         data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger,
-        schedule: ImageLedger.Schedule
+        schedule: ImageInventory.Schedule
     ) {
         directory = data + "/images"
         files = ImageFiles(directory: layouts)
         self.fetch = fetch
         self.metrics = metrics
         self.logger = logger
-        ledger = ImageLedger(schedule: schedule)
+        inventory = ImageInventory(schedule: schedule)
         (news, newsman) = AsyncStream.makeStream()
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Paths of the copies, by the layouts' references.
-    var paths: [String: String] { ledger.files.mapValues { "\(directory)/\($0)" } }
+    var paths: [String: String] { inventory.files.mapValues { "\(directory)/\($0)" } }
 
-    package var failedCount: Int { ledger.failedCount }
+    package var failedCount: Int { inventory.failedCount }
 
     package func status(of references: Set<String>) -> [Status] {
         references.sorted().map { reference in
-            let item = ledger.items[reference]
+            let item = inventory.items[reference]
             let state: Status.State = item?.copy != nil ? .ready : item?.failure != nil ? .failed : .waiting
             return Status(image: Self.shown(reference), state: state, error: item?.failure)
         }
@@ -112,7 +112,7 @@ package actor ImageStore {
         let (index, found) = await offPool { Self.load(directory) }
         let now = MonotonicClock.now()
         for (file, bytes) in found { sizes[file] = (bytes, now) }
-        for (reference, copy) in index where found[copy.file] != nil { ledger.remember(reference, copy) }
+        for (reference, copy) in index where found[copy.file] != nil { inventory.remember(reference, copy) }
     }
 
     /// Replaces the wanted images of layouts and programs.
@@ -120,20 +120,20 @@ package actor ImageStore {
     /// New images of layouts that are files are checked before this returns, so that a layout saved together with its
     /// images is never shown without them.
     func want(_ references: Set<String>, ofPrograms others: Set<String> = []) async {
-        let isNew = references.filter { ledger.items[$0] == nil && !Self.isURL($0) }
-        for excess in ledger.want(references, ofPrograms: others) {
+        let isNew = references.filter { inventory.items[$0] == nil && !Self.isURL($0) }
+        for excess in inventory.want(references, ofPrograms: others) {
             logger.warning(
-                "image \(Self.shown(excess)) is not used: layouts or programs name more than \(ImageLedger.most) images"
+                "image \(Self.shown(excess)) is not used: layouts or programs name more than \(ImageInventory.most) images"
             )
         }
-        for reference in isNew where ledger.take(reference) { await check(reference, isQuiet: true) }
+        for reference in isNew where inventory.take(reference) { await check(reference, isQuiet: true) }
         wakeUp.yield()
     }
 
     /// Marks files of the layouts directory as written or removed. `nil` = any of them may have changed.
     func filesChanged(_ paths: Set<String>?) {
-        for reference in ledger.wanted where !Self.isURL(reference) && paths?.contains(reference) ?? true {
-            ledger.outdate(reference)
+        for reference in inventory.wanted where !Self.isURL(reference) && paths?.contains(reference) ?? true {
+            inventory.outdate(reference)
         }
         wakeUp.yield()
     }
@@ -145,7 +145,7 @@ package actor ImageStore {
                 while (try? await Task.sleep(for: Self.tick)) != nil { wakeUp.yield() }
             }
             for await _ in wakeUps {
-                for reference in ledger.takeDue(now: MonotonicClock.now()) {
+                for reference in inventory.takeDue(now: MonotonicClock.now()) {
                     group.addTask { await self.check(reference, isQuiet: false) }
                 }
             }
@@ -163,29 +163,29 @@ package actor ImageStore {
         let begin = MonotonicClock.now()
         do {
             let found = try await look(reference)
-            var copy: ImageLedger.Copy?
+            var copy: ImageInventory.Copy?
             if case .image(let bytes, let header, let validators) = found {
                 copy = try await keep(bytes, header.kind, validators)
             }
             metrics.count(.imageFetches, copy == nil ? "unchanged" : "fetched")
-            let isDifferent = ledger.succeeded(reference, copy, now: MonotonicClock.now())
+            let isDifferent = inventory.succeeded(reference, copy, now: MonotonicClock.now())
             if copy != nil { await tidy() }
             if isDifferent, !isQuiet { newsman.yield(News(reference: reference, kind: .changed, noticedAt: begin)) }
         } catch let error as ImageRefusal {
             metrics.count(.imageFetches, "failed")
-            guard ledger.failed(reference, "\(error)", now: MonotonicClock.now()) else { return }
+            guard inventory.failed(reference, "\(error)", now: MonotonicClock.now()) else { return }
             logger.warning("image \(Self.shown(reference)) \(error)")
             newsman.yield(News(reference: reference, kind: .failed("\(error)"), noticedAt: begin))
         } catch {
             // Cancelled, because the service is stopping.
-            _ = ledger.failed(reference, "was not checked", now: MonotonicClock.now())
+            _ = inventory.failed(reference, "was not checked", now: MonotonicClock.now())
         }
         wakeUp.yield()
     }
 
     private func look(_ reference: String) async throws -> ImageFetch.Answer {
         if Self.isURL(reference) {
-            return try await fetch.run(reference, validators: ledger.items[reference]?.copy?.validators)
+            return try await fetch.run(reference, validators: inventory.items[reference]?.copy?.validators)
         }
         let files = files
         let (bytes, header) = try await offPool { () throws(ImageRefusal) in try files.read(reference) }
@@ -194,34 +194,34 @@ package actor ImageStore {
 
     private func keep(
         _ bytes: [UInt8], _ kind: ImageHeader.Kind, _ validators: ImageFetch.Validators
-    ) async throws(ImageRefusal) -> ImageLedger.Copy {
+    ) async throws(ImageRefusal) -> ImageInventory.Copy {
         let directory = directory
         let name = await offPool {
             SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
                 + ".\(kind.rawValue)"
         }
         if sizes[name] == nil {
-            let used = ledger.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }
+            let used = inventory.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }
             guard used + bytes.count <= Self.mostBytes else {
                 throw ImageRefusal("is not kept: the images in use take \(used) bytes, the limit is \(Self.mostBytes)")
             }
             try await offPool { () throws(ImageRefusal) in try Self.store(bytes, name, in: directory) }
         }
         sizes[name] = (bytes.count, MonotonicClock.now())
-        return ImageLedger.Copy(file: name, bytes: bytes.count, validators: validators)
+        return ImageInventory.Copy(file: name, bytes: bytes.count, validators: validators)
     }
 
     /// Writes the index and removes files above the limit.
     private func tidy() async {
         let now = MonotonicClock.now()
-        for file in ledger.filesInUse { sizes[file]?.lastUse = now }
-        let gone = ledger.evictions(
+        for file in inventory.filesInUse { sizes[file]?.lastUse = now }
+        let gone = inventory.evictions(
             sizes.map { ($0.key, $0.value.bytes, $0.value.lastUse) }, limit: Self.mostBytes)
         for file in gone {
             sizes[file] = nil
-            ledger.forget(file: file)
+            inventory.forget(file: file)
         }
-        let index = ledger.items.compactMapValues(\.copy)
+        let index = inventory.items.compactMapValues(\.copy)
         let directory = directory
         do {
             try await offPool { () throws(ImageRefusal) in
@@ -236,7 +236,7 @@ package actor ImageStore {
 
     // MARK: Disk
 
-    private static func load(_ directory: String) -> (index: [String: ImageLedger.Copy], files: [String: Int]) {
+    private static func load(_ directory: String) -> (index: [String: ImageInventory.Copy], files: [String: Int]) {
         let index = try? BoundedFile.read("\(directory)/\(indexName)", limit: 4 << 20)
         var sizes: [String: Int] = [:]
         for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] where file != indexName {
@@ -249,7 +249,8 @@ package actor ImageStore {
             sizes[file] = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
         }
         return (
-            index.flatMap { try? JSONDecoder().decode([String: ImageLedger.Copy].self, from: Data($0)) } ?? [:], sizes
+            index.flatMap { try? JSONDecoder().decode([String: ImageInventory.Copy].self, from: Data($0)) } ?? [:],
+            sizes
         )
     }
 

@@ -1,9 +1,8 @@
 import EncodedMedia
 import MixModel
 
-/// The book that `LoadLedger` keeps: the cost of each task, the tasks that wait for capacity, and the machine's
-/// capacity. Pure.
-struct LoadBook: Sendable {
+/// What `MachineLoad` knows: the cost of each task, the tasks that wait for capacity, and the machine's capacity. Pure.
+struct LoadAccounting: Sendable {
     /// A task whose relay is wanted.
     struct Entry: Sendable {
         var room: RoomID

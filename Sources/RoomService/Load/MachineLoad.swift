@@ -3,13 +3,13 @@ import Synchronization
 
 /// The load of this machine as every room sees it. Rooms query and update it on the path of events, so it answers from
 /// memory and never waits. Thread-safe.
-package final class LoadLedger: Sendable {
-    private let book: Mutex<LoadBook>
+package final class MachineLoad: Sendable {
+    private let accounting: Mutex<LoadAccounting>
 
     package init(settings: LoadSettings = LoadSettings(cores: 0), costs: CostModel = CostModel()) {
-        var book = LoadBook(settings: settings)
-        book.costs = costs
-        self.book = Mutex(book)
+        var accounting = LoadAccounting(settings: settings)
+        accounting.costs = costs
+        self.accounting = Mutex(accounting)
     }
 
     /// Figures for metrics.
@@ -28,15 +28,16 @@ package final class LoadLedger: Sendable {
     }
 
     package var figures: Figures {
-        book.withLock { book in
+        accounting.withLock { accounting in
             Figures(
-                availableCores: book.free.map { max(0, $0) }, committedCores: book.committed,
-                usedCores: book.entries.values.reduce(0) { $0 + $1.used }, utilisation: book.utilisation,
-                degradedTasks: book.degraded, waitingTasks: book.waiting.count, refusals: book.refusals)
+                availableCores: accounting.free.map { max(0, $0) }, committedCores: accounting.committed,
+                usedCores: accounting.entries.values.reduce(0) { $0 + $1.used }, utilisation: accounting.utilisation,
+                degradedTasks: accounting.degraded, waitingTasks: accounting.waiting.count,
+                refusals: accounting.refusals)
         }
     }
 
-    var costs: CostModel { book.withLock { $0.costs } }
+    var costs: CostModel { accounting.withLock { $0.costs } }
 
     /// Adds to `context` what the machine's load means for a decision about this task.
     func advise(_ context: inout PlanningContext, on machine: TaskMachine, priority: Int) {
@@ -46,28 +47,28 @@ package final class LoadLedger: Sendable {
 
     /// Returns the capacity for a task; `nil` = whatever it needs.
     func admission(for task: TaskID, priority: Int) -> Admission? {
-        book.withLock { $0.admission(for: task, priority: priority) }
+        accounting.withLock { $0.admission(for: task, priority: priority) }
     }
 
     package func order(for task: TaskID, priority: Int) -> LoadOrder {
-        book.withLock { $0.order(for: task, priority: priority) }
+        accounting.withLock { $0.order(for: task, priority: priority) }
     }
 
     /// Books a decision. Call after each decision and before it is stored, because two rooms must not get the same
     /// cores.
     func settle(_ machine: TaskMachine, priority: Int) {
-        book.withLock { $0.settle(machine, priority: priority) }
+        accounting.withLock { $0.settle(machine, priority: priority) }
     }
 
     /// Counts a refused task that is not kept.
-    func noteRefusal() { book.withLock { $0.noteRefusal() } }
+    func noteRefusal() { accounting.withLock { $0.noteRefusal() } }
 
     package func take(_ status: RelayStatus, of task: TaskID) {
-        book.withLock { $0.take(status, of: task) }
+        accounting.withLock { $0.take(status, of: task) }
     }
 
     /// - Parameter now: Time in ns of CLOCK_MONOTONIC.
-    func tick(_ reading: MachineReading?, now: Int64) -> LoadBook.Outcome {
-        book.withLock { $0.tick(reading, now: now) }
+    func tick(_ reading: MachineReading?, now: Int64) -> LoadAccounting.Outcome {
+        accounting.withLock { $0.tick(reading, now: now) }
     }
 }

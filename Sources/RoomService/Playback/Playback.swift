@@ -3,10 +3,10 @@ import MixModel
 import ServiceLifecycle
 import Synchronization
 
-/// The services that feeds need; immutable and shared.
+/// The services that broadcasts need; immutable and shared.
 package struct PlaybackServices: Sendable {
     var sockets: RelaySockets
-    package var viewers: ViewerLedger
+    package var viewers: ViewerCounts
     package var metrics: Metrics
     package var logger: Logger
     /// Latency cap, in ms of media.
@@ -15,7 +15,7 @@ package struct PlaybackServices: Sendable {
     var isWanted: @Sendable (TaskID) async -> Bool
 
     package init(
-        sockets: RelaySockets, viewers: ViewerLedger, metrics: Metrics, logger: Logger, latencyCap: Int,
+        sockets: RelaySockets, viewers: ViewerCounts, metrics: Metrics, logger: Logger, latencyCap: Int,
         isWanted: @escaping @Sendable (TaskID) async -> Bool
     ) {
         self.sockets = sockets
@@ -30,9 +30,9 @@ package struct PlaybackServices: Sendable {
 /// The programs that are being watched. Owns the tasks that read them.
 package final class Playback: Service {
     private let services: PlaybackServices
-    private let feeds = Mutex<[TaskID: ProgramFeed]>([:])
-    private let requests: AsyncStream<ProgramFeed>
-    private let inbox: AsyncStream<ProgramFeed>.Continuation
+    private let broadcasts = Mutex<[TaskID: ProgramBroadcast]>([:])
+    private let requests: AsyncStream<ProgramBroadcast>
+    private let inbox: AsyncStream<ProgramBroadcast>.Continuation
 
     package init(_ services: PlaybackServices) {
         self.services = services
@@ -41,31 +41,31 @@ package final class Playback: Service {
 
     package func run() async throws {
         await withDiscardingTaskGroup { group in
-            for await feed in requests.cancelOnGracefulShutdown() {
+            for await broadcast in requests.cancelOnGracefulShutdown() {
                 group.addTask {
-                    await feed.run()
-                    self.feeds.withLock { if $0[feed.task] === feed { $0[feed.task] = nil } }
+                    await broadcast.run()
+                    self.broadcasts.withLock { if $0[broadcast.task] === broadcast { $0[broadcast.task] = nil } }
                 }
             }
             group.cancelAll()
         }
     }
 
-    /// Returns the feed of a task's program, and opens one when there is none.
-    package func feed(of task: TaskID) -> ProgramFeed {
-        feeds.withLock { feeds in
-            if let feed = feeds[task], !feed.isOver { return feed }
-            let feed = ProgramFeed(task, services: services)
-            feeds[task] = feed
-            inbox.yield(feed)
-            return feed
+    /// Returns the broadcast of a task's program, and opens one when there is none.
+    package func broadcast(of task: TaskID) -> ProgramBroadcast {
+        broadcasts.withLock { broadcasts in
+            if let broadcast = broadcasts[task], !broadcast.isOver { return broadcast }
+            let broadcast = ProgramBroadcast(task, services: services)
+            broadcasts[task] = broadcast
+            inbox.yield(broadcast)
+            return broadcast
         }
     }
 
     /// Reserves a place for a viewer.
     ///
     /// - Throws: `OrchestratorError` when there is none.
-    package func enter(_ task: TaskID) throws(OrchestratorError) -> ViewerLedger.Place {
+    package func enter(_ task: TaskID) throws(OrchestratorError) -> ViewerCounts.Place {
         do {
             return try services.viewers.enter(task)
         } catch {

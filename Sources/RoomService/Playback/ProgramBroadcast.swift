@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// `run` owns the connection and opens it again when it is lost and the task still wants a program. Viewers stay
 /// meanwhile.
-package final class ProgramFeed: Sendable {
+package final class ProgramBroadcast: Sendable {
     let task: TaskID
     private let services: PlaybackServices
     private let home: any EventLoop
@@ -100,7 +100,7 @@ package final class ProgramFeed: Sendable {
                 guard let since = state.idleSince, now - since > Int64(Self.idleLimit) * 1_000_000_000,
                     services.viewers.viewers(of: task) == 0
                 else { return false }
-                // From here on this feed takes no viewers.
+                // From here on this broadcast takes no viewers.
                 state.isOver = true
                 return true
             }

@@ -1,7 +1,7 @@
 import EncodedMedia
 import NIOCore
 
-/// Turns a relay's bytes into batches. Lives on its feed's event loop.
+/// Turns a relay's bytes into batches. Lives on its broadcast's event loop.
 final class ProgramIntake {
     private let eventLoop: any EventLoop
     private var scanner = FLVTagScanner()

@@ -2,7 +2,7 @@ import MixModel
 import Synchronization
 
 /// The number of viewers of each program, and its limits. Thread-safe.
-package final class ViewerLedger: Sendable {
+package final class ViewerCounts: Sendable {
     package struct Limits: Hashable, Sendable {
         package var all = Int.max
         var perProgram = Int.max
@@ -24,15 +24,15 @@ package final class ViewerLedger: Sendable {
 
     /// A viewer's place, given back when the last reference to it is gone.
     package final class Place: Sendable {
-        private let ledger: ViewerLedger
+        private let counts: ViewerCounts
         private let task: TaskID
 
-        fileprivate init(_ ledger: ViewerLedger, _ task: TaskID) {
-            self.ledger = ledger
+        fileprivate init(_ counts: ViewerCounts, _ task: TaskID) {
+            self.counts = counts
             self.task = task
         }
 
-        deinit { ledger.leave(task) }
+        deinit { counts.leave(task) }
     }
 
     /// - Throws: `OrchestratorError` when there is no place.

@@ -3,7 +3,7 @@ import MixModel
 import Synchronization
 
 /// The task that pushes to each destination. Two tasks with the same destination would disconnect each other for ever.
-package final class OutputLedger: Sendable {
+package final class DestinationClaims: Sendable {
     /// A destination that another task holds.
     package struct Conflict: Hashable, Sendable {
         package var output: OutputID
@@ -60,11 +60,11 @@ package final class OutputLedger: Sendable {
     }
 }
 
-extension OutputLedger.State {
-    fileprivate func conflict(_ wanted: [OutputLedger.Wanted], _ task: TaskID) -> OutputLedger.Conflict? {
+extension DestinationClaims.State {
+    fileprivate func conflict(_ wanted: [DestinationClaims.Wanted], _ task: TaskID) -> DestinationClaims.Conflict? {
         for (output, destination) in wanted {
             guard let holder = holders[destination], holder != task else { continue }
-            return OutputLedger.Conflict(output: output, holder: holder)
+            return DestinationClaims.Conflict(output: output, holder: holder)
         }
         return nil
     }

@@ -7,7 +7,7 @@ import ServiceLifecycle
 /// Reads the machine's load once a second and lets rooms act on the result: programs degraded or restored, waiting
 /// tasks that now fit.
 package struct LoadMonitor: Service {
-    let ledger: LoadLedger
+    let load: MachineLoad
     let registry: RoomRegistry
     let file: CostFile
     let logger: Logger
@@ -16,10 +16,10 @@ package struct LoadMonitor: Service {
     var interval: Duration = .seconds(1)
 
     package init(
-        ledger: LoadLedger, registry: RoomRegistry, file: CostFile, logger: Logger,
+        load: MachineLoad, registry: RoomRegistry, file: CostFile, logger: Logger,
         read: @escaping @Sendable () -> MachineReading? = { MachineReading.now() }, interval: Duration = .seconds(1)
     ) {
-        self.ledger = ledger
+        self.load = load
         self.registry = registry
         self.file = file
         self.logger = logger
@@ -31,18 +31,18 @@ package struct LoadMonitor: Service {
     static let savingInterval = 60
 
     package func run() async throws {
-        var saved = ledger.costs
+        var saved = load.costs
         var round = 0
         // Ends with the service, gracefully or not; then the learnt costs are saved.
         while (try? await cancelWhenGracefulShutdown({ try await Task.sleep(for: interval) })) != nil {
             round += 1
-            await perform(ledger.tick(read(), now: MonotonicClock.now()))
-            if round % Self.savingInterval == 0 { saved = await save(ledger.costs, unless: saved) }
+            await perform(load.tick(read(), now: MonotonicClock.now()))
+            if round % Self.savingInterval == 0 { saved = await save(load.costs, unless: saved) }
         }
-        _ = await save(ledger.costs, unless: saved)
+        _ = await save(load.costs, unless: saved)
     }
 
-    private func perform(_ outcome: LoadBook.Outcome) async {
+    private func perform(_ outcome: LoadAccounting.Outcome) async {
         if let step = outcome.step {
             logger.notice(
                 "\(step.reason): program set to load level \(step.to)",

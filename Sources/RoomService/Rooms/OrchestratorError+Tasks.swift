@@ -3,7 +3,7 @@ import MixModel
 /// Refusals of tasks.
 extension OrchestratorError {
     /// - Parameter app: App of the caller. About tasks of other apps the answer says only that they exist.
-    package static func outputTaken(_ conflict: OutputLedger.Conflict, app: AppID) -> OrchestratorError {
+    package static func outputTaken(_ conflict: DestinationClaims.Conflict, app: AppID) -> OrchestratorError {
         let isOwn = conflict.holder.app == app
         let holder = isOwn ? "task \(conflict.holder.name)" : "a task of another app"
         let cure = isOwn ? "end that task, remove its output, or choose another URL" : "choose another URL"

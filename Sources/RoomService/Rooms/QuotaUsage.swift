@@ -3,7 +3,7 @@ import Synchronization
 
 /// The use that each app makes of what `Quotas` limits, counted as it comes and goes. Thread-safe; checks take the same
 /// time, however many rooms and tasks there are.
-package final class QuotaLedger: Sendable {
+package final class QuotaUsage: Sendable {
     fileprivate struct Usage {
         var rooms = 0
         var bytes = 0
@@ -104,14 +104,14 @@ package final class QuotaLedger: Sendable {
     var busyRooms: Set<RoomID> { state.withLock { Set($0.tasks.values.map(\.room)) } }
 }
 
-extension QuotaLedger.State {
-    fileprivate mutating func hold(_ task: TaskID, _ new: QuotaLedger.Held?) {
+extension QuotaUsage.State {
+    fileprivate mutating func hold(_ task: TaskID, _ new: QuotaUsage.Held?) {
         guard tasks[task] != nil || new != nil else { return }
-        let old = tasks.updateValue(new ?? QuotaLedger.Held(room: "", state: .stopped), forKey: task)
+        let old = tasks.updateValue(new ?? QuotaUsage.Held(room: "", state: .stopped), forKey: task)
         if new == nil { tasks[task] = nil }
         if let old { states[old.state, default: 0] -= 1 }
         if let new { states[new.state, default: 0] += 1 }
-        if (old == nil) != (new == nil) { usage[task.app, default: QuotaLedger.Usage()].tasks += new == nil ? -1 : 1 }
+        if (old == nil) != (new == nil) { usage[task.app, default: QuotaUsage.Usage()].tasks += new == nil ? -1 : 1 }
     }
 }
 
@@ -119,7 +119,7 @@ extension TaskMachine {
     /// Whether the task is one of those that `Quotas.Name.tasks` limits.
     fileprivate var counts: Bool { isExplicit ? !isFinished : isActive || awaitsCapacity }
 
-    fileprivate var held: QuotaLedger.Held? {
-        counts ? QuotaLedger.Held(room: room, state: reportedState.state) : nil
+    fileprivate var held: QuotaUsage.Held? {
+        counts ? QuotaUsage.Held(room: room, state: reportedState.state) : nil
     }
 }

@@ -82,7 +82,7 @@ extension RoomOwner {
         if let repeated = try state.repeated(new) { return repeated }
         if let other = services.taskIndex.claim(new.id, for: id), other != id { throw .taskTaken(new.id, in: other) }
         defer { if state.task(new.id) == nil { services.taskIndex.release(new.id) } }
-        if let conflict = services.outputs.claim(new.settings.outputs ?? [], for: new.id) {
+        if let conflict = services.destinations.claim(new.settings.outputs ?? [], for: new.id) {
             throw .outputTaken(conflict, app: app)
         }
         var isMade = false
@@ -109,7 +109,7 @@ extension RoomOwner {
         case .unchanged(let tag): return SettingsOutcome(isNew: false, isUnchanged: true, tag: tag)
         case .changed(let settings): new = settings
         }
-        if let outputs = new.settings.outputs, let conflict = services.outputs.claim(outputs, for: new.holder) {
+        if let outputs = new.settings.outputs, let conflict = services.destinations.claim(outputs, for: new.holder) {
             throw .outputTaken(conflict, app: app)
         }
         var isStored = false

@@ -72,7 +72,7 @@ extension RoomOwner {
     }
 
     /// Whether the room has an audience: subscribers, or listeners of its feed.
-    var isHeard: Bool { services.subscriptions.tells(of: app) || services.feeds.hasListeners(id) }
+    var isHeard: Bool { services.subscriptions.tells(of: app) || services.listeners.hasListeners(id) }
 
     private func write(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard !change.isEmpty else { return .committed }

@@ -39,8 +39,8 @@ struct RoomPerformer {
     ///
     /// - Parameter state: State with the draft.
     mutating func perform(_ commit: RoomCommit, in state: RoomState) {
-        services.feeds.publish(commit.occurrences, of: state.id, numbers: services.numbers)
-        if commit.draft.deletesRoom { services.feeds.end(state.id) }
+        services.listeners.publish(commit.occurrences, of: state.id, numbers: services.numbers)
+        if commit.draft.deletesRoom { services.listeners.end(state.id) }
         holdOutputs(of: state)
         for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
     }
@@ -126,7 +126,7 @@ struct RoomPerformer {
         if let known = state.task(task) {
             holdOutputs(of: known.machine.document, in: state)
         } else {
-            services.outputs.hold([], for: task)
+            services.destinations.hold([], for: task)
         }
     }
 
@@ -137,7 +137,7 @@ struct RoomPerformer {
         guard claims[machine.id] != claim else { return }
         claims[machine.id] = claim
         let outputs = pushes ? services.outputs(of: machine.seen(room)) : []
-        guard let conflict = services.outputs.hold(outputs, for: machine.id) else { return }
+        guard let conflict = services.destinations.hold(outputs, for: machine.id) else { return }
         logger.warning(
             "two tasks push to the same destination",
             metadata: ["task": "\(machine.id)", "other": "\(conflict.holder)", "output": "\(conflict.output)"])

@@ -29,7 +29,7 @@ extension RoomRegistry {
                 let outputs = self.services.outputs(of: room)
                 self.state.withLock { state in
                     guard state.owners[room.id] == nil, state.loads[room.id] == nil else { return }
-                    self.services.outputs.hold(outputs, for: .automatic(for: room.id))
+                    self.services.destinations.hold(outputs, for: .automatic(for: room.id))
                 }
             }
         }

@@ -22,16 +22,16 @@ package final class RoomServices: Sendable {
     let outputReach: Reach?
     /// Places for outputs.
     let places: OutputPlaces
-    package let load: LoadLedger
-    package let quotas: QuotaLedger
+    package let load: MachineLoad
+    package let quotas: QuotaUsage
     /// Subscriptions to what happens.
-    package let subscriptions: SubscriptionBook
-    package let viewers: ViewerLedger
+    package let subscriptions: SubscriptionIndex
+    package let viewers: ViewerCounts
     /// Listeners of single rooms.
-    package let feeds = RoomFeeds()
+    package let listeners = RoomListeners()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()
-    package let outputs = OutputLedger()
+    package let destinations = DestinationClaims()
     let needs = ProgramNeeds()
     /// Limits the relays that are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
@@ -40,8 +40,8 @@ package final class RoomServices: Sendable {
         store: any TaskStore, sockets: RelaySockets, starter: any RelayStarting, layouts: Layouts, metrics: Metrics,
         logger: Logger, defaultOutputs: [PushDestination], defaultLayout: String, defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil, places: OutputPlaces = OutputPlaces(),
-        load: LoadLedger = LoadLedger(), quotas: QuotaLedger = QuotaLedger(),
-        subscriptions: SubscriptionBook = SubscriptionBook(), viewers: ViewerLedger = ViewerLedger()
+        load: MachineLoad = MachineLoad(), quotas: QuotaUsage = QuotaUsage(),
+        subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts()
     ) {
         self.store = store
         self.sockets = sockets

@@ -8,7 +8,7 @@ import TextFormats
 
 /// The services that deliveries need; immutable and shared.
 package struct DeliveryServices: Sendable {
-    package var book: SubscriptionBook
+    package var index: SubscriptionIndex
     package var store: any TaskStore
     package var allowed: AllowList
     /// Keys that sign messages in the compatible format.
@@ -19,13 +19,13 @@ package struct DeliveryServices: Sendable {
     var resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = HostAddresses.lookUp
 
     package init(
-        book: SubscriptionBook, store: any TaskStore, allowed: AllowList, callbackKeys: [AppID: String] = [:],
+        index: SubscriptionIndex, store: any TaskStore, allowed: AllowList, callbackKeys: [AppID: String] = [:],
         metrics: Metrics, logger: Logger,
         policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
         resolve: @escaping @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = HostAddresses
             .lookUp
     ) {
-        self.book = book
+        self.index = index
         self.store = store
         self.allowed = allowed
         self.callbackKeys = callbackKeys
@@ -59,7 +59,7 @@ package final class DeliveryEngine: Service {
     package init(services: DeliveryServices) {
         self.services = services
         (arrivals, arrival) = AsyncStream.makeStream()
-        services.book.connect { [weak self] ids in self?.wake(ids) }
+        services.index.connect { [weak self] ids in self?.wake(ids) }
     }
 
     /// Wakes the runners of subscriptions for which messages may be due.
@@ -71,7 +71,7 @@ package final class DeliveryEngine: Service {
                     runner.bell.ring()
                     return nil
                 }
-                guard let subscription = services.book.subscription(id)?.document else { return nil }
+                guard let subscription = services.index.subscription(id)?.document else { return nil }
                 let runner = EndpointRunner(subscription, services: services)
                 state.runners[id] = runner
                 return runner

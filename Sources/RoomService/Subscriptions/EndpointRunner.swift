@@ -61,7 +61,7 @@ final class EndpointRunner: Sendable {
     }
 
     private func take(_ now: Int64) async -> Step {
-        guard let subscription = services.book.subscription(id)?.document, subscription.isEnabled else {
+        guard let subscription = services.index.subscription(id)?.document, subscription.isEnabled else {
             return Step(isIdle: machine.withLock { $0.underWay == 0 }, isOver: true)
         }
         let (allowance, reopensAt) = machine.withLock { machine in
@@ -89,7 +89,7 @@ final class EndpointRunner: Sendable {
 
     private func deliver(_ item: OutboxItem) async {
         defer { bell.ring() }
-        guard let subscription = services.book.subscription(id)?.document else {
+        guard let subscription = services.index.subscription(id)?.document else {
             return machine.withLock { $0.abandoned() }
         }
         let start = (wall: wallClock(), monotonic: MonotonicClock.now())

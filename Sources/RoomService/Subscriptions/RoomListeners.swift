@@ -3,7 +3,7 @@ import MixModel
 import Synchronization
 
 /// The listeners of rooms' feeds, and the events that wait for them. Thread-safe; rooms without listeners cost nothing.
-package final class RoomFeeds: Sendable {
+package final class RoomListeners: Sendable {
     /// An event of a feed: a message in the form that subscribers receive.
     package struct Event: Sendable {
         package var number: Int64
@@ -13,7 +13,7 @@ package final class RoomFeeds: Sendable {
     }
 
     private struct Followed {
-        var listeners: [Int: FeedListener.Mailbox] = [:]
+        var listeners: [Int: RoomListener.Mailbox] = [:]
         /// The number from which on no event has been missed.
         var since: Int64
         /// Number of the newest event.
@@ -45,8 +45,8 @@ package final class RoomFeeds: Sendable {
     /// - Throws: `OrchestratorError` if the room or its app has the maximum number of listeners.
     package func listen(
         to room: RoomID, numbers: NumberSource, quotas: Quotas = Quotas()
-    ) throws(OrchestratorError) -> FeedListener {
-        let mailbox = FeedListener.Mailbox()
+    ) throws(OrchestratorError) -> RoomListener {
+        let mailbox = RoomListener.Mailbox()
         let (app, limit) = (room.app, quotas[.feeds])
         let result = state.withLock { state -> Result<Int, OrchestratorError> in
             var followed = state.rooms[room] ?? Followed(since: numbers.next(), last: 0)
@@ -61,7 +61,7 @@ package final class RoomFeeds: Sendable {
             return .success(state.listenerNumber)
         }
         let number = try result.get()
-        return FeedListener(mailbox) { [weak self] in self?.leave(room, number) }
+        return RoomListener(mailbox) { [weak self] in self?.leave(room, number) }
     }
 
     /// Whether a client that has received everything up to `number` has missed nothing since.
@@ -114,11 +114,11 @@ package final class RoomFeeds: Sendable {
 }
 
 /// A client that follows a room. Releasing the listener ends its feed.
-package final class FeedListener: Sendable {
+package final class RoomListener: Sendable {
     /// The events that wait for one listener.
     final class Mailbox: Sendable {
         private struct State {
-            var events: [RoomFeeds.Event] = []
+            var events: [RoomListeners.Event] = []
             var isOverflown = false
         }
         /// Maximum number of waiting events. If more arrive, the listener gets the whole state again.
@@ -130,7 +130,7 @@ package final class FeedListener: Sendable {
 
         init() { (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
-        func put(_ events: [RoomFeeds.Event]) {
+        func put(_ events: [RoomListeners.Event]) {
             state.withLock { state in
                 guard !state.isOverflown else { return }
                 guard state.events.count + events.count <= Self.size else {
@@ -144,7 +144,7 @@ package final class FeedListener: Sendable {
         }
 
         /// - Returns: The waiting events, or `nil` if some were lost.
-        func take() -> [RoomFeeds.Event]? {
+        func take() -> [RoomListeners.Event]? {
             state.withLock { state in
                 defer { state = State() }
                 return state.isOverflown ? nil : state.events
@@ -172,7 +172,7 @@ package final class FeedListener: Sendable {
     package var signals: AsyncStream<Void> { mailbox.signals }
 
     /// Returns the events since the last call, or `nil` if some were lost because there were too many.
-    package func take() -> [RoomFeeds.Event]? { mailbox.take() }
+    package func take() -> [RoomListeners.Event]? { mailbox.take() }
 
     /// Sends a signal without an event.
     package func wake() { mailbox.wake() }

@@ -6,7 +6,7 @@ import TaskStore
 /// The stored subscriptions, in memory for every room's changes. Thread-safe.
 ///
 /// Rooms get from it the messages that are stored with a change. Afterwards it tells the engine that there are some.
-package final class SubscriptionBook: Sendable {
+package final class SubscriptionIndex: Sendable {
     fileprivate struct State {
         var subscriptions: [SubscriptionID: Versioned<Subscription>] = [:]
         var byApp: [AppID: [Subscription]] = [:]
@@ -126,7 +126,7 @@ package final class SubscriptionBook: Sendable {
     }
 }
 
-extension SubscriptionBook.State {
+extension SubscriptionIndex.State {
     fileprivate mutating func index(_ app: AppID) {
         let own = subscriptions.values.map(\.document).filter { $0.app == app }
         byApp[app] = own.isEmpty ? nil : own.sorted { $0.id < $1.id }

@@ -9,7 +9,7 @@ import TaskStore
 /// Errors have stable codes: `subscription-not-found`, `subscription-exists`, `too-many-subscriptions`,
 /// `subscription-changed`, `url-refused` and `invalid-field` (`InputError`), `store-unavailable`.
 package final class SubscriptionRegistry: Sendable {
-    package let book: SubscriptionBook
+    package let index: SubscriptionIndex
     package let store: any TaskStore
     private let allowed: AllowList
     private let quotas: AppQuotas
@@ -23,28 +23,28 @@ package final class SubscriptionRegistry: Sendable {
     /// Age of the oldest log entries that can be requested, in seconds.
     package static let logAge: Double = 7 * 86_400
 
-    package init(book: SubscriptionBook, store: any TaskStore, allowed: AllowList, quotas: AppQuotas = AppQuotas()) {
-        self.book = book
+    package init(index: SubscriptionIndex, store: any TaskStore, allowed: AllowList, quotas: AppQuotas = AppQuotas()) {
+        self.index = index
         self.store = store
         self.allowed = allowed
         self.quotas = quotas
     }
 
     /// Reads the stored subscriptions. Call once, before anything happens in rooms.
-    package func restore() async throws(StoreError) { book.load(try await store.subscriptions()) }
+    package func restore() async throws(StoreError) { index.load(try await store.subscriptions()) }
 
     // MARK: Reading
 
     /// Returns an app's subscriptions, in the order of their creation.
     package func subscriptions(of app: AppID, _ kinds: Set<Subscription.Kind>) -> [Subscription] {
-        book.subscriptions(of: app, kinds).map(\.document)
+        index.subscriptions(of: app, kinds).map(\.document)
     }
 
     /// - Throws: `OrchestratorError` when the app has no subscription with that id and of these kinds.
     package func subscription(
         _ id: SubscriptionID, of app: AppID, _ kinds: Set<Subscription.Kind> = Set(Subscription.Kind.allCases)
     ) throws(OrchestratorError) -> Versioned<Subscription> {
-        guard let found = book.subscription(id), found.document.app == app, kinds.contains(found.document.kind) else {
+        guard let found = index.subscription(id), found.document.app == app, kinds.contains(found.document.kind) else {
             throw OrchestratorError.notFound(
                 "subscription", id.rawValue, cure: "GET /v1/subscriptions lists the existing ones")
         }
@@ -67,7 +67,7 @@ package final class SubscriptionRegistry: Sendable {
         of app: AppID, _ kinds: Set<Subscription.Kind>, subscription: SubscriptionID? = nil,
         in time: ClosedRange<Double>, page: Int, size: Int
     ) async throws(OrchestratorError) -> (attempts: [LoggedAttempt], hasMore: Bool) {
-        var ids = book.subscriptions(of: app, kinds).map(\.document.id)
+        var ids = index.subscriptions(of: app, kinds).map(\.document.id)
         if let subscription { ids = try [self.subscription(subscription, of: app, kinds).document.id] }
         let (start, overflows) = (max(page, 1) - 1).multipliedReportingOverflow(by: size)
         guard !ids.isEmpty, !overflows else { return ([], false) }
@@ -105,7 +105,7 @@ package final class SubscriptionRegistry: Sendable {
     @discardableResult package func make(_ subscription: Subscription) async throws(OrchestratorError) -> Creation {
         try await enter()
         defer { turnstile.leave() }
-        if let existing = book.subscription(subscription.id) {
+        if let existing = index.subscription(subscription.id) {
             guard existing.document.isSameRequest(as: subscription) else { throw Self.exists(subscription.id) }
             return .same(existing)
         }
@@ -118,7 +118,7 @@ package final class SubscriptionRegistry: Sendable {
         try checkRooms(of: subscription, others)
         try await commit(.put(subscription, expected: 0))
         let made = Versioned(subscription, version: 1)
-        book.put(made)
+        index.put(made)
         return .made(made)
     }
 
@@ -142,9 +142,9 @@ package final class SubscriptionRegistry: Sendable {
         try checkRooms(of: new, subscriptions(of: app, [new.kind]).filter { $0.id != id })
         try await commit(.put(new, expected: old.version))
         let changed = Versioned(new, version: old.version + 1)
-        book.put(changed)
+        index.put(changed)
         // The subscription may have been switched on, or have another URL now.
-        book.announce([id])
+        index.announce([id])
         return changed
     }
 
@@ -157,8 +157,8 @@ package final class SubscriptionRegistry: Sendable {
         let old = try subscription(id, of: app, kinds)
         guard version ?? old.version == old.version else { throw Self.changed(id) }
         try await commit(.delete(id: id.rawValue, expected: old.version))
-        book.remove(id)
-        book.announce([id])
+        index.remove(id)
+        index.announce([id])
     }
 
     private func enter() async throws(OrchestratorError) {
@@ -175,7 +175,7 @@ package final class SubscriptionRegistry: Sendable {
             _ = try await store.commit(StoreChange(subscription: write))
         } catch {
             // The write may be stored despite the error: what is stored counts.
-            if let stored = try? await store.subscriptions() { book.load(stored) }
+            if let stored = try? await store.subscriptions() { index.load(stored) }
             throw OrchestratorError(error)
         }
     }

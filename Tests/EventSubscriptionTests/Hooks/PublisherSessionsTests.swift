@@ -5,9 +5,9 @@ import Testing
 @testable import EventSubscription
 
 /// Which reports of a media server reach the room.
-@Suite struct HookLedgerTests {
+@Suite struct PublisherSessionsTests {
     private final class Desk {
-        var ledger = HookLedger(run: "1")
+        var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")
         var now: Int64 = 0
 
@@ -24,20 +24,20 @@ import Testing
         /// - Returns: Whether it was passed on.
         @discardableResult func report(
             _ step: HookSession.Step, _ id: String, after seconds: Double = 0,
-            as settlement: HookLedger.Settlement = .stored, peer: String = "127.0.0.1"
+            as settlement: PublisherSessions.Settlement = .stored, peer: String = "127.0.0.1"
         ) -> Bool {
             now += Int64(seconds * 1e9)
             let event = Self.event(step, id)
-            guard case .pass(let passed) = ledger.admit(event, of: "nginx-rtmp", peer: peer, now: now) else {
+            guard case .pass(let passed) = sessions.admit(event, of: "nginx-rtmp", peer: peer, now: now) else {
                 return false
             }
             if settlement == .stored { _ = RoomMachine.apply(passed, to: &room) }
-            ledger.settle(event, of: "nginx-rtmp", peer: peer, as: settlement)
+            sessions.settle(event, of: "nginx-rtmp", peer: peer, as: settlement)
             return true
         }
 
         var isPublished: Bool { room.hasStreams }
-        func restart() { ledger = HookLedger(run: "\(UInt64.random(in: 0 ... .max))") }
+        func restart() { sessions = PublisherSessions(run: "\(UInt64.random(in: 0 ... .max))") }
     }
 
     @Test func aPublisherComesAndGoes() {
@@ -68,10 +68,10 @@ import Testing
 
     /// Of events that were admitted in order, the room may receive the later one first.
     @Test func theRoomKeepsTheOrder() throws {
-        var ledger = HookLedger(run: "1")
+        var sessions = PublisherSessions(run: "1")
         var room = Room(id: "lobby")
         func admit(_ step: HookSession.Step, _ id: String) throws -> RoomEvent {
-            guard case .pass(let event) = ledger.admit(Desk.event(step, id), of: "n", peer: "p", now: 0) else {
+            guard case .pass(let event) = sessions.admit(Desk.event(step, id), of: "n", peer: "p", now: 0) else {
                 throw InputError(.invalidField, field: "", expected: "an event")
             }
             return event
@@ -163,27 +163,27 @@ import Testing
     }
 
     @Test func providersWithIdentifiersKeepThem() {
-        var ledger = HookLedger(run: "1")
+        var sessions = PublisherSessions(run: "1")
         let event = HookEvent(room: "shop/lobby", kind: .roomOpened, id: "EV_1", sequence: 4, time: 17)
         let expected = RoomEvent(
             room: "shop/lobby", app: "shop", source: "/v1/hooks/livekit", id: "EV_1", sequence: 4, time: 17,
             kind: .roomOpened)
         for _ in 0..<2 {
-            let admission = ledger.admit(event, of: "livekit", peer: "p", now: 0)
+            let admission = sessions.admit(event, of: "livekit", peer: "p", now: 0)
             #expect(admission == .pass(expected))
         }
     }
 
     @Test func memoryIsBounded() {
-        var ledger = HookLedger(run: "1")
-        for number in 0..<3 * HookLedger.mostStreams {
+        var sessions = PublisherSessions(run: "1")
+        for number in 0..<3 * PublisherSessions.mostStreams {
             let event = Desk.event(.begins, "\(number)", UserID("u\(number)"))
-            let admission = ledger.admit(event, of: "n", peer: "p", now: 0)
+            let admission = sessions.admit(event, of: "n", peer: "p", now: 0)
             #expect(admission != .drop)
         }
-        #expect(ledger.count <= HookLedger.mostStreams)
-        let newest = 3 * HookLedger.mostStreams - 1
-        let admission = ledger.admit(Desk.event(.ends, "0", UserID("u\(newest)")), of: "n", peer: "p", now: 0)
+        #expect(sessions.count <= PublisherSessions.mostStreams)
+        let newest = 3 * PublisherSessions.mostStreams - 1
+        let admission = sessions.admit(Desk.event(.ends, "0", UserID("u\(newest)")), of: "n", peer: "p", now: 0)
         #expect(admission == .drop)
     }
 

@@ -126,7 +126,7 @@ import Testing
 
     @Test func limitsAreKept() async throws {
         let store = MemoryTaskStore()
-        let registry = SubscriptionRegistry(book: SubscriptionBook(), store: store, allowed: .loopbackOnly)
+        let registry = SubscriptionRegistry(index: SubscriptionIndex(), store: store, allowed: .loopbackOnly)
         func make(_ kind: Subscription.Kind, rooms: [String]?, app: AppID = "shop") async -> String? {
             do {
                 let subscription = Subscription(
@@ -145,7 +145,7 @@ import Testing
         #expect(await make(.taskEvents, rooms: nil) == nil)
         #expect(await make(.taskEvents, rooms: ["x"]) == "too-many-subscriptions")
         // What is stored is what is known.
-        let again = SubscriptionRegistry(book: SubscriptionBook(), store: store, allowed: .loopbackOnly)
+        let again = SubscriptionRegistry(index: SubscriptionIndex(), store: store, allowed: .loopbackOnly)
         try await again.restore()
         #expect(again.subscriptions(of: "shop", [.roomEvents]) == registry.subscriptions(of: "shop", [.roomEvents]))
         #expect(again.subscriptions(of: "shop", [.roomEvents]).count == 20)

@@ -59,7 +59,7 @@ extension WebhookTests {
                         headers: [.contentType: "application/json", .ifMatch: "*"])
                     #expect(change.status == 409)
                     let registry = SubscriptionRegistry(
-                        book: SubscriptionBook(), store: bench.store, allowed: .loopbackOnly)
+                        index: SubscriptionIndex(), store: bench.store, allowed: .loopbackOnly)
                     try await registry.restore()
                     // A delivery is in the log when its answer is.
                     let rest = try await eventually {

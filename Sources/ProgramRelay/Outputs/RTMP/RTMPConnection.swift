@@ -10,7 +10,7 @@ import Synchronization
 /// thread until it is connected and while the socket is full. What it has not taken waits in the source in front of it.
 final class RTMPConnection: OutputConnection {
     /// Bytes pushed, and the end of each tag in them that is not known to be sent.
-    private struct Ledger {
+    private struct Progress {
         var pushed: Int64 = 0
         var sent: Int64 = 0
         var ends: [Int64] = []
@@ -20,7 +20,7 @@ final class RTMPConnection: OutputConnection {
 
     private let pipeline: Pipeline
     private let source: AppSource
-    private let ledger = Mutex(Ledger())
+    private let progress = Mutex(Progress())
     private let destination: Destination?
 
     /// Creates a connection; `open()` connects it.
@@ -46,19 +46,19 @@ final class RTMPConnection: OutputConnection {
             // The element looks the host up again; docs/adr/0015 says what that leaves open.
             if let destination, destination.limits != nil { _ = try await destination.check(within: .seconds(5)) }
         } catch {
-            return ledger.withLock { $0.refusal = OutputFault(error.fault) }
+            return progress.withLock { $0.refusal = OutputFault(error.fault) }
         }
         try? await pipeline.play()
     }
 
     func push(_ tag: OutputTag) {
         let flow = source.push(bytes: tag.bytes, dts: UInt64(tag.timestamp) * 1_000_000)
-        ledger.withLock { ledger in
+        progress.withLock { progress in
             if flow == .ok {
-                ledger.pushed += Int64(tag.bytes.count)
-                ledger.ends.append(ledger.pushed)
-            } else if ledger.refusal == nil {
-                ledger.refusal = OutputFault(.connectionLost, "the connection is closed")
+                progress.pushed += Int64(tag.bytes.count)
+                progress.ends.append(progress.pushed)
+            } else if progress.refusal == nil {
+                progress.refusal = OutputFault(.connectionLost, "the connection is closed")
             }
         }
     }
@@ -70,13 +70,13 @@ final class RTMPConnection: OutputConnection {
     /// the connection.
     var taken: Int64 {
         let waiting = Int64(source.queuedBytes)
-        return ledger.withLock { ledger in
-            let atSink = ledger.pushed - waiting
-            while let end = ledger.ends.first, end < atSink {
-                ledger.sent = end
-                ledger.ends.removeFirst()
+        return progress.withLock { progress in
+            let atSink = progress.pushed - waiting
+            while let end = progress.ends.first, end < atSink {
+                progress.sent = end
+                progress.ends.removeFirst()
             }
-            return ledger.sent
+            return progress.sent
         }
     }
 
@@ -85,7 +85,7 @@ final class RTMPConnection: OutputConnection {
     var silentSince: Int64? { nil }
 
     var fault: OutputFault? {
-        pipeline.firstError.map { OutputFault($0) } ?? ledger.withLock { $0.refusal }
+        pipeline.firstError.map { OutputFault($0) } ?? progress.withLock { $0.refusal }
     }
 
     func abandon() { pipeline.tearDownInBackground() }
