@@ -94,6 +94,8 @@ import Testing
         #expect(text.contains("\nevent_durable_seconds_count 16000\n"))
     }
 
+    private static let firstSwitch = "switches_total{from=\"nothing\",to=\"bypass\"} 1"
+
     @Test func theServiceTellsWhatItHas() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
@@ -102,14 +104,18 @@ import Testing
                 let text = try await eventually {
                     let answer = try await bench.call(.get, "/metrics")
                     #expect(answer.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
-                    let isThere = answer.text.contains("\nprograms_on_air{kind=\"bypass\"} 1\n")
-                    return isThere && answer.text.contains("tasks{state=\"running\"} 1\n") ? answer.text : nil
+                    // A relay reports its status first, and then the switch.
+                    let isThere = [
+                        "programs_on_air{kind=\"bypass\"} 1", "tasks{state=\"running\"} 1", Self.firstSwitch,
+                    ]
+                    .allSatisfy { answer.text.contains("\n\($0)\n") }
+                    return isThere ? answer.text : nil
                 }
                 for line in [
                     "rooms 1", "events_total{outcome=\"accepted\"} 1", "layouts 1", "layouts_broken 0",
                     "event_durable_seconds_count 1", "event_relay_told_seconds_count 1", "relay_starts_total 1",
                     "relays_connected 1", "outputs{state=\"live\"} 1", "sources{state=\"live\"} 1", "ready 1",
-                    "switches_total{from=\"nothing\",to=\"bypass\"} 1", "switch_latency_seconds_count{to=\"bypass\"} 1",
+                    Self.firstSwitch, "switch_latency_seconds_count{to=\"bypass\"} 1",
                     "admission_refusals_total 0", "tasks_waiting 0",
                     "degraded_tasks{level=\"1\"} 0",
                     "http_requests_total{method=\"POST\",route=\"/v1/rooms/{room}/events\",status=\"2xx\"} 1",
