@@ -22,6 +22,7 @@ package struct BitReader {
 
     package var isPastEnd: Bool { position > bytes.count * 8 }
 
+    /// Reads a number of at most 32 bits.
     package mutating func read(_ count: Int) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<count {
@@ -38,17 +39,23 @@ package struct BitReader {
 
     mutating func skip(_ count: Int) { position += count }
 
-    /// Reads ue(v) (ITU-T H.264 §9.1); returns 0 for a code with 32 or more leading zeros.
+    /// Reads ue(v) (ITU-T H.264 §9.1), 0…2³²−2.
+    ///
+    /// Returns 2³²−1 for a code with 32 or more leading zeros, of which it reads 32, and 0 for one whose zeros reach the
+    /// end.
     mutating func unsignedExpGolomb() -> UInt32 {
-        var zeros = 0
-        while zeros < 32, position < bytes.count * 8, !flag() { zeros += 1 }
-        guard zeros < 32 else { return 0 }
-        return (1 << UInt32(zeros)) - 1 + read(zeros)
+        var zeros: UInt32 = 0
+        while !flag() {
+            guard !isPastEnd else { return 0 }
+            zeros += 1
+            guard zeros < 32 else { return .max }
+        }
+        return (1 << zeros) - 1 + read(Int(zeros))
     }
 
-    /// Reads se(v) (ITU-T H.264 §9.1.1).
+    /// Reads se(v) (ITU-T H.264 §9.1.1), saturating at the limits of `Int32`.
     mutating func signedExpGolomb() -> Int32 {
-        let code = Int32(truncatingIfNeeded: unsignedExpGolomb())
-        return code & 1 == 1 ? (code >> 1) &+ 1 : -(code >> 1)
+        let code = Int64(unsignedExpGolomb())
+        return Int32(clamping: code & 1 == 1 ? (code + 1) / 2 : -(code / 2))
     }
 }
