@@ -64,12 +64,12 @@ enum SoundDecoder {
         _ frames: [[UInt8]], _ configuration: AudioSpecificConfig
     ) throws(ProbeError) -> ([Float], [String]) {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("probe-\(UUID().uuidString).aac").path
+        guard let header = ADTSHeader(configuration), frames.allSatisfy({ $0.count <= ADTSHeader.longestFrame }) else {
+            throw .malformed("AAC that cannot be written as ADTS: \(configuration)")
+        }
         var stream: [UInt8] = []
         for frame in frames {
-            guard let header = ADTSHeader(configuration, payload: frame.count) else {
-                throw .malformed("AAC that cannot be written as ADTS: \(configuration)")
-            }
-            stream += header.bytes
+            stream += header.bytes(frame: frame.count)
             stream += frame
         }
         guard FileManager.default.createFile(atPath: path, contents: Data(stream)) else {
@@ -95,28 +95,5 @@ enum SoundDecoder {
             errors.append("the AAC decoder gave \(samples.count) samples of \(expected)")
         }
         return (samples, errors)
-    }
-}
-
-/// The header that makes an AAC frame a frame of an ADTS stream (ISO/IEC 13818-7 §6.2).
-struct ADTSHeader: Hashable {
-    let bytes: [UInt8]
-
-    /// Creates a header; `nil` for object types, rates, channels or lengths that ADTS does not have.
-    init?(_ configuration: AudioSpecificConfig, payload: Int) {
-        let rates = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
-        let length = payload + 7
-        guard let rate = rates.firstIndex(of: configuration.sampleRate), (1...4).contains(configuration.objectType),
-            length < 1 << 13, (1...7).contains(configuration.channels)
-        else { return nil }
-        let channels = configuration.channels
-        bytes = [
-            0xFF, 0xF1,
-            UInt8((configuration.objectType - 1) << 6 | rate << 2 | channels >> 2),
-            UInt8((channels & 3) << 6 | length >> 11),
-            UInt8(length >> 3 & 0xFF),
-            UInt8((length & 7) << 5 | 0x1F),
-            0xFC,
-        ]
     }
 }

@@ -53,14 +53,6 @@ import EncodedMedia
         #expect(throws: (any Error).self) { try SceneDocument.scenes(Data("{".utf8)) }
     }
 
-    @Test func anADTSHeaderHoldsRateChannelsAndLength() throws {
-        let configuration = try #require(AudioSpecificConfig([0x11, 0x90]))
-        let header = try #require(ADTSHeader(configuration, payload: 300))
-        // AAC-LC, 48 kHz (index 3), stereo, 307 bytes.
-        #expect(header.bytes == [0xFF, 0xF1, 0x4C, 0x80, 0x26, 0x7F, 0xFC])
-        #expect(ADTSHeader(configuration, payload: 1 << 13) == nil)
-    }
-
     @Test func aTraceKeepsOrderConfigurationAndArrival() throws {
         let fixture = ProbeFixture()
         let bytes = fixture.flv()

@@ -28,7 +28,7 @@ public struct TransportStreamWriter: Sendable {
         isDiscontinuity: Bool = false
     ) -> [UInt8] {
         let accessUnits = pictures.flatMap(AccessUnitBytes.init)
-        let header = sound.flatMap(ADTSHeader.init)
+        let header = sound.flatMap { AudioSpecificConfig($0.bytes) }.flatMap { ADTSHeader($0) }
         var output: [UInt8] = []
         output.reserveCapacity(frames.reduce(4096) { $0 + $1.payload.count * 9 / 8 + 376 })
         association.write(ProgramTables.association, into: &output)
