@@ -1,36 +1,38 @@
-extension ArraySlice<UInt8> {
-    /// Reads a big-endian number of at most 4 bytes from `index` on, which must be there.
-    package func bigEndian(at index: Int, bytes: Int) -> UInt32 {
-        self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
+extension RandomAccessCollection<UInt8> where Index == Int {
+    /// Reads a big-endian number.
+    ///
+    /// A signed number of all its bytes is read as two's complement, one of fewer bytes as not negative.
+    ///
+    /// - Parameters:
+    ///   - index: Index of the most significant byte.
+    ///   - count: Number of bytes, from 1 to the size of `Number`, which is the default.
+    /// - Returns: The number; `nil` if a byte of it is outside the collection.
+    @inlinable
+    package func bigEndian<Number: FixedWidthInteger>(
+        _: Number.Type, at index: Int, bytes count: Int = MemoryLayout<Number>.size
+    ) -> Number? {
+        guard count >= 1, count <= MemoryLayout<Number>.size, index >= startIndex, endIndex - index >= count else {
+            return nil
+        }
+        var number: Number = 0
+        for place in index..<index + count { number = number << 8 | Number(truncatingIfNeeded: self[place]) }
+        return number
     }
 }
 
 extension [UInt8] {
-    /// Reads a big-endian number of at most 4 bytes from `index` on, which must be there.
-    package func bigEndian(at index: Int, bytes: Int) -> UInt32 {
-        self[index..<index + bytes].reduce(0) { $0 << 8 | UInt32($1) }
+    /// Appends the low `count` bytes of `value`, from 1 to its size, the most significant one first.
+    @inlinable
+    package mutating func appendBigEndian<Number: FixedWidthInteger>(
+        _ value: Number, bytes count: Int = MemoryLayout<Number>.size
+    ) {
+        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0.suffix(count)) }
     }
 
-    /// Reads a big-endian number of 8 bytes from `index` on, which must be there.
-    package func bigEndian64(at index: Int) -> UInt64 {
-        UInt64(bigEndian(at: index, bytes: 4)) << 32 | UInt64(bigEndian(at: index + 4, bytes: 4))
-    }
-
-    /// Appends the low `bytes` bytes of `value`, at most 4, the most significant one first.
-    package mutating func appendBigEndian(_ value: UInt32, bytes: Int) {
-        for index in (0..<bytes).reversed() {
-            append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))))
-        }
-    }
-
-    /// Appends the 8 bytes of `value`, the most significant one first.
-    package mutating func appendBigEndian64(_ value: UInt64) {
-        appendBigEndian(UInt32(value >> 32), bytes: 4)
-        appendBigEndian(UInt32(truncatingIfNeeded: value), bytes: 4)
-    }
-
-    /// Overwrites the 4 bytes from `index` on, which must be there.
-    package mutating func setBigEndian(_ value: UInt32, at index: Int) {
-        for byte in 0..<4 { self[index + byte] = UInt8(truncatingIfNeeded: value >> (24 - 8 * UInt32(byte))) }
+    /// Overwrites the bytes of a number from `index` on, which must be there.
+    @inlinable
+    package mutating func setBigEndian<Number: FixedWidthInteger>(_ value: Number, at index: Int) {
+        let size = MemoryLayout<Number>.size
+        for byte in 0..<size { self[index + byte] = UInt8(truncatingIfNeeded: value >> (8 * (size - 1 - byte))) }
     }
 }

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Assembles an RTMP peer's messages from its chunks (Adobe RTMP 1.0, §5.3). Pure.
 ///
 /// Bytes may be cut anywhere. Messages that concern only the chunks, a new chunk size or an abort, are handled here and
@@ -86,7 +88,7 @@ package struct RTMPChunkReader: Sendable {
             if format == 3 {
                 streams.first { $0.id == chunkStreamID }?.isExtended ?? false
             } else {
-                header[basic..<basic + 3].bigEndian == Self.extended
+                header.bigEndian(UInt32.self, at: basic, bytes: 3) == Self.extended
             }
         return isExtended ? length + 4 : length
     }
@@ -121,21 +123,21 @@ package struct RTMPChunkReader: Sendable {
         var stream = streams[index]
         if format < 3 {
             guard !stream.isOpen else { throw .malformed("a message begins before the one before it is complete") }
-            let field = header[basic..<basic + 3].bigEndian
+            let field = try number(at: basic, bytes: 3)
             stream.isExtended = field == Self.extended
-            stream.field = stream.isExtended ? header.suffix(4).bigEndian : field
+            stream.field = stream.isExtended ? try number(at: header.count - 4, bytes: 4) : field
         }
         if format < 2 {
-            stream.length = Int(header[basic + 3..<basic + 6].bigEndian)
+            stream.length = Int(try number(at: basic + 3, bytes: 3))
             stream.message.kind = RTMPMessage.Kind(rawValue: header[basic + 6])
         }
         if format == 0 {
             // The only number in RTMP with its lowest byte first (§5.3.1.2.1).
-            stream.message.stream = header[basic + 7..<basic + 11].reversed()[...].bigEndian
+            stream.message.stream = try number(at: basic + 7, bytes: 4).byteSwapped
         }
         var surplus: [UInt8] = []
         // Not every peer repeats the extended timestamp in a header of type 3: then it differs from the one before.
-        if format == 3, stream.isExtended, header.suffix(4).bigEndian != stream.field {
+        if format == 3, stream.isExtended, try number(at: header.count - 4, bytes: 4) != stream.field {
             surplus = Array(header.suffix(4))
         }
         if !stream.isOpen {
@@ -152,6 +154,14 @@ package struct RTMPChunkReader: Sendable {
         }
         payload = (index, min(chunkSize, missing))
         return surplus
+    }
+
+    /// Reads a number of the complete header in `header`.
+    private func number(at index: Int, bytes: Int) throws(RTMPError) -> UInt32 {
+        guard let number = header.bigEndian(UInt32.self, at: index, bytes: bytes) else {
+            throw .malformed("a chunk header is too short")
+        }
+        return number
     }
 
     private mutating func indexOfStream(_ id: UInt32, format: UInt8) throws(RTMPError) -> Int {
@@ -184,15 +194,18 @@ package struct RTMPChunkReader: Sendable {
     }
 
     private mutating func setChunkSize(_ body: [UInt8]) throws(RTMPError) {
-        guard body.count >= 4 else { throw .malformed("a chunk size of \(body.count) bytes") }
-        let size = body[0..<4].bigEndian
+        guard let size = body.bigEndian(UInt32.self, at: 0) else {
+            throw .malformed("a chunk size of \(body.count) bytes")
+        }
         guard (1...0x7FFF_FFFF).contains(size) else { throw .malformed("a chunk size of \(size)") }
         // No message is longer than this, so a larger size means the same.
         chunkSize = min(Int(size), RTMPMessage.longest)
     }
 
     private mutating func abort(_ body: [UInt8]) {
-        guard body.count >= 4, let index = streams.firstIndex(where: { $0.id == body[0..<4].bigEndian }) else { return }
+        guard let id = body.bigEndian(UInt32.self, at: 0), let index = streams.firstIndex(where: { $0.id == id }) else {
+            return
+        }
         unfinished -= streams[index].message.body.count
         streams[index].message.body = []
         streams[index].isOpen = false

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Cuts messages into chunks (Adobe RTMP 1.0, §5.3). Pure.
 ///
 /// Every message has a full header with its own time, so that no message depends on the one before.
@@ -17,18 +19,18 @@ package struct RTMPChunkWriter: Hashable, Sendable {
         let isExtended = timestamp >= 0xFF_FFFF
         bytes.reserveCapacity(bytes.count + body.count + 16 + 5 * (body.count / chunkSize))
         bytes.append(id)
-        bytes.append(isExtended ? 0xFF_FFFF : timestamp, bytes: 3)
-        bytes.append(UInt32(truncatingIfNeeded: body.count), bytes: 3)
+        bytes.appendBigEndian(isExtended ? 0xFF_FFFF : timestamp, bytes: 3)
+        bytes.appendBigEndian(body.count, bytes: 3)
         bytes.append(kind.rawValue)
-        bytes.append(stream.byteSwapped, bytes: 4)
-        if isExtended { bytes.append(timestamp, bytes: 4) }
+        bytes.appendBigEndian(stream.byteSwapped)
+        if isExtended { bytes.appendBigEndian(timestamp) }
         var rest = body
         while true {
             bytes.append(contentsOf: rest.prefix(chunkSize))
             rest = rest.dropFirst(chunkSize)
             guard !rest.isEmpty else { break }
             bytes.append(0xC0 | id)
-            if isExtended { bytes.append(timestamp, bytes: 4) }
+            if isExtended { bytes.appendBigEndian(timestamp) }
         }
     }
 }

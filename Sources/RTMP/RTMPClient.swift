@@ -1,3 +1,4 @@
+import EncodedMedia
 import MediaFormats
 
 /// The client of one RTMP connection (Adobe RTMP 1.0) that plays or publishes one stream.
@@ -132,12 +133,15 @@ package struct RTMPClient: Sendable {
         case .userControl: try take(control: message.body)
         case .acknowledgement: if purpose == .publish { events.append(.acknowledged) }
         case .windowSize:
-            guard message.body.count >= 4 else { throw .malformed("a window of \(message.body.count) bytes") }
+            guard let window = message.body.bigEndian(Int64.self, at: 0, bytes: 4) else {
+                throw .malformed("a window of \(message.body.count) bytes")
+            }
             // Half of it, because the server stops when a whole window is not acknowledged.
-            acknowledgeEvery = max(1024, Int64(message.body[0..<4].bigEndian) / 2)
+            acknowledgeEvery = max(1024, window / 2)
         case .peerBandwidth:
-            guard message.body.count >= 4 else { throw .malformed("a bandwidth of \(message.body.count) bytes") }
-            let window = message.body[0..<4].bigEndian
+            guard let window = message.body.bigEndian(UInt32.self, at: 0) else {
+                throw .malformed("a bandwidth of \(message.body.count) bytes")
+            }
             // A publisher sends a window that it has chosen itself.
             guard window != toldWindow, purpose == .play else { break }
             toldWindow = window
@@ -164,9 +168,10 @@ package struct RTMPClient: Sendable {
         guard (6...Self.longestCommand).contains(body.count) else {
             throw .malformed("a control message of \(body.count) bytes")
         }
-        switch body[0..<2].bigEndian {
+        switch body.bigEndian(UInt16.self, at: 0) {
         // The end of the stream.
-        case 1 where step == .running && purpose == .play && body[2..<6].bigEndian == stream: throw .unpublished
+        case 1 where step == .running && purpose == .play && body.bigEndian(UInt32.self, at: 2) == stream:
+            throw .unpublished
         // Ping: send the same 4 bytes back.
         case 6: writer.append(.userControl, on: 2, body: ([0, 7] + body[2..<6])[...], to: &output)
         default: break
@@ -276,8 +281,8 @@ package struct RTMPClient: Sendable {
             // −2: the live stream, or a recorded one of this name.
             command("play", 0, [.null, .string(address.stream), .number(-2)], stream: stream)
             var body: [UInt8] = [0, 3]
-            body.append(stream, bytes: 4)
-            body.append(Self.bufferLength, bytes: 4)
+            body.appendBigEndian(stream)
+            body.appendBigEndian(Self.bufferLength)
             writer.append(.userControl, on: 2, body: body[...], to: &output)
         case .publish:
             command("publish", 0, [.null, .string(address.stream), .string("live")], stream: stream)
@@ -299,7 +304,7 @@ package struct RTMPClient: Sendable {
 
     private mutating func control(_ kind: RTMPMessage.Kind, _ value: UInt32) {
         var body: [UInt8] = []
-        body.append(value, bytes: 4)
+        body.appendBigEndian(value)
         writer.append(kind, on: 2, body: body[...], to: &output)
     }
 }

@@ -1,3 +1,5 @@
+import MediaFormats
+
 /// One message of an RTMP connection, assembled from its chunks (Adobe RTMP 1.0, §6).
 package struct RTMPMessage: Hashable, Sendable {
     /// The message type as written (§5.4, §6.2, §7.1). A server may send others.
@@ -43,13 +45,7 @@ package struct RTMPMessage: Hashable, Sendable {
 
     /// Appends the body as an FLV tag with its header and back pointer (FLV 10.1, §E.4.1).
     package func appendTag(to bytes: inout [UInt8]) {
-        bytes.append(kind.rawValue)
-        bytes.append(UInt32(truncatingIfNeeded: body.count), bytes: 3)
-        bytes.append(timestamp & 0xFF_FFFF, bytes: 3)
-        bytes.append(UInt8(timestamp >> 24))
-        bytes.append(contentsOf: [0, 0, 0])
-        bytes.append(contentsOf: body)
-        bytes.append(UInt32(truncatingIfNeeded: body.count + 11), bytes: 4)
+        bytes.appendFLVTag(kind.rawValue, timestamp: timestamp, body: body)
     }
 
     /// Largest number of messages in an aggregate: each takes more memory than the 11 bytes in which it may have been
@@ -65,32 +61,20 @@ package struct RTMPMessage: Hashable, Sendable {
             guard parts.count < Self.mostParts else {
                 throw .malformed("an aggregate of more than \(Self.mostParts) tags")
             }
-            guard body.count - position >= 11 else { throw .malformed("an aggregate ends inside a tag header") }
-            let length = Int(body[position + 1..<position + 4].bigEndian)
-            let time = body[position + 4..<position + 7].bigEndian | UInt32(body[position + 7]) << 24
-            let start = position + 11
-            guard body.count - start >= length else { throw .malformed("an aggregate ends inside a tag") }
-            let origin = first ?? time
+            guard let header = FLVTagHeader(body, at: position) else {
+                throw .malformed("an aggregate ends inside a tag header")
+            }
+            let start = position + FLVTag.headerLength
+            guard body.count - start >= header.size else { throw .malformed("an aggregate ends inside a tag") }
+            let origin = first ?? header.timestamp
             first = origin
             parts.append(
                 RTMPMessage(
-                    kind: Kind(rawValue: body[position]), timestamp: timestamp &+ (time &- origin), stream: stream,
-                    body: Array(body[start..<start + length])))
+                    kind: Kind(rawValue: header.kind), timestamp: timestamp &+ (header.timestamp &- origin),
+                    stream: stream, body: Array(body[start..<start + header.size])))
             // Some servers leave out the last back pointer.
-            position = start + length + 4
+            position += header.tagLength
         }
         return parts
     }
-}
-
-extension Array where Element == UInt8 {
-    /// Appends the `bytes` low bytes of `value`, most significant first.
-    package mutating func append(_ value: UInt32, bytes: Int) {
-        for index in (0..<bytes).reversed() { append(UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))) }
-    }
-}
-
-extension ArraySlice where Element == UInt8 {
-    /// The big-endian number in these bytes, at most 4.
-    package var bigEndian: UInt32 { reduce(0) { $0 << 8 | UInt32($1) } }
 }

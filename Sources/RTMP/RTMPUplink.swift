@@ -38,15 +38,14 @@ package struct RTMPUplink: Sendable {
 
     /// Returns the tag as the chunks of one message.
     package func encode(_ tag: [UInt8]) -> [UInt8] {
-        guard tag.count >= 15 else { return [] }
-        let kind = RTMPMessage.Kind(rawValue: tag[0])
-        let timestamp = tag[4..<7].bigEndian | UInt32(tag[7]) << 24
-        var body = tag[11..<tag.count - 4]
+        guard let header = FLVTagHeader(tag, at: 0), tag.count >= FLVTag.headerLength + 4 else { return [] }
+        let kind = RTMPMessage.Kind(rawValue: header.kind)
+        var body = tag[FLVTag.headerLength..<tag.count - 4]
         if kind == .script, body.starts(with: Self.metadataName) { body = (Self.keepMetadata + body)[...] }
         var bytes: [UInt8] = []
         // Video goes on a chunk stream of its own, as with other clients.
         writer.append(
-            kind, on: kind == .video ? 6 : 4, timestamp: timestamp, stream: stream, body: body, to: &bytes)
+            kind, on: kind == .video ? 6 : 4, timestamp: header.timestamp, stream: stream, body: body, to: &bytes)
         return bytes
     }
 }

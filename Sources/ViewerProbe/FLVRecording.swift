@@ -70,10 +70,8 @@ public struct ProgramTrace: Sendable {
         var position = FLVTag.fileHeader.count
         do {
             _ = try reader.push(flv.prefix(position))
-            while position + FLVTag.headerLength <= flv.count {
-                let size = Int(flv[position + 1]) << 16 | Int(flv[position + 2]) << 8 | Int(flv[position + 3])
-                let end = position + FLVTag.headerLength + size + 4
-                guard end <= flv.count else { break }
+            while let header = FLVTagHeader(flv, at: position), flv.count - position >= header.tagLength {
+                let end = position + header.tagLength
                 for item in try reader.push(flv[position..<end]) {
                     switch item {
                     case .metadata, .discontinuity: break

@@ -1,4 +1,5 @@
 import Foundation
+import MediaFormats
 
 /// A viewer of an HTTP-FLV stream over plain HTTP/1.1.
 ///
@@ -40,12 +41,11 @@ final class HTTPFLVPlayer {
 
     /// Returns the next tag with its header and its back pointer.
     func next() throws(ProbeError) -> [UInt8] {
-        let header = try read(11)
-        guard [8, 9, 18].contains(header[0] & 0x1F) else {
-            throw .malformed("the stream is out of step: no FLV tag has type \(header[0])")
+        let bytes = try read(FLVTag.headerLength)
+        guard let header = FLVTagHeader(bytes, at: 0), FLVTag.Kind(rawValue: header.kind & 0x1F) != nil else {
+            throw .malformed("the stream is out of step: no FLV tag has type \(bytes.first ?? 0)")
         }
-        let size = Int(header[1]) << 16 | Int(header[2]) << 8 | Int(header[3])
-        return header + (try read(size + 4))
+        return bytes + (try read(header.size + 4))
     }
 
     private func read(_ count: Int) throws(ProbeError) -> [UInt8] {

@@ -76,11 +76,11 @@ public final class ProbeRecorder: Sendable {
         func take(_ tag: [UInt8]) throws(ProbeError) {
             arrivals.append(MonotonicClock.now())
             do { try file.write(contentsOf: tag) } catch { throw .file("cannot write \(path): \(error)") }
-            let timestamp = UInt32(tag[4]) << 16 | UInt32(tag[5]) << 8 | UInt32(tag[6]) | UInt32(tag[7]) << 24
+            let header = FLVTagHeader(tag, at: 0)
             state.withLock { state in
                 state.progress.tags += 1
                 state.progress.bytes += tag.count
-                state.progress.timestamp = timestamp
+                state.progress.timestamp = header?.timestamp ?? 0
             }
         }
         while !isStopped {
@@ -134,13 +134,8 @@ public final class ProbeRecorder: Sendable {
     }
 
     private static func tag(_ message: RTMPPlayer.Message) -> [UInt8] {
-        let (size, time) = (UInt32(message.body.count), message.timestamp)
-        func low(_ value: UInt32, _ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: value >> shift) }
-        let head: [UInt8] = [
-            message.kind, low(size, 16), low(size, 8), low(size, 0), low(time, 16), low(time, 8), low(time, 0),
-            low(time, 24), 0, 0, 0,
-        ]
-        let total = size + UInt32(FLVTag.headerLength)
-        return head + message.body + [low(total, 24), low(total, 16), low(total, 8), low(total, 0)]
+        var tag: [UInt8] = []
+        tag.appendFLVTag(message.kind, timestamp: message.timestamp, body: message.body)
+        return tag
     }
 }

@@ -1,8 +1,9 @@
+import EncodedMedia
 import Foundation
 import MediaFormats
 
-/// A viewer of one RTMP stream (Adobe RTMP 1.0), on purpose nothing but a player: of the service's own RTMP code it
-/// uses `AMF0` alone; it changes no timestamp and drops nothing.
+/// A viewer of one RTMP stream (Adobe RTMP 1.0), on purpose nothing but a player: it shares `AMF0` and the bytes of
+/// numbers with the service's own RTMP client; it changes no timestamp and drops nothing.
 ///
 /// Blocking; used by one thread.
 final class RTMPPlayer {
@@ -67,7 +68,9 @@ final class RTMPPlayer {
         else { throw .malformed("the server gave no stream number") }
         try command(stream: stream, [.string("play"), .number(3), .null, .string(name), .number(-2000)])
         // The length of the player's buffer, 100 ms, because servers may wait for it.
-        try send(kind: 4, stream: 0, [0, 3] + RTMPPlayer.bigEndian(stream) + [0, 0, 0, 100])
+        var buffering: [UInt8] = [0, 3]
+        buffering.appendBigEndian(stream)
+        try send(kind: 4, stream: 0, buffering + [0, 0, 0, 100])
     }
 
     /// Returns the next message of the stream, in the order of arrival.
@@ -116,13 +119,15 @@ final class RTMPPlayer {
             guard let message = try readChunk() else { continue }
             if socket.received - acknowledged >= acknowledgeEvery {
                 acknowledged = socket.received
-                try send(kind: 3, stream: 0, RTMPPlayer.bigEndian(UInt32(truncatingIfNeeded: acknowledged)))
+                var total: [UInt8] = []
+                total.appendBigEndian(UInt32(truncatingIfNeeded: acknowledged))
+                try send(kind: 3, stream: 0, total)
             }
             let body = message.body
-            switch message.kind {
-            case 1 where body.count >= 4: chunkSize = max(1, RTMPPlayer.number(body[0..<4]) & 0x7FFF_FFFF)
-            case 5 where body.count >= 4: acknowledgeEvery = max(1, RTMPPlayer.number(body[0..<4]) / 2)
-            case 4 where body.count >= 6 && body[1] == 6:
+            switch (message.kind, body.bigEndian(Int.self, at: 0, bytes: 4)) {
+            case (1, let size?): chunkSize = max(1, size & 0x7FFF_FFFF)
+            case (5, let window?): acknowledgeEvery = max(1, window / 2)
+            case (4, _) where body.count >= 6 && body[1] == 6:
                 // Ping: send the same 4 bytes back.
                 try send(kind: 4, stream: 0, [0, 7] + body[2..<6])
             default: return message
@@ -143,17 +148,17 @@ final class RTMPPlayer {
         var stream = streams[id] ?? ChunkStream()
         let format = first >> 6
         let header = try socket.read([11, 7, 3, 0][Int(format)])
-        if format < 3 {
-            stream.delta = UInt32(RTMPPlayer.number(header[0..<3]))
-            stream.isExtended = stream.delta == 0xFF_FFFF
+        if let field = header.bigEndian(UInt32.self, at: 0, bytes: 3) {
+            stream.delta = field
+            stream.isExtended = field == 0xFF_FFFF
         }
-        if format < 2 {
-            stream.length = RTMPPlayer.number(header[3..<6])
+        if let length = header.bigEndian(Int.self, at: 3, bytes: 3) {
+            stream.length = length
             stream.kind = header[6]
         }
         if stream.isExtended {
-            let extended = UInt32(RTMPPlayer.number(try socket.read(4)[...]))
-            if format < 3 { stream.delta = extended }
+            let extended = try socket.read(4).bigEndian(UInt32.self, at: 0)
+            if format < 3, let extended { stream.delta = extended }
         }
         if stream.partial.isEmpty {
             if format == 0 {
@@ -182,19 +187,15 @@ final class RTMPPlayer {
 
     private func send(kind: UInt8, stream: UInt32, _ body: [UInt8]) throws(ProbeError) {
         let id: UInt8 = kind == 20 ? 3 : 2
-        var bytes: [UInt8] = [id, 0, 0, 0] + RTMPPlayer.bigEndian(UInt32(body.count))[1...] + [kind]
-        bytes += RTMPPlayer.bigEndian(stream).reversed()
+        var bytes: [UInt8] = [id, 0, 0, 0]
+        bytes.appendBigEndian(body.count, bytes: 3)
+        bytes.append(kind)
+        bytes.appendBigEndian(stream.byteSwapped)
         // Our own chunk size stays at the 128 bytes that a connection starts with.
         for start in stride(from: 0, to: body.count, by: 128) {
             if start > 0 { bytes.append(0xC0 | id) }
             bytes += body[start..<min(start + 128, body.count)]
         }
         try socket.write(bytes)
-    }
-
-    private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
-
-    private static func bigEndian(_ value: UInt32) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
     }
 }

@@ -19,7 +19,7 @@ extension EncodedFrame {
                 bytes += missing
                 isOwed = false
             }
-            bytes.appendBigEndian(UInt32(unit.count), bytes: 4)
+            bytes.appendBigEndian(unit.count, bytes: 4)
             bytes += unit
         }
         return bytes

@@ -25,9 +25,8 @@ public struct NALUnits: Sequence, Sendable {
 
         /// Returns the next unit with its header but without its length.
         public mutating func next() -> ArraySlice<UInt8>? {
-            guard position + lengthSize <= bytes.count else { return nil }
+            guard let length = bytes.bigEndian(Int.self, at: position, bytes: lengthSize) else { return nil }
             let start = position + lengthSize
-            let length = Int(bytes.bigEndian(at: position, bytes: lengthSize))
             guard length > 0, start + length <= bytes.count else { return nil }
             position = start + length
             return bytes[start..<position]

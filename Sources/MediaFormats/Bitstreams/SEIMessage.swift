@@ -85,7 +85,7 @@ extension EncodedFrame {
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(payload.count + lengthSize + unit.count)
                 bytes += payload[..<position]
-                bytes.appendBigEndian(UInt32(unit.count), bytes: lengthSize)
+                bytes.appendBigEndian(unit.count, bytes: lengthSize)
                 bytes += unit
                 bytes += payload[position...]
                 frame.payload = bytes

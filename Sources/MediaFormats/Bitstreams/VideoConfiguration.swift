@@ -24,8 +24,9 @@ public struct VideoConfiguration: Hashable, Sendable {
         sequenceParameters = sets.first { NALUnitKind($0, codec) == .sequenceParameterSet }.flatMap { unit in
             codec == .h264 ? SequenceParameterSet(nalUnit: Array(unit)) : SequenceParameterSet(h265: Array(unit))
         }
-        parameterSets = sets.flatMap { set in
-            (0..<4).reversed().map { UInt8(truncatingIfNeeded: set.count >> (8 * $0)) } + set
+        parameterSets = sets.reduce(into: []) { bytes, set in
+            bytes.appendBigEndian(set.count, bytes: 4)
+            bytes.append(contentsOf: set)
         }
     }
 }
@@ -53,8 +54,7 @@ private struct Record {
         lengthSize = Int(bytes[21] & 3) + 1
         var position = 23
         for _ in 0..<bytes[22] {
-            guard position + 3 <= bytes.count else { break }
-            let count = Int(bytes.bigEndian(at: position + 1, bytes: 2))
+            guard let count = bytes.bigEndian(Int.self, at: position + 1, bytes: 2) else { break }
             position += 3
             guard readSets(count, of: bytes, at: &position) else { break }
         }
@@ -63,8 +63,8 @@ private struct Record {
     /// - Returns: False if the record ends early.
     private mutating func readSets(_ count: Int, of bytes: [UInt8], at position: inout Int) -> Bool {
         for _ in 0..<count {
-            guard position + 2 <= bytes.count else { return false }
-            let end = position + 2 + Int(bytes.bigEndian(at: position, bytes: 2))
+            guard let length = bytes.bigEndian(Int.self, at: position, bytes: 2) else { return false }
+            let end = position + 2 + length
             guard end <= bytes.count else { return false }
             sets.append(bytes[position + 2..<end])
             position = end

@@ -2,7 +2,7 @@ import EncodedMedia
 
 /// A value of AMF0 (Action Message Format, 2007), of those that RTMP commands and `onMetaData` need.
 ///
-/// The service's RTMP client and the probe's share this type and nothing else.
+/// The service's RTMP client and the probe's share this type, and the bytes of numbers, but nothing else.
 package enum AMF0: Hashable, Sendable {
     case number(Double)
     case boolean(Bool)
@@ -36,7 +36,7 @@ package enum AMF0: Hashable, Sendable {
         switch self {
         case .number(let value):
             bytes.append(0)
-            bytes.appendBigEndian64(value.bitPattern)
+            bytes.appendBigEndian(value.bitPattern)
         case .boolean(let value): bytes += [1, value ? 1 : 0]
         case .string(let text):
             bytes.append(2)
@@ -46,11 +46,11 @@ package enum AMF0: Hashable, Sendable {
             AMF0.append(properties, to: &bytes)
         case .ecmaArray(let properties):
             bytes.append(8)
-            bytes.appendBigEndian(UInt32(truncatingIfNeeded: properties.count), bytes: 4)
+            bytes.appendBigEndian(properties.count, bytes: 4)
             AMF0.append(properties, to: &bytes)
         case .array(let values):
             bytes.append(10)
-            bytes.appendBigEndian(UInt32(truncatingIfNeeded: values.count), bytes: 4)
+            bytes.appendBigEndian(values.count, bytes: 4)
             for value in values { value.encode(into: &bytes) }
         case .null: bytes.append(5)
         }
@@ -66,7 +66,7 @@ package enum AMF0: Hashable, Sendable {
 
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         let characters = Array(text.utf8.prefix(0xFFFF))
-        bytes.appendBigEndian(UInt32(characters.count), bytes: 2)
+        bytes.appendBigEndian(characters.count, bytes: 2)
         bytes += characters
     }
 
@@ -93,9 +93,9 @@ package enum AMF0: Hashable, Sendable {
         position += 1
         switch kind {
         case 0:
-            guard position + 8 <= bytes.count else { return nil }
+            guard let pattern = bytes.bigEndian(UInt64.self, at: position) else { return nil }
             position += 8
-            return .number(Double(bitPattern: bytes.bigEndian64(at: position - 8)))
+            return .number(Double(bitPattern: pattern))
         case 1:
             guard position < bytes.count else { return nil }
             position += 1
@@ -136,8 +136,7 @@ package enum AMF0: Hashable, Sendable {
     }
 
     private static func decodeCount(_ bytes: [UInt8], at position: inout Int, length: Int) -> Int? {
-        guard position + length <= bytes.count else { return nil }
         defer { position += length }
-        return Int(bytes.bigEndian(at: position, bytes: length))
+        return bytes.bigEndian(Int.self, at: position, bytes: length)
     }
 }

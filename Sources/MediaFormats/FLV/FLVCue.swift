@@ -13,18 +13,18 @@ public struct FLVCue: Hashable, Sendable {
     /// Returns the script tag: a name and a long string in AMF0 (AMF 0 specification §2.4, §2.14).
     public func tag(at timestamp: UInt32) -> FLVTag {
         var body: [UInt8] = [2]
-        body.appendBigEndian(UInt32(name.utf8.count), bytes: 2)
+        body.appendBigEndian(name.utf8.count, bytes: 2)
         body += Array(name.utf8) + [12]
-        body.appendBigEndian(UInt32(text.utf8.count), bytes: 4)
+        body.appendBigEndian(text.utf8.count, bytes: 4)
         return FLVTag(role: .metadata, timestamp: timestamp, body: body + Array(text.utf8))
     }
 
     /// Creates a cue from the body of a script tag; `nil` if the body holds anything else.
     public init?(body: [UInt8]) {
-        guard body.count >= 3, body[0] == 2 else { return nil }
-        let start = 3 + Int(body.bigEndian(at: 1, bytes: 2))
-        guard body.count >= start + 5, body[start] == 12 else { return nil }
-        let end = start + 5 + Int(body.bigEndian(at: start + 1, bytes: 4))
+        guard body.first == 2, let nameLength = body.bigEndian(Int.self, at: 1, bytes: 2) else { return nil }
+        let start = 3 + nameLength
+        guard let textLength = body.bigEndian(Int.self, at: start + 1, bytes: 4), body[start] == 12 else { return nil }
+        let end = start + 5 + textLength
         guard body.count >= end else { return nil }
         name = String(decoding: body[3..<start], as: UTF8.self)
         text = String(decoding: body[start + 5..<end], as: UTF8.self)

@@ -31,7 +31,7 @@ public struct FLVMetadata: Hashable, Sendable {
         case nil: break
         case .h264: add("videocodecid", .number(7))
         // The FourCC as a number (Enhanced RTMP v1, "Enhancing onMetaData").
-        case .h265: add("videocodecid", .number(Double(FLVTag.hevcFourCC.bigEndian(at: 0, bytes: 4))))
+        case .h265: add("videocodecid", .number(Double(FLVTag.hevcFourCC.bigEndian(UInt32.self, at: 0) ?? 0)))
         }
         if let sampleRate {
             add("audiocodecid", .number(10))

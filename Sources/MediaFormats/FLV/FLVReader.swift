@@ -61,25 +61,18 @@ public struct FLVReader: Sendable {
             hasHeader = true
             position = FLVTag.fileHeader.count
         }
-        while buffer.count - position >= FLVTag.headerLength {
-            let size = Int(buffer.bigEndian(at: position + 1, bytes: 3))
-            let end = position + FLVTag.headerLength + size + 4
-            guard buffer.count >= end else { break }
-            try readTag(size: size, into: &items)
-            position = end
+        while let header = FLVTagHeader(buffer, at: position), buffer.count - position >= header.tagLength {
+            try readTag(header, into: &items)
+            position += header.tagLength
         }
         compact()
         return items
     }
 
-    private mutating func readTag(size: Int, into items: inout [MediaItem]) throws(Failure) {
-        guard let kind = FLVTag.Kind(rawValue: buffer[position] & 0x1F) else {
-            throw .brokenTag(buffer[position])
-        }
-        let raw =
-            buffer.bigEndian(at: position + 4, bytes: 3) | UInt32(buffer[position + 7]) << 24
+    private mutating func readTag(_ header: FLVTagHeader, into items: inout [MediaItem]) throws(Failure) {
+        guard let kind = FLVTag.Kind(rawValue: header.kind & 0x1F) else { throw .brokenTag(header.kind) }
         let start = position + FLVTag.headerLength
-        try read(kind, timestamp: raw, body: buffer[start..<start + size], into: &items)
+        try read(kind, timestamp: header.timestamp, body: buffer[start..<start + header.size], into: &items)
     }
 
     /// Reads one tag whose header was carried in another way, as RTMP does, and appends its items. Not to be mixed with
@@ -108,13 +101,13 @@ public struct FLVReader: Sendable {
         guard first & 0x0F == 7, videoCodecs.contains(.h264) else {
             throw .unsupportedCodec(.video, codec: String(first & 0x0F))
         }
-        guard body.count >= 5 else { return nil }
+        guard let offset = body.bigEndian(UInt32.self, at: body.startIndex + 2, bytes: 3) else { return nil }
         let data = Array(body.dropFirst(5))
         switch body[body.startIndex + 1] {
         case 0:
             return configure(CodecConfiguration(track: .video, bytes: data))
         case 1:
-            return .frame(picture(data, .h264, dts: dts, offset: body.bigEndian(at: body.startIndex + 2, bytes: 3)))
+            return .frame(picture(data, .h264, dts: dts, offset: offset))
         default:
             return nil
         }
@@ -134,9 +127,8 @@ public struct FLVReader: Sendable {
         case let first where first & 0x0F == 0:
             return configure(CodecConfiguration(.h265, bytes: Array(body[start...])))
         case let first where first & 0x0F == 1:
-            guard body.count >= 8 else { return nil }
-            return .frame(
-                picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: body.bigEndian(at: start, bytes: 3)))
+            guard let offset = body.bigEndian(UInt32.self, at: start, bytes: 3) else { return nil }
+            return .frame(picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: offset))
         // The same without a composition time offset.
         case let first where first & 0x0F == 3:
             return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))

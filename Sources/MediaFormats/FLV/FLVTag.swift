@@ -62,13 +62,7 @@ public struct FLVTag: Hashable, Sendable {
     public var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(FLVTag.headerLength + body.count + 4)
-        bytes.append(kind.rawValue)
-        bytes.appendBigEndian(UInt32(body.count), bytes: 3)
-        bytes.appendBigEndian(timestamp & 0xFF_FFFF, bytes: 3)
-        bytes.append(UInt8(timestamp >> 24))
-        bytes.append(contentsOf: [0, 0, 0])
-        bytes.append(contentsOf: body)
-        bytes.appendBigEndian(UInt32(FLVTag.headerLength + body.count), bytes: 4)
+        bytes.appendFLVTag(kind.rawValue, timestamp: timestamp, body: body)
         return bytes
     }
 
@@ -89,7 +83,7 @@ public struct FLVTag: Hashable, Sendable {
             case .h264: body.append(contentsOf: [frame.isIDR ? 0x17 : 0x27, 1])
             case .h265: body.append(contentsOf: [frame.isIDR ? 0x91 : 0xA1] + FLVTag.hevcFourCC)
             }
-            body.appendBigEndian(UInt32(bitPattern: offset) & 0xFF_FFFF, bytes: 3)
+            body.appendBigEndian(offset, bytes: 3)
         case .audio:
             body.append(contentsOf: [FLVTag.aacFlags, 1])
         }

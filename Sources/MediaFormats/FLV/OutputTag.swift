@@ -1,3 +1,4 @@
+import EncodedMedia
 import Synchronization
 
 /// An FLV tag for destinations: encoded once, as a tag and as an RTMP message, and shared by all of them.
@@ -56,9 +57,7 @@ public struct OutputTag: Hashable, Sendable {
     package func at(_ timestamp: UInt32) -> OutputTag {
         guard bytes.count >= FLVTag.headerLength else { return self }
         var bytes = bytes
-        for (index, shift) in [(4, 16), (5, 8), (6, 0), (7, 24)] as [(Int, UInt32)] {
-            bytes[index] = UInt8(truncatingIfNeeded: timestamp >> shift)
-        }
+        bytes.setBigEndian(FLVTagHeader.timeField(timestamp), at: FLVTagHeader.timeIndex)
         return OutputTag(role: role, timestamp: timestamp, bytes: bytes)
     }
 }

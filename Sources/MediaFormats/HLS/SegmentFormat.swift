@@ -71,7 +71,7 @@ public struct SegmentFormat: Hashable, Codable, Sendable {
         case .h265:
             // ISO/IEC 14496-15 §E.3: profile, its compatibility from the lowest bit, tier and level, constraints.
             let profile = ["", "A", "B", "C"][Int(record[1] >> 6)] + "\(record[1] & 0x1F)"
-            let compatibility = record.bigEndian(at: 2, bytes: 4)
+            let compatibility = record.bigEndian(UInt32.self, at: 2) ?? 0
             let reversed = (0..<32).reduce(UInt32(0)) { bits, index in
                 let bit = compatibility >> UInt32(index) & 1
                 return bits << 1 | bit

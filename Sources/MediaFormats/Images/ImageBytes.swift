@@ -16,9 +16,9 @@ package struct ImageBytes {
 
     /// Reads a big-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.
     mutating func big(_ count: Int) -> Int? {
-        guard remaining >= count else { return nil }
-        defer { position += count }
-        return Int(bytes.bigEndian(at: position, bytes: count))
+        guard let number = bytes.bigEndian(Int.self, at: position, bytes: count) else { return nil }
+        position += count
+        return number
     }
 
     /// Reads a little-endian number of up to four bytes and advances past it; returns `nil` if too few bytes remain.

@@ -5,13 +5,11 @@ package struct MP4Writer {
     package private(set) var bytes: [UInt8] = []
 
     mutating func uint8(_ value: UInt8) { bytes.append(value) }
-    mutating func uint16(_ value: Int) { bytes.appendBigEndian(UInt32(value), bytes: 2) }
+    mutating func uint16(_ value: Int) { bytes.appendBigEndian(UInt16(truncatingIfNeeded: value)) }
     mutating func uint32(_ value: some BinaryInteger) {
-        bytes.appendBigEndian(UInt32(truncatingIfNeeded: value), bytes: 4)
+        bytes.appendBigEndian(UInt32(truncatingIfNeeded: value))
     }
-    mutating func uint64(_ value: Int64) {
-        bytes.appendBigEndian64(UInt64(bitPattern: value))
-    }
+    mutating func uint64(_ value: Int64) { bytes.appendBigEndian(value) }
     package mutating func append(_ more: some Sequence<UInt8>) { bytes.append(contentsOf: more) }
     mutating func zeros(_ count: Int) { bytes.append(contentsOf: repeatElement(0, count: count)) }
 
@@ -60,8 +58,7 @@ struct MP4Reader {
     func boxes(in range: Range<Int>) -> [Box] {
         var boxes: [Box] = []
         var position = range.lowerBound
-        while position + 8 <= range.upperBound {
-            let size = Int(bytes.bigEndian(at: position, bytes: 4))
+        while position + 8 <= range.upperBound, let size = bytes.bigEndian(Int.self, at: position, bytes: 4) {
             guard size >= 8, position + size <= range.upperBound else { break }
             let type = String(decoding: bytes[position + 4..<position + 8], as: UTF8.self)
             boxes.append(Box(type: type, range: position + 8..<position + size, whole: position..<position + size))
@@ -82,8 +79,7 @@ struct MP4Reader {
         return found
     }
 
-    func uint32(_ position: Int) -> UInt32 {
-        position + 4 <= bytes.count ? bytes.bigEndian(at: position, bytes: 4) : 0
-    }
-    func uint64(_ position: Int) -> Int64 { Int64(uint32(position)) << 32 | Int64(uint32(position + 4)) }
+    /// Returns the number at `position`; 0 where the bytes end before.
+    func uint32(_ position: Int) -> UInt32 { bytes.bigEndian(UInt32.self, at: position) ?? 0 }
+    func uint64(_ position: Int) -> Int64 { bytes.bigEndian(Int64.self, at: position) ?? 0 }
 }

@@ -37,7 +37,7 @@ enum ProgramTables {
             0xC1, 0, 0,
         ]
         bytes += body
-        bytes.appendBigEndian(checksum(bytes), bytes: 4)
+        bytes.appendBigEndian(checksum(bytes))
         return [0] + bytes
     }
 

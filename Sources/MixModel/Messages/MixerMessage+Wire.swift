@@ -221,8 +221,8 @@ private struct WireWriter {
     mutating func append(_ frame: EncodedFrame, source: String) throws(WireError) {
         bytes.append(frame.track.rawValue)
         bytes.append(frame.isIDR ? 1 : 0)
-        bytes.appendBigEndian64(UInt64(bitPattern: frame.pts.nanoseconds))
-        bytes.appendBigEndian64(UInt64(bitPattern: frame.dts.nanoseconds))
+        bytes.appendBigEndian(frame.pts.nanoseconds)
+        bytes.appendBigEndian(frame.dts.nanoseconds)
         try append(name: source)
         bytes.append(contentsOf: frame.payload)
     }
@@ -231,7 +231,7 @@ private struct WireWriter {
         guard let length = UInt16(exactly: name.utf8.count) else {
             throw .malformed(kind: kind, reason: "a source's name is longer than 65535 bytes")
         }
-        bytes.appendBigEndian(UInt32(length), bytes: 2)
+        bytes.appendBigEndian(length)
         bytes.append(contentsOf: name.utf8)
     }
 
@@ -272,16 +272,16 @@ private struct WireParser {
 
     mutating func frame() throws(WireError) -> (String, EncodedFrame) {
         let track = try track()
-        let flags = UInt8(try integer(bytes: 1))
-        let pts = MediaTime(nanoseconds: Int64(bitPattern: try integer(bytes: 8)))
-        let dts = MediaTime(nanoseconds: Int64(bitPattern: try integer(bytes: 8)))
+        let flags = try integer(UInt8.self)
+        let pts = MediaTime(nanoseconds: try integer(Int64.self))
+        let dts = MediaTime(nanoseconds: try integer(Int64.self))
         let source = try name()
         let frame = EncodedFrame(track: track, pts: pts, dts: dts, isIDR: flags & 1 == 1, payload: Array(body))
         return (source, frame)
     }
 
     private mutating func track() throws(WireError) -> Track {
-        let value = UInt8(try integer(bytes: 1))
+        let value = try integer(UInt8.self)
         guard let track = Track(rawValue: value) else {
             throw .malformed(kind: kind, reason: "\(value) is not the number of a track")
         }
@@ -289,7 +289,7 @@ private struct WireParser {
     }
 
     private mutating func name() throws(WireError) -> String {
-        let length = Int(try integer(bytes: 2))
+        let length = Int(try integer(UInt16.self))
         guard length <= body.count else { throw .malformed(kind: kind, reason: "the name is cut off") }
         defer { body = body.dropFirst(length) }
         guard let name = String(validating: body.prefix(length), as: UTF8.self) else {
@@ -298,9 +298,11 @@ private struct WireParser {
         return name
     }
 
-    private mutating func integer(bytes count: Int) throws(WireError) -> UInt64 {
-        guard count <= body.count else { throw .malformed(kind: kind, reason: "the header is cut off") }
-        defer { body = body.dropFirst(count) }
-        return body.prefix(count).reduce(0) { $0 << 8 | UInt64($1) }
+    private mutating func integer<Number: FixedWidthInteger>(_ type: Number.Type) throws(WireError) -> Number {
+        guard let number = body.bigEndian(type, at: body.startIndex) else {
+            throw .malformed(kind: kind, reason: "the header is cut off")
+        }
+        body = body.dropFirst(MemoryLayout<Number>.size)
+        return number
     }
 }

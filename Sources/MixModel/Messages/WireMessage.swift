@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// A message that travels over a byte stream: length of the rest (4 bytes, big-endian) · kind (1 byte) · body.
 public protocol WireMessage: Sendable {
     /// Returns length, kind and body.
@@ -51,8 +53,7 @@ public struct MessageReader<Message: WireMessage>: Sendable {
 
     /// Returns the next whole message; `nil` if more bytes are needed.
     public mutating func next() throws(WireError) -> Message? {
-        guard pendingBytes >= 4 else { return nil }
-        let length = Int(bytes.bigEndian(at: start, bytes: 4))
+        guard let length = bytes.bigEndian(Int.self, at: start, bytes: 4) else { return nil }
         guard (1...Self.maximumLength).contains(length) else { throw .badLength(length) }
         guard pendingBytes >= 4 + length else { return nil }
         let body = start + 5..<start + 4 + length

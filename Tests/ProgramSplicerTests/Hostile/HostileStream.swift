@@ -48,11 +48,10 @@ struct HostileStream {
     }
 
     static func tag(_ kind: UInt8, _ body: [UInt8], at timestamp: UInt32, size: Int? = nil) -> [UInt8] {
-        var bytes: [UInt8] = [kind]
-        bytes.appendBigEndian(UInt32(truncatingIfNeeded: size ?? body.count), bytes: 3)
-        bytes.appendBigEndian(timestamp, bytes: 3)
-        bytes += [UInt8(timestamp >> 24), 0, 0, 0] + body
-        bytes.appendBigEndian(UInt32(body.count + FLVTag.headerLength), bytes: 4)
+        var bytes: [UInt8] = []
+        FLVTagHeader(kind: kind, size: size ?? body.count, timestamp: timestamp).append(to: &bytes)
+        bytes += body
+        bytes.appendBigEndian(UInt32(body.count + FLVTag.headerLength))
         return bytes
     }
 

@@ -183,9 +183,9 @@ final class RecordingFile {
 
     /// Returns the type and size of a box, if its content is complete.
     private func box(at offset: Int64, end: Int64) -> (type: String, size: Int64)? {
-        guard let head = read(8, at: offset) else { return nil }
-        let size = head[..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        guard size >= 8, offset + size <= end else { return nil }
+        guard let head = read(8, at: offset), let size = head.bigEndian(Int64.self, at: 0, bytes: 4), size >= 8,
+            offset + size <= end
+        else { return nil }
         return (String(decoding: head[4...], as: UTF8.self), size)
     }
 
