@@ -2,6 +2,7 @@ import Foundation
 import MixModel
 import Synchronization
 import TaskStore
+import TestSupport
 import Testing
 import EncodedMedia
 
@@ -42,16 +43,16 @@ import EncodedMedia
             }
 
             let port = stage.client.port
-            let idle = try RawClient(port: port)
-            let halfHead = try RawClient(port: port)
-            halfHead.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: loc")
-            let halfBody = try RawClient(port: port)
-            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-            let reader = try RawClient(port: port)
+            let idle = try PlainClient(port: port)
+            let halfHead = try PlainClient(port: port)
+            halfHead.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: loc".utf8)
+            let halfBody = try PlainClient(port: port)
+            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{".utf8)
+            let reader = try PlainClient(port: port)
             let page = "GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n"
-            reader.send(String(repeating: page, count: 500))
-            let viewer = try RawClient(port: port)
-            viewer.send("GET /live/a.flv HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            reader.send(String(repeating: page, count: 500).utf8)
+            let viewer = try PlainClient(port: port)
+            viewer.send("GET /live/a.flv HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
 
             let accepted = Accepted()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -103,8 +104,8 @@ import EncodedMedia
             try await stage.settled("auto-a")
             let relay = try #require(stage.relays["auto-a"]?.first)
             kill(relay, SIGSTOP)
-            let halfBody = try RawClient(port: stage.client.port)
-            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            let halfBody = try PlainClient(port: stage.client.port)
+            halfBody.send("POST /v1/rooms/a/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{".utf8)
             let began = ContinuousClock.now
             await stage.service.stop(within: 30)
             print("shutdown with a relay that hangs: \(began.duration(to: .now))")

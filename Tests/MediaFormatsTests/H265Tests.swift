@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EncodedMedia
@@ -64,7 +65,7 @@ import Testing
         // Its FourCC as a number, 0x68766331.
         let number = Double(0x6876_6331).bitPattern
         let codec =
-            Array("videocodecid".utf8) + [0] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+            Array("videocodecid".utf8) + [0] + bigEndianBytes(number, 8)
         #expect(first[0].body.firstRange(of: codec) != nil)
         let second = program.write(picture(at: 50, isIDR: false))
         #expect(second.map(\.role) == [.frame(.video, isIDR: false)])

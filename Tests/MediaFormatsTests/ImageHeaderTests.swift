@@ -7,7 +7,7 @@ struct ImageHeaderTests {
     // MARK: - Files, as far as their header goes
 
     static func big(_ value: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: value >> ((count - 1 - $0) * 8)) }
+        bigEndianBytes(value, count)
     }
 
     static func little(_ value: Int, _ count: Int) -> [UInt8] { big(value, count).reversed() }

@@ -1,6 +1,7 @@
 import Foundation
 import MixModel
 import Synchronization
+import TestSupport
 import Testing
 import EncodedMedia
 

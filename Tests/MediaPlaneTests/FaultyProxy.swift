@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Stands between a publisher and a server on loopback and does what networks do.
@@ -59,13 +60,7 @@ final class FaultyProxy: Sendable {
     private func serve(_ client: Int32) {
         count.withLock { $0 += 1 }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = LoopbackListener.address(port: upstream)
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard status == 0 else {
+        guard LoopbackListener.connect(server, to: upstream) else {
             close(server)
             close(client)
             return

@@ -3,6 +3,7 @@ import LayoutEngine
 import Logging
 import MixModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import EncodedMedia

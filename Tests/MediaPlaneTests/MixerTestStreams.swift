@@ -2,6 +2,7 @@ import Foundation
 import GStreamerKit
 import MixModel
 import Synchronization
+import TestSupport
 
 @testable import EncodedMedia
 @testable import ProgramMixer
@@ -190,9 +191,7 @@ enum TestStreams {
 
 /// Waits until a condition holds, 20 s at most.
 func until(_ condition: () -> Bool) async throws {
-    for _ in 0..<4000 {
-        if condition() { return }
-        try await Task.sleep(for: .milliseconds(5))
+    guard try await poll(within: .seconds(20), every: .milliseconds(5), { condition() ? true : nil }) != nil else {
+        throw GStreamerError(.resource, "waited in vain")
     }
-    throw GStreamerError(.resource, "waited in vain")
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import EncodedMedia
 
@@ -97,12 +98,7 @@ func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 
 func outputEventually(
     within limit: Duration = .seconds(15), _ condition: () async throws -> Bool
 ) async throws -> Bool {
-    let end = ContinuousClock.now + limit
-    while ContinuousClock.now < end {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    return false
+    try await poll(within: limit, every: .milliseconds(20)) { try await condition() ? true : nil } ?? false
 }
 
 /// A program of `seconds` seconds made by ffmpeg: H.264 with B-frames, an IDR a second, and AAC.

@@ -193,8 +193,8 @@ final class ConsumerBench: Sendable {
     }
 
     func until(_ condition: () -> Bool) async {
-        for _ in 0..<1000 where !condition() { try? await Task.sleep(for: .milliseconds(10)) }
-        #expect(condition())
+        let isTrue = try? await poll(within: .seconds(10), every: .milliseconds(10)) { condition() ? true : nil }
+        #expect(isTrue == true)
     }
 
     /// Groups of a second, 25 pictures and 50 sounds each, after metadata and headers.

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// A TCP server on loopback that answers every connection with the same bytes, whatever it hears.

@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import MediaFormats
 @testable import RTMP
 
@@ -27,7 +29,7 @@ struct RTMPPeer {
     private var writing: [Writing] = []
 
     static func number(_ value: UInt32, _ count: Int) -> [UInt8] {
-        (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+        bigEndianBytes(value, count)
     }
 
     var isIdle: Bool { writing.isEmpty }

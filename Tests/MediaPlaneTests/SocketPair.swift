@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A TCP connection on loopback: one end that does not block, and one that reads.
@@ -7,21 +8,11 @@ final class SocketPair {
     let there: Int32
 
     init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = try LoopbackListener(queue: 1)
+        defer { close(listener.descriptor) }
         here = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        let here = here
-        let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 1) == 0 && getsockname(listener, $0, &size) == 0
-                    && connect(here, $0, size) == 0
-            }
-        }
-        there = accept(listener, nil, nil)
+        let isConnected = LoopbackListener.connect(here, to: listener.port)
+        there = accept(listener.descriptor, nil, nil)
         // Left to itself Linux lets the buffers grow to any size, and nothing is ever blocked.
         var buffer = Int32(1 << 16)
         setsockopt(here, SOL_SOCKET, SO_SNDBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RTMP
@@ -81,15 +82,11 @@ private final class DeafListener: @unchecked Sendable {
     init() throws {
         let listener = try LoopbackListener(queue: 0)
         (descriptor, port) = (listener.descriptor, listener.port)
-        var address = LoopbackListener.address(port: port)
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
         // One more than the queue holds; the last ones hang.
         for _ in 0..<3 {
             let filler = socket(
                 AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-            _ = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(filler, $0, size) }
-            }
+            LoopbackListener.connect(filler, to: port)
             fillers.append(filler)
         }
     }

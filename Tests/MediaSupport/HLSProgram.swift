@@ -28,7 +28,7 @@ package struct HLSProgram {
         at pts: MediaTime, dts: MediaTime? = nil, isIDR: Bool, size: Int, fill: UInt8 = 0xAA
     ) -> EncodedFrame {
         let unit = [isIDR ? 0x65 : 0x41] + [UInt8](repeating: fill, count: size)
-        let length = (0..<4).reversed().map { UInt8(truncatingIfNeeded: unit.count >> (8 * $0)) }
+        let length = bigEndianBytes(unit.count, 4)
         return EncodedFrame(track: .video, pts: pts, dts: dts ?? pts, isIDR: isIDR, payload: length + unit)
     }
 

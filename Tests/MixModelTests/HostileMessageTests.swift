@@ -29,7 +29,7 @@ import Testing
             let json = String(validating: message[5...], as: UTF8.self)
         else { return message }
         let body = message[4...4] + Array(HostileBytes.numbers(of: json, using: &random).utf8)
-        return (0..<4).reversed().map { UInt8(truncatingIfNeeded: body.count >> (8 * $0)) } + body
+        return bigEndianBytes(body.count, 4) + body
     }
 
     private func read<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8]) {

@@ -8,6 +8,7 @@ import Logging
 import MixModel
 import Synchronization
 import TaskStore
+import TestSupport
 import Testing
 
 @testable import MixOrchestrator
@@ -83,11 +84,7 @@ struct TimedOut: Error {}
     _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () async throws -> Value?
 ) async throws -> Value {
-    let limit = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < limit {
-        if let value = try await condition() { return value }
-        try await Task.sleep(for: .milliseconds(2))
-    }
+    if let value = try await poll(within: .seconds(60), every: .milliseconds(2), condition) { return value }
     Issue.record(comment ?? "did not happen within a minute", sourceLocation: sourceLocation)
     throw TimedOut()
 }

@@ -82,7 +82,7 @@ import Testing
 
     private static func payload(_ units: [[UInt8]], lengthSize: Int = 4) -> [UInt8] {
         units.flatMap { unit in
-            (0..<lengthSize).reversed().map { UInt8(truncatingIfNeeded: unit.count >> (8 * $0)) } + unit
+            bigEndianBytes(unit.count, lengthSize) + unit
         }
     }
 

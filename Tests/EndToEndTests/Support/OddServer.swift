@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A TCP server on loopback that accepts every connection and then misbehaves.
 final class OddServer: Sendable {
@@ -18,20 +19,10 @@ final class OddServer: Sendable {
 
     init(_ behaviour: Behaviour) throws {
         self.behaviour = behaviour
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let listens = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) == 0 && listen(descriptor, 64) == 0
-                    && getsockname(descriptor, address, &size) == 0
-            }
-        }
-        guard listens else { throw EndToEndError("no server: \(String(cString: strerror(errno)))") }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let listener = try LoopbackListener(queue: 64)
+        descriptor = listener.descriptor
+        port = listener.port
+        let descriptor = listener.descriptor
         Thread { [weak self] in
             while true {
                 let connection = accept(descriptor, nil, nil)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A test's own directory, and where the package and its products are.
 enum Workspace {
@@ -42,10 +43,8 @@ func waitUntil(
     _ what: @autoclosure () -> String, within seconds: Double, every milliseconds: Int = 50,
     _ condition: () async throws -> Bool
 ) async throws {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while true {
-        if try await condition() { return }
-        guard ContinuousClock.now < deadline else { throw EndToEndError("\(what()): not within \(seconds) s") }
-        try await Task.sleep(for: .milliseconds(milliseconds))
+    let found = try await poll(within: .seconds(seconds), every: .milliseconds(milliseconds)) {
+        try await condition() ? true : nil
     }
+    if found == nil { throw EndToEndError("\(what()): not within \(seconds) s") }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 
 @testable import MixOrchestrator
 @testable import RoomService
@@ -31,12 +32,9 @@ enum ScriptedProgram {
 
     static func tag(_ kind: UInt8, _ timestamp: UInt32, _ body: [UInt8]) -> [UInt8] {
         let size = UInt32(body.count)
-        return [kind] + bytes(size, 3) + bytes(timestamp & 0xFF_FFFF, 3) + [UInt8(timestamp >> 24), 0, 0, 0] + body
-            + bytes(size + 11, 4)
-    }
-
-    private static func bytes(_ value: UInt32, _ count: Int) -> [UInt8] {
-        (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+        return [kind] + bigEndianBytes(size, 3) + bigEndianBytes(timestamp, 3) + [UInt8(timestamp >> 24), 0, 0, 0]
+            + body
+            + bigEndianBytes(size + 11, 4)
     }
 
     static func scanned(_ bytes: [UInt8]) throws -> [ViewedTag] {

@@ -1,0 +1,56 @@
+import Foundation
+
+/// What the system answered to a call on a socket of a test.
+public struct SocketFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ what: String) { description = "\(what): \(String(cString: strerror(errno)))" }
+}
+
+/// A socket that listens on a free port of 127.0.0.1. Whoever made it closes it.
+public struct LoopbackListener: Sendable {
+    public let descriptor: Int32
+    public let port: Int
+
+    /// - Parameter receiveBuffer: In bytes, of what is accepted; `nil` = the system's.
+    public init(queue: Int32 = 8, receiveBuffer: Int32? = nil) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if var bytes = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var address = Self.address(port: 0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { [descriptor] pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, size) == 0 && listen(descriptor, queue) == 0
+                    && getsockname(descriptor, $0, &size) == 0
+            }
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        guard isBound, port > 0 else {
+            let failure = SocketFailure("no port to listen on")
+            close(descriptor)
+            throw failure
+        }
+    }
+
+    /// Connects a socket to a port of 127.0.0.1.
+    ///
+    /// - Returns: False if it is not connected, with the reason in `errno`.
+    @discardableResult public static func connect(_ descriptor: Int32, to port: Int) -> Bool {
+        var address = Self.address(port: port)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    private static func address(port: Int) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = UInt16(port).bigEndian
+        return address
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// A connection of plain system calls, on which a test sends and reads as little as it likes. It never waits, and holds
+/// no memory beside the socket's own buffers: what a process grows by is the service's.
+public final class PlainClient: Sendable {
+    private let descriptor: Int32
+
+    public init(port: Int) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard LoopbackListener.connect(descriptor, to: port) else {
+            let failure = SocketFailure("cannot connect to port \(port)")
+            close(descriptor)
+            throw failure
+        }
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends as much as the other side takes now.
+    ///
+    /// - Returns: How many bytes; -1 when the other side has closed the connection.
+    @discardableResult public func send(_ bytes: some Sequence<UInt8>) -> Int {
+        let bytes = Array(bytes)
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return errno == EAGAIN ? sent : -1 }
+            sent += count
+        }
+        return sent
+    }
+
+    /// Everything that is there, until nothing more comes.
+    public func receive() -> String {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 { bytes += buffer[..<count] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
