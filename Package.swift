@@ -35,6 +35,7 @@ var targets: [Target] = [
     .testTarget(
         name: "LayoutEngineTests", dependencies: ["LayoutEngine", "TestSupport"], exclude: ["Golden"],
         swiftSettings: strict),
+    .testTarget(name: "ChildProcessesTests", dependencies: ["ChildProcesses"], swiftSettings: strict),
     .testTarget(name: "TextFormatsTests", dependencies: ["TestSupport", "TextFormats"], swiftSettings: strict),
     .testTarget(name: "EncodedMediaTests", dependencies: ["EncodedMedia", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -122,7 +123,7 @@ if wantsControl {
         .target(
             name: "RoomService",
             dependencies: [
-                "EventSubscription", "TaskStore", "MixModel", "MediaFormats", "LayoutEngine",
+                "ChildProcesses", "EventSubscription", "TaskStore", "MixModel", "MediaFormats", "LayoutEngine",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -18,7 +18,7 @@ trap 'rm -rf "$results"' EXIT
 # Two processes use one scratch directory, which SwiftPM would otherwise lock; nothing is built.
 swift=("${SWIFT:-swift}" test --ignore-lock --scratch-path "$scratch" --skip-build)
 
-fast='(TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|EventSubscription|TaskStore)Tests[.]'
+fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixModel|ProgramSplicer|EventSubscription|TaskStore)Tests[.]'
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'

@@ -6,18 +6,21 @@ import Synchronization
 ///
 /// Blocking; used by one thread. Releasing the object ends the program.
 final class ChildProcess {
-    private let process = Process()
-    private let output = Pipe()
-    private let messages = Pipe()
+    private let process: LaunchedProcess
+    private let output = ProcessLaunch.pipe()
+    private let messages = ProcessLaunch.pipe()
     private let lines = LineQueue()
 
     init(_ program: String, _ arguments: [String]) throws(ProbeError) {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = messages
-        do { try process.runWithSignalsUnblocked() } catch { throw .tool("cannot run \(program): \(error)") }
+        var launch = ProcessLaunch(program, arguments)
+        launch.output = .descriptor(output.fileHandleForWriting.fileDescriptor)
+        launch.errors = .descriptor(messages.fileHandleForWriting.fileDescriptor)
+        do throws(ProcessLaunch.Failure) {
+            process = try launch.start()
+        } catch {
+            throw .tool("cannot run \(program): \(error)")
+        }
+        for pipe in [output, messages] { try? pipe.fileHandleForWriting.close() }
         let descriptor = messages.fileHandleForReading.fileDescriptor
         let queue = lines
         let thread = Thread { ChildProcess.collect(descriptor, into: queue) }
@@ -26,8 +29,8 @@ final class ChildProcess {
     }
 
     deinit {
-        if process.isRunning { process.terminate() }
-        process.waitUntilExit()
+        process.signal(SIGTERM)
+        process.waitForExit()
         lines.waitForEnd()
     }
 
@@ -55,11 +58,8 @@ final class ChildProcess {
         }
     }
 
-    /// Waits for the end of the program and returns its exit status.
-    func waitForExit() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    /// Waits for the end of the program.
+    func waitForExit() -> ProcessExit { process.waitForExit() }
 
     private static func collect(_ descriptor: Int32, into queue: LineQueue) {
         var line: [UInt8] = []

@@ -71,8 +71,8 @@ public enum ContactSheet {
         let bytes = child.readAll()
         var complaint = ""
         while let line = child.nextLine() { complaint = line }
-        let status = child.waitForExit()
-        guard status == 0 else { throw .tool("ffmpeg ended with status \(status): \(complaint)") }
+        let exit = child.waitForExit()
+        guard exit == .status(0) else { throw .tool("ffmpeg ended with \(exit): \(complaint)") }
         return bytes
     }
 }

@@ -28,8 +28,8 @@ enum PictureDecoder {
                 errors.append(message)
             }
         }
-        let status = child.waitForExit()
-        if status != 0 { errors.append("ffmpeg ended with status \(status)") }
+        let exit = child.waitForExit()
+        if exit != .status(0) { errors.append("ffmpeg ended with \(exit)") }
         return errors
     }
 

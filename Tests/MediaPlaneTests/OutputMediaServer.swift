@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import TestSupport
 import Testing
@@ -77,19 +78,16 @@ struct OutputMediaServer {
 
 /// Runs a program to its end without holding a cooperative thread; its exit status.
 ///
-/// Not with `Process`: that waits for everybody who has inherited its socket, and nginx goes on as a daemon.
+/// Not with Foundation's `Process`: that waits for everybody who has inherited its socket, and nginx goes on as a daemon.
 func outputTool(_ program: String, _ arguments: [String]) async throws -> Int32 {
-    var words = ([program] + arguments).map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
-    var child: pid_t = 0
-    let error = posix_spawn(&child, program, nil, nil, &words, environ)
-    try #require(error == 0, "\(program): \(String(cString: strerror(error)))")
-    let started = child
+    let process = try ProcessLaunch(program, arguments).start()
     return await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-            var status: Int32 = 0
-            while waitpid(started, &status, 0) < 0 && errno == EINTR {}
-            continuation.resume(returning: status & 0x7F == 0 ? status >> 8 & 0xFF : -1)
+        process.onExit { exit in
+            if case .status(let status) = exit {
+                continuation.resume(returning: status)
+            } else {
+                continuation.resume(returning: -1)
+            }
         }
     }
 }

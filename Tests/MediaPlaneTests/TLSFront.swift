@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -10,7 +11,7 @@ final class TLSFront: Sendable {
     /// Believes its certificate and no other.
     let trust: TLSContext
     private let certificate: TestCertificate
-    private let process: pid_t
+    private let process: LaunchedProcess
 
     private static let script = """
         import os, socket, ssl, sys, threading
@@ -44,12 +45,9 @@ final class TLSFront: Sendable {
         certificate = try await TestCertificate.make(for: names)
         trust = TLSContext(trusting: certificate.file)
         let answer = certificate.directory.path + "/port"
-        let arguments = ["python3", "-c", Self.script, "\(port)", certificate.file, certificate.key, answer]
-        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var child: pid_t = 0
-        try #require(posix_spawnp(&child, "python3", nil, nil, &words, environ) == 0)
-        process = child
+        process = try ProcessLaunch(
+            "python3", ["-c", Self.script, "\(port)", certificate.file, certificate.key, answer]
+        ).start()
         var found: Int?
         _ = try await outputEventually {
             found = (try? String(contentsOfFile: answer, encoding: .utf8)).flatMap { Int($0) }
@@ -59,9 +57,8 @@ final class TLSFront: Sendable {
     }
 
     func stop() {
-        kill(process, SIGKILL)
-        var status: Int32 = 0
-        waitpid(process, &status, 0)
+        process.signal(SIGKILL)
+        process.waitForExit()
         certificate.remove()
     }
 }

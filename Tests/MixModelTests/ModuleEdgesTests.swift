@@ -35,14 +35,16 @@ struct ModuleEdgesTests {
             "ProgramSplicer", "TextFormats", "ViewerProbe",
         ],
         "RoomService": [
-            "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "TaskStore", "TextFormats",
+            "ChildProcesses", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel",
+            "TaskStore", "TextFormats",
         ],
         "HTTPInterface": [
             "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "RoomService", "TaskStore",
             "TextFormats",
         ],
         "MixOrchestrator": [
-            "EncodedMedia", "EventSubscription", "HTTPInterface", "LayoutEngine", "MediaFormats", "MixModel",
+            "ChildProcesses", "EncodedMedia", "EventSubscription", "HTTPInterface", "LayoutEngine", "MediaFormats",
+            "MixModel",
             "RoomService", "TaskStore", "TextFormats",
         ],
     ]

@@ -15,7 +15,7 @@ import Testing
         let child = try ChildProcess("ffmpeg", publisher.arguments(url: path).filter { $0 != "-re" })
         var messages: [String] = []
         while let line = child.nextLine() { messages.append(line) }
-        try #require(child.waitForExit() == 0, "\(messages)")
+        try #require(child.waitForExit() == .status(0), "\(messages)")
         return FLVRecording(path: path)
     }
 

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import RoomService
 
@@ -15,10 +16,10 @@ enum PictureProcess {
         let input = FileManager.default.temporaryDirectory.appendingPathComponent("layout-\(UUID().uuidString).svg")
         defer { try? FileManager.default.removeItem(at: input) }
         try Data(svg.utf8).write(to: input)
-        let (status, complaint) = try await offPool { () throws(StartupError) in
+        let (exit, complaint) = try await offPool { () throws(StartupError) in
             try run(worker, ["picture", "--svg", input.path, "--png", png])
         }
-        guard status == 0 else { throw StartupError("\(worker) picture cannot write \(png): \(complaint)") }
+        guard exit == .status(0) else { throw StartupError("\(worker) picture cannot write \(png): \(complaint)") }
     }
 
     /// The worker as the service finds it.
@@ -26,21 +27,15 @@ enum PictureProcess {
         ProcessInfo.processInfo.environment["MIXORCHESTRATOR_WORKER"] ?? OrchestratorConfiguration.defaultWorker
     }
 
-    private static func run(_ program: String, _ arguments: [String]) throws(StartupError) -> (Int32, String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        let errors = Pipe()
-        process.standardError = errors
-        process.standardOutput = FileHandle.nullDevice
-        do {
-            try process.run()
+    private static func run(_ program: String, _ arguments: [String]) throws(StartupError) -> (ProcessExit, String) {
+        var launch = ProcessLaunch(program, arguments)
+        launch.output = .null
+        do throws(ProcessLaunch.Failure) {
+            let (complaint, exit) = try launch.run(collecting: \.errors)
+            let words = String(decoding: complaint, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            return (exit, words.isEmpty ? "no error message" : words)
         } catch {
-            throw StartupError("\(program) cannot be started: \(error.localizedDescription)")
+            throw StartupError(error.description)
         }
-        let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let words = String(decoding: complaint, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return (process.terminationStatus, words.isEmpty ? "no error message" : words)
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// The initialiser starts it, and the owner has to end it. Safe to use from any thread.
 final class WorkerProcess: Sendable {
     private let channel: SocketChannel
-    private let process: Process
+    private let process: LaunchedProcess
     /// Finishes when the process has ended and `onExit` was called.
     private let exit: AsyncStream<Never>
     private let ending: Ending
@@ -28,11 +28,16 @@ final class WorkerProcess: Sendable {
             throw UnixListener.Failure(description: "no socket pair: \(String(cString: strerror(errno)))")
         }
         for end in ends { WorkerProcess.enlargeBuffers(of: end) }
-        process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        let childEnd = FileHandle(fileDescriptor: ends[1], closeOnDealloc: false)
-        process.standardInput = childEnd
+        // A copy kept by this process would hide that the other one has closed its end.
+        defer { Foundation.close(ends[1]) }
+        var launch = ProcessLaunch(executable.path, arguments)
+        launch.input = .descriptor(ends[1])
+        do {
+            process = try launch.start()
+        } catch {
+            Foundation.close(ends[0])
+            throw error
+        }
         let (exit, exited) = AsyncStream.makeStream(of: Never.self)
         self.exit = exit
         let ending = Ending {
@@ -40,23 +45,18 @@ final class WorkerProcess: Sendable {
             exited.finish()
         }
         self.ending = ending
-        process.terminationHandler = { process in
-            let how = process.terminationReason == .exit ? "exit code" : "signal"
-            ending.exited("\(how) \(process.terminationStatus)")
-        }
         channel = SocketChannel(
             descriptor: ends[0], label: label, onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
-        do {
-            try process.runWithSignalsUnblocked()
-        } catch {
-            Foundation.close(ends[1])
-            channel.close()
-            throw error
+        process.onExit { exit in
+            if case .status(let status) = exit {
+                ending.exited("exit code \(status)")
+            } else {
+                ending.exited("\(exit)")
+            }
         }
-        Foundation.close(ends[1])
     }
 
-    var processID: Int32 { process.processIdentifier }
+    var processID: Int32 { process.processID }
 
     /// Bytes that the process has not taken yet. Grows when it hangs.
     var pendingBytes: Int { channel.pendingBytes }
@@ -77,14 +77,14 @@ final class WorkerProcess: Sendable {
     func kill(after seconds: Double) {
         let process = process
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
-            if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+            process.signal(SIGKILL)
         }
     }
 
     func kill() {
         channel.close()
         ending.closed()
-        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+        process.signal(SIGKILL)
     }
 
     /// Waits until the process is gone and `onExit` was called. Only one caller may wait.

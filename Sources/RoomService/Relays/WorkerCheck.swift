@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// Checks whether `mixworker` exists and has what it needs.
@@ -21,16 +22,9 @@ package enum WorkerCheck {
     }
 
     private static func run(_ worker: String) -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: worker)
-        process.arguments = ["doctor", "--json"]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return Data() }
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return data
+        var launch = ProcessLaunch(worker, ["doctor", "--json"])
+        launch.errors = .null
+        return Data((try? launch.run(collecting: \.output))?.bytes ?? [])
     }
 
     /// The output of `mixworker doctor --json`.

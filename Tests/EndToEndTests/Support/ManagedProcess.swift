@@ -5,7 +5,7 @@ import Foundation
 final class ManagedProcess: Sendable {
     let name: String
     let log: URL
-    private let process: Process
+    private let process: LaunchedProcess
 
     /// - Parameter executable: A path, or a name looked up in PATH.
     init(
@@ -14,26 +14,25 @@ final class ManagedProcess: Sendable {
     ) throws {
         self.name = name
         log = directory.appendingPathComponent("\(name).log")
-        process = Process()
-        let isPath = executable.contains("/")
-        process.executableURL = URL(fileURLWithPath: isPath ? executable : "/usr/bin/env")
-        process.arguments = isPath ? arguments : [executable] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
-        process.standardInput = FileHandle.nullDevice
-        guard FileManager.default.createFile(atPath: log.path, contents: nil) else {
-            throw EndToEndError("cannot write \(log.path)")
-        }
-        let file = try FileHandle(forWritingTo: log)
-        process.standardOutput = file
-        process.standardError = file
-        try process.runWithSignalsUnblocked()
+        var launch = ProcessLaunch(executable, arguments)
+        launch.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }
+        launch.output = .file(log.path, truncates: true)
+        launch.errors = .output
+        process = try launch.start()
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit { process.signal(SIGKILL) }
 
-    var identifier: Int32 { process.processIdentifier }
+    var identifier: Int32 { process.processID }
     var isRunning: Bool { process.isRunning }
-    var exitStatus: Int32? { process.isRunning ? nil : process.terminationStatus }
+    /// The exit status, or the signal that ended it.
+    var exitStatus: Int32? {
+        switch process.exit {
+        case .status(let code), .signal(let code): code
+        case .unknown: -1
+        case nil: nil
+        }
+    }
 
     /// What it wrote; the last `lines` of it.
     func messages(last lines: Int = 60) -> String {
@@ -44,16 +43,16 @@ final class ManagedProcess: Sendable {
     /// Asks it to end, then ends it.
     func stop(within seconds: Double = 15) async {
         guard process.isRunning else { return }
-        kill(identifier, SIGTERM)
+        process.signal(SIGTERM)
         do {
             try await waitUntil("\(name) ends", within: seconds) { !self.process.isRunning }
         } catch {
-            kill(identifier, SIGKILL)
+            process.signal(SIGKILL)
             try? await waitUntil("\(name) is killed", within: 5) { !self.process.isRunning }
         }
     }
 
-    func kill9() { kill(identifier, SIGKILL) }
+    func kill9() { process.signal(SIGKILL) }
 }
 
 /// What the system knows of processes (`/proc`).
