@@ -44,7 +44,8 @@ import Testing
         let relays = ScriptedRelays()
         try await withDirectory { directory in
             try OpenAPIRequest.fillDirectory(directory)
-            let store = try await OpenAPIRequest.filledStore()
+            // The store in memory looks through all messages for each new one.
+            let store = try await OpenAPIRequest.fill(SQLiteTaskStore(path: directory + "/store.sqlite"))
             let application = try await buildOrchestrator(
                 testConfiguration(directory, settings), store: store, starter: relays,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

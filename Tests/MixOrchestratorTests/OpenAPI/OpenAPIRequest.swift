@@ -105,8 +105,10 @@ struct OpenAPIRequest: Sendable {
     }
 
     /// A store with the subscription `sub-example`, which has the dead letter `msg_example`.
-    static func filledStore() async throws -> MemoryTaskStore {
-        let store = MemoryTaskStore()
+    static func filledStore() async throws -> MemoryTaskStore { try await fill(MemoryTaskStore()) }
+
+    /// Puts the subscription and the dead letter of the examples into a store.
+    static func fill<Store: TaskStore>(_ store: Store) async throws -> Store {
         let subscription = Subscription(
             id: "sub-example", app: .standard, kind: .own, url: "http://127.0.0.1:9/hooks", isEnabled: true,
             secrets: [.init(text: WebhookSignature.newSecret())], createdAt: 1_769_860_800)
