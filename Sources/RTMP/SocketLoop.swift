@@ -8,16 +8,18 @@ import Synchronization
 /// wakes one (docs/adr/0010-rtmp-over-sockets.md). Work on the loop delays every other socket on it: it must take
 /// constant time and must not block.
 ///
+/// It is also the executor of actors whose work is that of sockets.
+///
 /// `@unchecked Sendable`: `watches` belongs to the thread; everything else does not change or locks itself.
 package final class SocketLoop: @unchecked Sendable {
     /// A socket, a deadline, or both, with the calls that they cause. Use on the loop only.
-    final class Watch {
+    package final class Watch {
         /// The socket; negative means none.
-        var descriptor: Int32 = -1
+        package var descriptor: Int32 = -1
         /// Awaited events of `poll()`: `POLLIN`, `POLLOUT`.
-        var events: Int32 = 0
+        package var events: Int32 = 0
         /// Deadline in ns of CLOCK_MONOTONIC. Moving it costs nothing.
-        var deadline = Int64.max
+        package var deadline = Int64.max
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
         fileprivate var isOver = false
@@ -25,13 +27,13 @@ package final class SocketLoop: @unchecked Sendable {
         /// - Parameters:
         ///   - onReady: Called when the socket is ready for one of `events`, or broken.
         ///   - onDeadline: Called once for every deadline.
-        init(onReady: @escaping () -> Void, onDeadline: @escaping () -> Void) {
+        package init(onReady: @escaping () -> Void, onDeadline: @escaping () -> Void) {
             self.onReady = onReady
             self.onDeadline = onDeadline
         }
     }
 
-    /// The loop of all RTMP connections of the process. Its thread begins with the first of them and stays.
+    /// The loop of all sockets of the process. Its thread begins with the first use and stays.
     package static let shared = SocketLoop()
 
     private var watches: [Watch] = []
@@ -43,6 +45,8 @@ package final class SocketLoop: @unchecked Sendable {
     private let inbox = Mutex(Inbox())
     /// A pair of sockets that ends the wait; −1 if the system has none left.
     private let wake: (read: Int32, write: Int32)
+    /// The loop's thread as `pthread_self()` names it; 0 before it runs.
+    private let thread = Atomic<UInt>(0)
     /// Interval in ms at which the loop looks for work without `wake`.
     private static let patience: Int32 = 10
 
@@ -53,6 +57,14 @@ package final class SocketLoop: @unchecked Sendable {
         let thread = Thread { self.run() }
         thread.name = "sockets"
         thread.start()
+    }
+
+    /// Whether the caller runs on the loop.
+    package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+
+    /// Runs `work` on the loop: at once if the caller is there, as `perform(_:)` does otherwise.
+    package func run(_ work: @escaping @Sendable () -> Void) {
+        if isCurrent { work() } else { perform(work) }
     }
 
     /// Runs `work` on the loop, in the order of the calls; returns at once. Call from any thread.
@@ -66,16 +78,17 @@ package final class SocketLoop: @unchecked Sendable {
     }
 
     /// Adds a watch. Call on the loop only.
-    func add(_ watch: Watch) { watches.append(watch) }
+    package func add(_ watch: Watch) { watches.append(watch) }
 
     /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
-    func remove(_ watch: Watch) {
+    package func remove(_ watch: Watch) {
         watch.isOver = true
         watch.descriptor = -1
         watches.removeAll { $0 === watch }
     }
 
     private func run() {
+        thread.store(pthread_self(), ordering: .relaxed)
         var polled: [pollfd] = []
         while true {
             let current = watches

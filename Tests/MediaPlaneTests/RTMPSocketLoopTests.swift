@@ -59,6 +59,75 @@ import Testing
         #expect(seen.value.withLock { $0.allSatisfy { $0.late >= 0 } })
     }
 
+    /// Work for the loop from the loop itself is done at once by `run`, and after what is being done by `perform`.
+    @Test func workFromTheLoopIsDoneInOrder() async {
+        let seen = Box<[String]>([])
+        #expect(!SocketLoop.shared.isCurrent)
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            SocketLoop.shared.perform {
+                SocketLoop.shared.perform {
+                    seen.value.withLock { $0.append("performed") }
+                    SocketLoop.shared.perform { done.resume() }
+                }
+                SocketLoop.shared.run {
+                    seen.value.withLock { $0.append("run, current \(SocketLoop.shared.isCurrent)") }
+                }
+                seen.value.withLock { $0.append("outer") }
+            }
+        }
+        #expect(seen.value.withLock { $0 } == ["run, current true", "outer", "performed"])
+    }
+
+    /// An actor on the loop.
+    private actor Counter {
+        nonisolated var unownedExecutor: UnownedSerialExecutor { SocketLoop.shared.asUnownedSerialExecutor() }
+        private(set) var seen: [Int] = []
+        private(set) var strays = 0
+
+        func count(_ number: Int) {
+            seen.append(number)
+            if !SocketLoop.shared.isCurrent { strays += 1 }
+        }
+
+        /// Counts before and after it lets others have their turn.
+        func countAround(_ number: Int, _ other: @Sendable () async -> Void) async {
+            count(number)
+            await other()
+            count(-number)
+        }
+    }
+
+    @Test func anActorOnTheLoopRunsThere() async {
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<200 { group.addTask { await counter.count(number) } }
+        }
+        // Other work on the actor is done while one waits.
+        await counter.countAround(1_000) { await counter.count(1_001) }
+        #expect(await counter.seen.prefix(200).sorted() == Array(0..<200))
+        #expect(await counter.seen.suffix(3) == [1_000, 1_001, -1_000])
+        #expect(await counter.strays == 0)
+    }
+
+    /// Watches and work reach an actor on the loop without a task, in the order of the calls.
+    @Test func theLoopIsIsolatedToItsActors() async {
+        let counter = Counter()
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            SocketLoop.shared.perform {
+                counter.assumeIsolated { $0.count(1) }
+                let watch = SocketLoop.Watch(onReady: {}) {
+                    counter.assumeIsolated { $0.count(3) }
+                    done.resume()
+                }
+                watch.deadline = MonotonicClock.now() + 1_000_000
+                SocketLoop.shared.add(watch)
+                counter.assumeIsolated { $0.count(2) }
+            }
+        }
+        #expect(await counter.seen == [1, 2, 3])
+        #expect(await counter.strays == 0)
+    }
+
     /// An address that refuses and one that does not answer are passed over; the words are the last one's.
     @Test func addressesAreTriedInOrder() async throws {
         let server = try RTMPOddServer(saying: [7])
