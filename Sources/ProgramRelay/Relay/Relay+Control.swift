@@ -30,14 +30,14 @@ extension Relay {
         let backlog = Backlog(limit: Connection.commandLimit)
         let channel = SocketChannel(
             descriptor: descriptor, label: "relay.connection.\(id)",
-            onBytes: { [inbox] bytes in
+            onBytes: { [weak self] bytes in
                 switch backlog.add(bytes.count) {
-                case .taken: inbox.yield(.received(connection: id, bytes: bytes))
-                case .exceeded: inbox.yield(.disconnected(connection: id))
+                case .taken: self?.post(.received(connection: id, bytes: bytes))
+                case .exceeded: self?.post(.disconnected(connection: id))
                 case .over: break
                 }
             },
-            onClosed: { [inbox] in inbox.yield(.disconnected(connection: id)) })
+            onClosed: { [weak self] in self?.post(.disconnected(connection: id)) })
         connections[id] = Connection(channel: channel, backlog: backlog)
     }
 

@@ -60,7 +60,7 @@ extension Relay {
             for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
             isBusy: isMixCheaper, now: now)
         keepSpare(isWanted: isSpareWanted, now: now)
-        ticker.setPace(isCalm ? .calm : .quick)
+        ticker?.setPace(isCalm ? .calm : .quick)
     }
 
     /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
@@ -132,7 +132,7 @@ extension Relay {
         do {
             let process = try MixerProcess(
                 executable: configuration.worker, label: "mixer.\(generation)",
-                onEvent: { [inbox] event in inbox.yield(.mixer(generation: generation, event)) })
+                onEvent: { [weak self] event in self?.post(.mixer(generation: generation, event)) })
             logger.info("mixer \(generation) started, pid \(process.processID)")
             return MixerSlot(generation: generation, process: process)
         } catch {

@@ -39,8 +39,8 @@ extension Relay {
         return OutputContext(
             room: plan.room, task: plan.task, worker: configuration.worker, reach: plan.outputReach, logger: logger,
             headers: program.preamble, group: group, mark: mark, wallClockAtZero: zero
-        ) { [inbox, news] report in
-            if news.addIfItFits(report.footprint) { inbox.yield(.output(report)) }
+        ) { [weak self, news] report in
+            if news.addIfItFits(report.footprint) { self?.post(.output(report)) }
         }
     }
 

@@ -16,9 +16,9 @@ extension Relay {
         guard let source = sources[id] else { return }
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [inbox, logger] event in
+        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [weak self, logger] event in
             if case .connected = event { logger.debug("source \(id): the server has answered") }
-            if let input = Relay.input(event, of: id, attempt: attempt, backlog) { inbox.yield(input) }
+            if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
         }
         sources[id]?.connected(pull, now: now)
         sources[id]?.backlog = backlog

@@ -5,11 +5,14 @@ import Logging
 import MediaFormats
 import MixModel
 import ProgramSplicer
+import RTMP
 
 /// The owner of one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
 ///
-/// Every event arrives as a `RelayInput`, and `run()` handles one at a time, so that nothing about a program needs a
-/// lock. Pure types (`ProgramDirector`, `Splicer`) make the decisions; the relay performs them.
+/// Every event arrives as a `RelayInput` and is handled on the socket loop, one at a time, so that nothing about a
+/// program needs a lock. Pure types (`ProgramDirector`, `Splicer`) make the decisions; the relay performs them.
+///
+/// Nothing here may block or compute for long, because that would delay every socket of the process.
 public actor Relay {
     public struct Configuration: Sendable {
         public var task: TaskID
@@ -39,9 +42,14 @@ public actor Relay {
 
     let configuration: Configuration
     let logger: Logger
-    let inputs: AsyncStream<RelayInput>
-    let inbox: AsyncStream<RelayInput>.Continuation
-    let ticker: Ticker
+    private let loop = SocketLoop.shared
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private(set) var ticker: Ticker?
+    private var listener: UnixListener?
+    /// Inputs that came before the relay runs or while one is handled.
+    private var waiting: [RelayInput] = []
+    private var isHandling = false
+    private var phase = Phase.idle
     /// Reports of outputs that wait.
     let news = Backlog(limit: 64 << 10)
     /// CLOCK_MONOTONIC at program time 0, in ns.
@@ -89,12 +97,18 @@ public actor Relay {
     var isDraining = false
     /// Closing work that takes time. `run()` owns the tasks that do it.
     var endings: [@Sendable () async -> Void] = []
+    /// Passes `endings` to `run()`.
+    private let closings: AsyncStream<@Sendable () async -> Void>
+    private let closing: AsyncStream<@Sendable () async -> Void>.Continuation
+
+    private enum Phase {
+        case idle, running, over
+    }
 
     public init(_ configuration: Configuration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        (inputs, inbox) = AsyncStream.makeStream()
-        ticker = Ticker { [inbox] in inbox.yield(.tick) }
+        (closings, closing) = AsyncStream.makeStream()
     }
 
     /// Serves until it is drained, terminated, or without an orchestrator for too long. Every output is closed when it
@@ -102,27 +116,64 @@ public actor Relay {
     ///
     /// - Throws: `UnixListener.Failure`, if it cannot listen on its socket.
     public func run() async throws {
-        let listener = try UnixListener(path: configuration.socketPath) { [inbox] descriptor in
-            inbox.yield(.connected(descriptor: descriptor))
+        listener = try UnixListener(path: configuration.socketPath) { [weak self] descriptor in
+            self?.post(.connected(descriptor: descriptor))
         }
-        ticker.start()
+        ticker = Ticker { [weak self] in self?.post(.tick) }
+        ticker?.start()
         orphanSince = .zero
+        phase = .running
+        handleWaiting()
         await withDiscardingTaskGroup { group in
-            for await input in inputs {
-                handle(input)
-                for end in endings { group.addTask { await end() } }
-                endings = []
-                if isDraining { break }
-            }
-            ticker.stop()
-            listener.close()
-            endAll()
+            for await end in closings { group.addTask { await end() } }
+            // Not yet, if the task was cancelled.
+            conclude()
             for end in endings { group.addTask { await end() } }
+            endings = []
         }
     }
 
     /// Asks `run()` to end. Safe to call from any thread.
-    public nonisolated func terminate() { inbox.yield(.terminate) }
+    public nonisolated func terminate() { post(.terminate) }
+
+    /// Handles an input: at once on the loop, unless another one is being handled, and soon from any other thread.
+    /// Inputs of one sender are handled in order.
+    nonisolated func post(_ input: RelayInput) {
+        if loop.isCurrent {
+            assumeIsolated { $0.take(input) }
+        } else {
+            loop.perform { self.assumeIsolated { $0.take(input) } }
+        }
+    }
+
+    private func take(_ input: RelayInput) {
+        waiting.append(input)
+        if phase == .running, !isHandling { handleWaiting() }
+    }
+
+    private func handleWaiting() {
+        isHandling = true
+        var next = 0
+        while next < waiting.count, phase == .running {
+            handle(waiting[next])
+            next += 1
+            for end in endings { closing.yield(end) }
+            endings = []
+            if isDraining { conclude() }
+        }
+        waiting.removeAll(keepingCapacity: true)
+        isHandling = false
+    }
+
+    /// Ends everything, once. Inputs are not handled any more.
+    private func conclude() {
+        guard phase == .running else { return }
+        phase = .over
+        ticker?.stop()
+        listener?.close()
+        endAll()
+        closing.finish()
+    }
 
     /// Current program time.
     var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
