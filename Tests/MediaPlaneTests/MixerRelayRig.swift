@@ -153,7 +153,7 @@ final class RelayRig: Sendable {
                 }
             }
             if result == 0 {
-                return SocketChannel(descriptor: descriptor, label: "rig", onBytes: onBytes, onClosed: {})
+                return SocketChannel(descriptor: descriptor, onBytes: onBytes, onClosed: {})
             }
             close(descriptor)
             try await Task.sleep(for: .milliseconds(10))
@@ -203,7 +203,7 @@ private final class HTTPFLVServer: Sendable {
         let (bytes, arrived) = AsyncStream.makeStream(of: [UInt8].self)
         let client = Client()
         let channel = SocketChannel(
-            descriptor: descriptor, label: "flv", onBytes: { arrived.yield($0) },
+            descriptor: descriptor, onBytes: { arrived.yield($0) },
             onClosed: {
                 client.isGone.store(true, ordering: .relaxed)
                 arrived.finish()

@@ -130,7 +130,9 @@ import Testing
         let bench = try ConsumerBench("true")
         let consumer = bench.consumer(worker: URL(fileURLWithPath: "/nowhere/mixworker"), policy: .init(firstDelay: 0))
         consumer.tick()
+        await bench.until { bench.failures.count == 1 }
         consumer.tick()
+        await bench.until { bench.failures.count == 2 }
         #expect(bench.failures.count == 2 && bench.failures.allSatisfy { $0.hasPrefix("cannot be started: ") })
         await consumer.end()
     }

@@ -44,7 +44,7 @@ struct RecorderBench {
 
     func process() throws -> WorkerProcess {
         try WorkerProcess(
-            executable: try Self.worker(), arguments: ["recorder"], label: "recorder",
+            executable: try Self.worker(), arguments: ["recorder"],
             onBytes: { [reports] bytes in reports.lines.withLock { $0 += bytes } }, onExit: { _ in })
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import EncodedMedia
 import Foundation
 import MediaFormats
@@ -21,7 +22,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     enum Event: Sendable {
         case started(processID: Int32)
         case report(Report)
-        /// The process is gone without having been asked to end. `isFinal`: it is not restarted.
+        /// The process is gone, or could not be started, without having been asked to end. `isFinal`: it is not restarted.
         case failed(reason: String, isFinal: Bool)
         /// The consumer has ended. Comes once, last, after `end`.
         case ended
@@ -42,9 +43,13 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     private let worker: URL
     private let subcommand: String
     private let settingsLine: [UInt8]
-    private let label: String
+    /// Reads what the process reports, which may take long: a rendition's pictures are lines of megabytes.
+    private let reader: DispatchQueue
     private let onEvent: @Sendable (Event) -> Void
     private let state: Mutex<State>
+
+    /// Most bytes of reports that may wait for `reader`.
+    private static var reportLimit: Int { 64 << 20 }
 
     /// Bytes that may wait in front of the socket. Further ones wait in the queue, where they can be dropped.
     private static var window: Int { 128 << 10 }
@@ -56,7 +61,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     ///     every user can see.
     ///   - preamble: Headers of the program so far, and its current group of pictures.
     ///   - limits: Limits of the queue in front of the process.
-    ///   - onEvent: Called on any thread, one event at a time for one process.
+    ///   - onEvent: Called on a queue of the consumer's own, one event at a time.
     init(
         worker: URL, subcommand: String, settings: Settings, preamble: [FLVTag], label: String,
         policy: ConsumerMachine.Policy = ConsumerMachine.Policy(),
@@ -65,7 +70,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
     ) {
         self.worker = worker
         self.subcommand = subcommand
-        self.label = label
+        reader = DispatchQueue(label: label)
         self.onEvent = onEvent
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
@@ -129,35 +134,61 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
             process.kill(after: grace)
             await process.waitForExit()
         }
-        onEvent(.ended)
+        await withCheckedContinuation { continuation in
+            reader.async { [self] in
+                onEvent(.ended)
+                continuation.resume()
+            }
+        }
     }
 
     // MARK: - The process
 
+    /// Begins to start a process. Never waits.
     private func launch() {
-        // Under the lock, so that what the process does at once waits until `state` knows it.
-        let event = state.withLock { state -> Event in
+        let failure = state.withLock { state -> String? in
             state.attempt += 1
             state.finalFailure = nil
             let attempt = state.attempt
             let lines = ReportLines<Report> { [weak self] in self?.received($0, attempt: attempt) }
+            let backlog = Backlog(limit: Self.reportLimit)
             do {
                 let process = try WorkerProcess(
-                    executable: worker, arguments: [subcommand], label: "\(label).\(attempt)",
-                    onBytes: { lines.push($0) }, onSent: { [weak self] in self?.pump(attempt: attempt) },
-                    onExit: { [weak self] in self?.exited($0, attempt: attempt) })
+                    executable: worker, arguments: [subcommand],
+                    onStart: { [weak self, reader] processID in
+                        reader.async { [weak self] in self?.onEvent(.started(processID: processID)) }
+                    },
+                    onBytes: { [weak self, reader] bytes in
+                        switch backlog.add(bytes.count) {
+                        case .taken:
+                            reader.async {
+                                lines.push(bytes)
+                                backlog.remove(bytes.count)
+                            }
+                        case .exceeded: self?.kill(attempt: attempt)
+                        case .over: break
+                        }
+                    },
+                    onSent: { [weak self] in self?.pump(attempt: attempt) },
+                    onExit: { [weak self, reader] end in
+                        reader.async { [weak self] in self?.exited(end, attempt: attempt) }
+                    })
                 state.process = process
                 state.sent = 0
                 Self.send(settingsLine + FLVTag.fileHeader, &state)
                 Self.pump(&state)
-                return .started(processID: process.processID)
+                return nil
             } catch {
                 let reason = "cannot be started: \(error)"
                 state.machine.ended(reason, isFinal: false, at: .clock)
-                return .failed(reason: reason, isFinal: false)
+                return reason
             }
         }
-        onEvent(event)
+        if let failure { reader.async { [self] in onEvent(.failed(reason: failure, isFinal: false)) } }
+    }
+
+    private func kill(attempt: Int) {
+        state.withLock { $0.attempt == attempt ? $0.process : nil }?.kill()
     }
 
     private func pump(attempt: Int) {
@@ -189,7 +220,7 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
         if isCurrent { onEvent(.report(report)) }
     }
 
-    private func exited(_ how: String, attempt: Int) {
+    private func exited(_ end: WorkerEnd, attempt: Int) {
         let event = state.withLock { state -> Event? in
             guard state.attempt == attempt else { return nil }
             state.process = nil
@@ -197,14 +228,14 @@ final class ProgramConsumer<Settings: Encodable & Sendable, Report: ConsumerRepo
             let final = state.finalFailure
             // The next process begins with the next group of pictures; nothing is lost from then on.
             state.queue.restart()
-            state.machine.ended(final ?? "exited unexpectedly, \(how)", isFinal: final != nil, at: .clock)
-            return .failed(reason: state.machine.lastError ?? how, isFinal: final != nil)
+            state.machine.ended(final ?? end.failure, isFinal: final != nil, at: .clock)
+            return .failed(reason: state.machine.lastError ?? end.failure, isFinal: final != nil)
         }
         if let event { onEvent(event) }
     }
 }
 
-/// Parses a consumer's bytes into reports. Used only on its channel's queue.
+/// Parses a consumer's bytes into reports. Used only on its consumer's queue.
 private final class ReportLines<Report: ConsumerReport>: @unchecked Sendable {
     /// Large enough for a rendition's picture, which is one line.
     private var lines = LineBuffer(limit: 16 << 20)

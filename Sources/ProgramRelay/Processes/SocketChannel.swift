@@ -1,41 +1,82 @@
-import Dispatch
 import Foundation
+import RTMP
 import Synchronization
 
-/// A connected stream socket. Delivers its input by callback and has a queue of its own for its output.
+/// A connected stream socket on the socket loop. Delivers its input by callback and has a queue of its own for its
+/// output. What is sent in one turn of the loop goes out together.
 ///
-/// Owns the descriptor and closes it. Safe to use from any thread. Callbacks come one at a time on a private queue, and
-/// must do constant work.
-final class SocketChannel: Sendable {
+/// Owns the descriptor and closes it. Safe to use from any thread. Callbacks come one at a time on the loop, never from
+/// within a call, and must do constant work.
+///
+/// `@unchecked Sendable`: `sending` locks itself; all other state belongs to the loop.
+final class SocketChannel: @unchecked Sendable {
     private struct Sending {
-        var pending = 0
+        var bytes: [UInt8] = []
+        /// Number of `bytes` that the kernel has already.
+        var head = 0
+        /// Whether the loop will look at `bytes` without being told.
+        var isScheduled = false
         /// Whether writing ends after what is pending.
         var isEnding = false
+        /// Whether the kernel takes nothing any more.
+        var isOver = false
+
+        var pending: Int { bytes.count - head }
+
+        mutating func take(_ count: Int) {
+            head += count
+            if head == bytes.count {
+                // A large buffer is given back.
+                bytes.removeAll(keepingCapacity: bytes.count <= SocketChannel.piece)
+                head = 0
+            } else if head > SocketChannel.piece, head * 2 > bytes.count {
+                bytes.removeFirst(head)
+                head = 0
+            }
+        }
+
+        mutating func end() {
+            isOver = true
+            bytes = []
+            head = 0
+        }
     }
 
-    private let channel: DispatchIO
-    private let queue: DispatchQueue
-    private let sending = Mutex(Sending())
+    /// Most bytes that are read at once.
+    private static let piece = 1 << 16
+
+    private let loop = SocketLoop.shared
+    private let onBytes: @Sendable ([UInt8]) -> Void
     private let onSent: (@Sendable () -> Void)?
+    private let onClosed: @Sendable () -> Void
+    private let sending = Mutex(Sending())
+    private var descriptor: Int32
+    private var watch: SocketLoop.Watch?
+    private var isFull = false
+    /// Whether the other side can still send something.
+    private var isOpen = true
+    /// Whether `finish()` was called: input is not delivered any more.
+    private var isFinishing = false
 
     /// Creates a channel, which begins to read at once.
     /// - Parameters:
     ///   - onBytes: Takes bytes as they arrive, in order.
     ///   - onSent: Called when all bytes handed over are with the kernel, or lost.
-    ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()`.
+    ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()` or
+    ///     `finish()`.
     init(
-        descriptor: Int32, label: String, onBytes: @escaping @Sendable ([UInt8]) -> Void,
+        descriptor: Int32, onBytes: @escaping @Sendable ([UInt8]) -> Void,
         onSent: (@Sendable () -> Void)? = nil, onClosed: @escaping @Sendable () -> Void
     ) {
+        self.descriptor = descriptor
+        self.onBytes = onBytes
         self.onSent = onSent
-        queue = DispatchQueue(label: label)
-        channel = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in
-            Foundation.close(descriptor)
-        }
-        channel.setLimit(lowWater: 1)
-        channel.read(offset: 0, length: .max, queue: queue) { done, data, error in
-            if let data, !data.isEmpty { onBytes([UInt8](data)) }
-            if done, error != ECANCELED { onClosed() }
+        self.onClosed = onClosed
+        loop.run { [self] in
+            let watch = SocketLoop.Watch(onReady: { self.ready() }, onDeadline: {})
+            self.watch = watch
+            loop.add(watch)
+            updateWatch()
         }
     }
 
@@ -45,35 +86,123 @@ final class SocketChannel: Sendable {
     /// Queues `bytes`; never blocks. If the connection has broken they are lost, and `onClosed` is called.
     func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
-        sending.withLock { $0.pending += bytes.count }
-        let data = bytes.withUnsafeBytes { DispatchData(bytes: $0) }
-        channel.write(offset: 0, data: data, queue: queue) { [weak self] done, _, _ in
-            if done { self?.sent(bytes.count) }
+        let isScheduled = sending.withLock { sending in
+            guard !sending.isOver, !sending.isEnding else { return true }
+            sending.bytes += bytes
+            defer { sending.isScheduled = true }
+            return sending.isScheduled
         }
+        if !isScheduled { loop.perform { [self] in flush() } }
     }
 
     /// Ends the output after what is queued. Input is still received.
     func endWriting() {
-        let isIdle = sending.withLock { sending in
-            sending.isEnding = true
-            return sending.pending == 0
-        }
-        if isIdle { shutdown(channel.fileDescriptor, Int32(SHUT_WR)) }
+        sending.withLock { $0.isEnding = true }
+        loop.perform { [self] in flush() }
     }
 
-    /// Sends what is queued, then closes.
-    func finish() { channel.close() }
+    /// Sends what is queued, and closes when the other side has closed. Further input is thrown away.
+    func finish() {
+        loop.perform { [self] in
+            isFinishing = true
+            flush()
+            closeIfDone()
+        }
+    }
 
     /// Closes at once. Queued bytes are lost.
-    func close() { channel.close(flags: .stop) }
+    func close() {
+        sending.withLock { $0.end() }
+        loop.run { [self] in release() }
+    }
 
-    private func sent(_ count: Int) {
-        let (isIdle, isEnding) = sending.withLock { sending in
-            sending.pending -= count
-            return (sending.pending == 0, sending.isEnding)
+    // MARK: - On the loop
+
+    private func ready() {
+        if isFull { flush() }
+        if isOpen { receive() }
+        closeIfDone()
+    }
+
+    private func receive() {
+        // Bounded, so that a fast sender does not delay the other sockets on the loop.
+        for _ in 0..<4 {
+            guard watch != nil, isOpen else { return }
+            var result = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: Self.piece) { [descriptor] buffer, count in
+                result = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
+                count = max(0, result)
+            }
+            let error = errno
+            guard result > 0 else {
+                if result < 0, error == EINTR { continue }
+                if result == 0 || error != EAGAIN { ended() }
+                return
+            }
+            if !isFinishing { onBytes(bytes) }
+            if result < Self.piece { return }
         }
-        guard isIdle else { return }
-        if isEnding { shutdown(channel.fileDescriptor, Int32(SHUT_WR)) }
-        onSent?()
+    }
+
+    /// Notes that nothing more comes. Output may still be taken.
+    private func ended() {
+        isOpen = false
+        updateWatch()
+        if !isFinishing { onClosed() }
+    }
+
+    private func flush() {
+        guard watch != nil else { return }
+        let isEmpty = sending.withLock { sending in
+            sending.isScheduled = false
+            isFull = write(&sending)
+            // `ready()` looks at what is added meanwhile.
+            if isFull { sending.isScheduled = true }
+            if sending.isEnding, sending.pending == 0 { shutdown(descriptor, Int32(SHUT_WR)) }
+            return sending.pending == 0
+        }
+        updateWatch()
+        if isEmpty { onSent?() }
+    }
+
+    /// Gives the kernel as much as it takes.
+    /// - Returns: Whether it takes no more for the moment.
+    private func write(_ sending: inout Sending) -> Bool {
+        while sending.pending > 0 {
+            let (head, descriptor) = (sending.head, descriptor)
+            let count = sending.bytes.withUnsafeBytes { buffer in
+                Foundation.send(
+                    descriptor, buffer.baseAddress.map { $0 + head }, buffer.count - head,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EAGAIN { return true }
+                sending.end()
+                return false
+            }
+            sending.take(count)
+        }
+        return false
+    }
+
+    /// Waits for what can come next. A socket for which that is nothing is left out, because `poll()` would report at
+    /// once that the other side has gone.
+    private func updateWatch() {
+        watch?.events = (isOpen ? POLLIN : 0) | (isFull ? POLLOUT : 0)
+        watch?.descriptor = isOpen || isFull ? descriptor : -1
+    }
+
+    private func closeIfDone() {
+        if isFinishing, !isOpen, pendingBytes == 0 { release() }
+    }
+
+    private func release() {
+        guard descriptor >= 0 else { return }
+        if let watch { loop.remove(watch) }
+        watch = nil
+        isOpen = false
+        Foundation.close(descriptor)
+        descriptor = -1
     }
 }

@@ -1,22 +1,30 @@
-import Dispatch
+import EncodedMedia
 import Foundation
+import RTMP
 
-/// A listener on a unix socket that only this user may open.
-final class UnixListener: Sendable {
+/// A listener on a unix socket that only this user may open, on the socket loop.
+///
+/// `@unchecked Sendable`: all state that changes belongs to the loop.
+final class UnixListener: @unchecked Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    private nonisolated(unsafe) let source: any DispatchSourceRead
+    /// Pause in ns after a connection that could not be accepted, for example because no descriptor is left.
+    private static let pause: Int64 = 100_000_000
+
+    private let loop = SocketLoop.shared
     private let path: String
+    private let descriptor: Int32
+    private let onAccept: @Sendable (Int32) -> Void
+    private var watch: SocketLoop.Watch?
 
     /// Begins to listen.
     /// - Parameters:
     ///   - path: At most 100 bytes. A socket on which no process listens is replaced.
-    ///   - onAccept: Takes the descriptor of each new connection, and owns it.
+    ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it.
     /// - Throws: `Failure` naming the path and the cure.
     init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
-        self.path = path
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -28,7 +36,7 @@ final class UnixListener: Sendable {
             throw Failure(description: "another relay already listens on \(path)")
         }
         unlink(path)
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(AF_UNIX, UnixListener.kind, 0)
         let mask = umask(0o077)
         let bound = UnixListener.withSocketAddress(address) { bind(descriptor, $0, $1) }
         umask(mask)
@@ -37,28 +45,48 @@ final class UnixListener: Sendable {
             Foundation.close(descriptor)
             throw Failure(description: "cannot listen on \(path): \(reason). Is the data directory writable?")
         }
-        let queue = DispatchQueue(label: "relay.listener")
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler {
-            let connection = accept(descriptor, nil, nil)
-            guard connection >= 0 else { return }
-            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-            onAccept(connection)
+        self.path = path
+        self.descriptor = descriptor
+        self.onAccept = onAccept
+        loop.run { [self] in
+            let watch = SocketLoop.Watch(onReady: { self.accept() }, onDeadline: { self.watch?.events = POLLIN })
+            watch.descriptor = descriptor
+            watch.events = POLLIN
+            self.watch = watch
+            loop.add(watch)
         }
-        source.setCancelHandler { Foundation.close(descriptor) }
-        source.resume()
     }
 
     /// Stops listening and removes the socket.
     func close() {
         unlink(path)
-        source.cancel()
+        loop.run { [self] in
+            guard let watch else { return }
+            loop.remove(watch)
+            self.watch = nil
+            Foundation.close(descriptor)
+        }
     }
 
+    private func accept() {
+        let connection = Foundation.accept(descriptor, nil, nil)
+        if connection >= 0 {
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            return onAccept(connection)
+        }
+        guard errno != EAGAIN, errno != EINTR else { return }
+        watch?.events = 0
+        watch?.deadline = MonotonicClock.now() + Self.pause
+    }
+
+    private static let kind =
+        Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
     private static func connect(_ address: sockaddr_un) -> Bool {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = socket(AF_UNIX, kind, 0)
         defer { Foundation.close(descriptor) }
-        return withSocketAddress(address) { Foundation.connect(descriptor, $0, $1) } == 0
+        // A listener that has too many connections waiting is one, too.
+        return withSocketAddress(address) { Foundation.connect(descriptor, $0, $1) } == 0 || errno == EAGAIN
     }
 
     private static func withSocketAddress(

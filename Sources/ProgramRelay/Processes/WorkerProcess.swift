@@ -1,62 +1,63 @@
 import ChildProcesses
 import Foundation
+import RTMP
 import Synchronization
 
-/// A `mixworker` process that a relay has started, at the other end of a socket that is its standard input.
+/// A `mixworker` process that a relay starts, at the other end of a socket that is its standard input.
 ///
-/// The initialiser starts it, and the owner has to end it. Safe to use from any thread.
+/// The initialiser returns before the process runs, because starting one takes milliseconds; what is sent meanwhile
+/// waits in the socket. The owner has to end it. Safe to use from any thread. Callbacks come one at a time on the
+/// socket loop, never from within a call.
 final class WorkerProcess: Sendable {
+    private struct Life {
+        /// The process once it runs.
+        var process: LaunchedProcess?
+        var isKilled = false
+    }
+
+    /// Starts processes, one at a time.
+    private static let spawner = DispatchQueue(label: "relay.spawner")
+
     private let channel: SocketChannel
-    private let process: LaunchedProcess
+    private let life = Mutex(Life())
     /// Finishes when the process has ended and `onExit` was called.
     private let exit: AsyncStream<Never>
-    private let ending: Ending
+    private let ending: WorkerEnding
 
-    /// Starts a process.
+    /// Begins to start a process.
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
+    ///   - onStart: Called once with the number of the process, unless it cannot be started.
     ///   - onBytes: Takes bytes from the process, in order.
     ///   - onSent: Called when the process has been sent everything given to `send`, also while it is ending.
-    ///   - onExit: Called once, last, with the way in which it ended, in words.
-    /// - Throws: If no socket pair or process can be created.
+    ///   - onExit: Called once, last, with the way in which it ended.
+    /// - Throws: If no socket pair can be created.
     init(
-        executable: URL, arguments: [String], label: String, onBytes: @escaping @Sendable ([UInt8]) -> Void,
-        onSent: (@Sendable () -> Void)? = nil, onExit: @escaping @Sendable (String) -> Void
+        executable: URL, arguments: [String], onStart: @escaping @Sendable (Int32) -> Void = { _ in },
+        onBytes: @escaping @Sendable ([UInt8]) -> Void, onSent: (@Sendable () -> Void)? = nil,
+        onExit: @escaping @Sendable (WorkerEnd) -> Void
     ) throws {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw UnixListener.Failure(description: "no socket pair: \(String(cString: strerror(errno)))")
         }
         for end in ends { WorkerProcess.enlargeBuffers(of: end) }
-        // A copy kept by this process would hide that the other one has closed its end.
-        defer { Foundation.close(ends[1]) }
         var launch = ProcessLaunch(executable.path, arguments)
         launch.input = .descriptor(ends[1])
-        do {
-            process = try launch.start()
-        } catch {
-            Foundation.close(ends[0])
-            throw error
-        }
         let (exit, exited) = AsyncStream.makeStream(of: Never.self)
         self.exit = exit
-        let ending = Ending {
+        let ending = WorkerEnding {
             onExit($0)
             exited.finish()
         }
         self.ending = ending
         channel = SocketChannel(
-            descriptor: ends[0], label: label, onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
-        process.onExit { exit in
-            if case .status(let status) = exit {
-                ending.exited("exit code \(status)")
-            } else {
-                ending.exited("\(exit)")
-            }
-        }
+            descriptor: ends[0], onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
+        WorkerProcess.spawner.async { [self, launch, childEnd = ends[1]] in start(launch, childEnd, onStart) }
     }
 
-    var processID: Int32 { process.processID }
+    /// The process's number; `nil` until it runs.
+    var processID: Int32? { life.withLock { $0.process?.processID } }
 
     /// Bytes that the process has not taken yet. Grows when it hangs.
     var pendingBytes: Int { channel.pendingBytes }
@@ -67,7 +68,7 @@ final class WorkerProcess: Sendable {
     /// Ends the process's standard input after what is queued. Its output is still read.
     func endInput() { channel.endWriting() }
 
-    /// Closes the connection after what is queued. Further output of the process need not be read.
+    /// Sends what is queued. Further output of the process is not delivered.
     func finish() {
         channel.finish()
         ending.closed()
@@ -75,21 +76,59 @@ final class WorkerProcess: Sendable {
 
     /// Kills the process unless it has ended by itself within `seconds`.
     func kill(after seconds: Double) {
-        let process = process
-        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) {
-            process.signal(SIGKILL)
-        }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in killProcess() }
     }
 
     func kill() {
         channel.close()
         ending.closed()
-        process.signal(SIGKILL)
+        killProcess()
     }
 
     /// Waits until the process is gone and `onExit` was called. Only one caller may wait.
     func waitForExit() async {
         for await _ in exit {}
+    }
+
+    private func killProcess() {
+        let process = life.withLock { life in
+            life.isKilled = true
+            return life.process
+        }
+        process?.signal(SIGKILL)
+    }
+
+    /// Starts the process. Blocks for some milliseconds.
+    private func start(
+        _ launch: ProcessLaunch, _ childEnd: Int32, _ onStart: @escaping @Sendable (Int32) -> Void
+    ) {
+        // A copy kept by this process would hide that the other one has closed its end.
+        defer { Foundation.close(childEnd) }
+        guard !life.withLock({ $0.isKilled }) else {
+            channel.close()
+            return ending.ended(.notStarted("it was killed before"))
+        }
+        let process: LaunchedProcess
+        do {
+            process = try launch.start()
+        } catch {
+            channel.close()
+            return ending.ended(.notStarted("\(error)"))
+        }
+        let isKilled = life.withLock { life in
+            life.process = process
+            return life.isKilled
+        }
+        if isKilled { killProcess() }
+        process.onExit { [ending] exit in
+            if case .status(let status) = exit {
+                ending.ended(.exited("exit code \(status)"))
+            } else {
+                ending.ended(.exited("\(exit)"))
+            }
+        }
+        SocketLoop.shared.perform { onStart(process.processID) }
+        ending.started()
     }
 
     /// Enlarges a socket's buffers, so that a GOP of two participants fits and replaying it need not wait for a
@@ -99,45 +138,5 @@ final class WorkerProcess: Sendable {
         for option in [SO_SNDBUF, SO_RCVBUF] {
             setsockopt(descriptor, SOL_SOCKET, option, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-    }
-}
-
-/// Reports a process's end after its last output.
-///
-/// The process may be seen to be gone before all of its output, which may contain the reason, was read.
-private final class Ending: Sendable {
-    private struct State {
-        var exit: String?
-        var isClosed = false
-        var isTold = false
-    }
-
-    /// Longest wait for the rest of the output, in seconds.
-    private static let patience = 0.2
-
-    private let state = Mutex(State())
-    private let tell: @Sendable (String) -> Void
-
-    init(_ tell: @escaping @Sendable (String) -> Void) { self.tell = tell }
-
-    func exited(_ how: String) {
-        state.withLock { $0.exit = how }
-        tellIfComplete()
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.closed() }
-    }
-
-    /// Notes that no more output is read.
-    func closed() {
-        state.withLock { $0.isClosed = true }
-        tellIfComplete()
-    }
-
-    private func tellIfComplete() {
-        let exit = state.withLock { state -> String? in
-            guard state.isClosed, !state.isTold, let exit = state.exit else { return nil }
-            state.isTold = true
-            return exit
-        }
-        if let exit { tell(exit) }
     }
 }

@@ -3,14 +3,16 @@ import MixModel
 
 /// A mixer as its relay sees it: a child process at the other end of a socket.
 ///
-/// The initialiser starts it; `stop`, `end` or `kill` ends it. Untrusted bytes are decoded only in the child.
+/// The initialiser begins to start it; `stop`, `end` or `kill` ends it. Untrusted bytes are decoded only in the child.
 final class MixerProcess: Sendable {
     enum Event: Sendable {
+        /// The process runs. Does not come if it cannot be started.
+        case started(processID: Int32)
         case report(MixerReport)
         /// The mixer's output cannot be read any further, for this reason. Comes once; the mixer has to be killed.
         case unreadable(String)
-        /// The process has ended, in these words. Comes once, last.
-        case exited(String)
+        /// The process has ended. Comes once, last.
+        case exited(WorkerEnd)
     }
 
     private let worker: WorkerProcess
@@ -22,19 +24,22 @@ final class MixerProcess: Sendable {
     /// Seconds that a mixer may take to stop before it is killed.
     static let grace = 2.0
 
-    /// Starts a mixer.
-    /// - Parameter executable: The `mixworker` binary.
-    /// - Throws: If no socket pair or process can be created.
-    init(executable: URL, label: String, onEvent: @escaping @Sendable (Event) -> Void) throws {
+    /// Begins to start a mixer.
+    /// - Parameters:
+    ///   - executable: The `mixworker` binary.
+    ///   - onEvent: Called on the socket loop.
+    /// - Throws: If no socket pair can be created.
+    init(executable: URL, onEvent: @escaping @Sendable (Event) -> Void) throws {
         let backlog = Backlog(limit: MixerProcess.reportLimit)
         self.backlog = backlog
         let reader = ReportReader(backlog: backlog, onEvent: onEvent)
         worker = try WorkerProcess(
-            executable: executable, arguments: ["mixer"], label: label, onBytes: { reader.push($0) },
-            onExit: { onEvent(.exited($0)) })
+            executable: executable, arguments: ["mixer"], onStart: { onEvent(.started(processID: $0)) },
+            onBytes: { reader.push($0) }, onExit: { onEvent(.exited($0)) })
     }
 
-    var processID: Int32 { worker.processID }
+    /// The process's number; `nil` until it runs.
+    var processID: Int32? { worker.processID }
 
     /// Bytes that the mixer has not taken yet. Grows when it hangs.
     var pendingBytes: Int { worker.pendingBytes }
@@ -61,7 +66,7 @@ final class MixerProcess: Sendable {
     func kill() { worker.kill() }
 }
 
-/// Parses a mixer's bytes into reports, as long as they can be read and are handled. Used only on its channel's queue.
+/// Parses a mixer's bytes into reports, as long as they can be read and are handled. Used only on the socket loop.
 final class ReportReader: @unchecked Sendable {
     private var reader = MessageReader<MixerReport>()
     private var isOver = false

@@ -58,10 +58,11 @@ struct MixerSlot {
             interval: .units(Int64(frameDivisor), rate: setup.canvas.fps))
     }
 
-    /// The CPU time used so far and the pace of the frames; `nil` once the process is gone.
+    /// The CPU time used so far and the pace of the frames; `nil` before the process runs and once it is gone.
     var load: MixerLoad? {
-        ProcessClock.seconds(of: process.processID).map {
-            MixerLoad(processID: process.processID, cpuSeconds: $0, frameDivisor: frameDivisor, pace: pace)
+        guard let processID = process.processID else { return nil }
+        return ProcessClock.seconds(of: processID).map {
+            MixerLoad(processID: processID, cpuSeconds: $0, frameDivisor: frameDivisor, pace: pace)
         }
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 import MixModel
-import TextFormats
+import RTMP
 
 /// One connection on the relay's socket.
 struct Connection {
@@ -18,7 +18,6 @@ struct Connection {
 
     let channel: SocketChannel
     var role = Role.unknown
-    var lines = LineBuffer()
     /// Commands that have come and are not handled yet.
     let backlog: Backlog
 }
@@ -28,16 +27,26 @@ extension Relay {
         connectionCount += 1
         let id = connectionCount
         let backlog = Backlog(limit: Connection.commandLimit)
+        let reader = CommandReader()
         let channel = SocketChannel(
-            descriptor: descriptor, label: "relay.connection.\(id)",
-            onBytes: { [weak self] bytes in
+            descriptor: descriptor,
+            onBytes: { [weak self, documents] bytes in
                 switch backlog.add(bytes.count) {
-                case .taken: self?.post(.received(connection: id, bytes: bytes))
+                case .taken:
+                    documents.async { [weak self] in
+                        let lines = reader.push(bytes)
+                        self?.post(
+                            lines.map { .commands(connection: id, $0, size: bytes.count) }
+                                ?? .disconnected(connection: id))
+                    }
                 case .exceeded: self?.post(.disconnected(connection: id))
                 case .over: break
                 }
             },
-            onClosed: { [weak self] in self?.post(.disconnected(connection: id)) })
+            onClosed: { [weak self, documents] in
+                // Behind the last commands.
+                documents.async { [weak self] in self?.post(.disconnected(connection: id)) }
+            })
         connections[id] = Connection(channel: channel, backlog: backlog)
     }
 
@@ -47,34 +56,33 @@ extension Relay {
         if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
     }
 
-    func received(_ bytes: [UInt8], on id: Int) {
-        connections[id]?.backlog.remove(bytes.count)
-        guard let lines = connections[id]?.lines.push(bytes) else { return disconnected(id) }
+    func received(_ lines: [CommandReader.Line], size: Int, on id: Int) {
+        connections[id]?.backlog.remove(size)
         for line in lines {
-            do {
-                try handle(try JSONDecoder().decode(RelayCommand.self, from: Data(line)), on: id)
-            } catch {
-                logger.error("unreadable command: \(URLRedaction.redact("\(error)"))")
-                reply(.refused(reason: "unreadable command: \(URLRedaction.redact("\(error)"))"), on: id)
+            switch line {
+            case .command(let command): handle(command, on: id)
+            case .unreadable(let reason):
+                logger.error("unreadable command: \(reason)")
+                reply(.refused(reason: "unreadable command: \(reason)"), on: [id])
             }
         }
     }
 
-    private func handle(_ command: RelayCommand, on id: Int) throws {
+    private func handle(_ command: RelayCommand, on id: Int) {
         switch command {
         case .hello(let version) where version == RelayCommand.version:
             connections[id]?.role = .control
             orphanSince = nil
-            reply(.status(status), on: id)
+            reply(.status(status), on: [id])
         case .hello(let version):
-            reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: id)
+            reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: [id])
         case .viewFLV:
             connections[id]?.role = .viewer
             connections[id]?.channel.send(viewerPreamble)
         case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
         case .apply(let plan):
-            reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: id)
+            reply(.refused(reason: "this is the relay of \(configuration.task), not of \(plan.task)"), on: [id])
         case .retryOutput(let output): retryNow(output)
         case .drain:
             isDraining = true
@@ -119,7 +127,7 @@ extension Relay {
     }
 
     func send(_ report: RelayReport) {
-        for (id, connection) in connections where connection.role == .control { reply(report, on: id) }
+        reply(report, on: connections.filter { $0.value.role == .control }.map(\.key))
     }
 
     func reportStatus() {
@@ -127,11 +135,32 @@ extension Relay {
         send(.status(status))
     }
 
-    private func reply(_ report: RelayReport, on id: Int) {
-        guard let line = try? DocumentEncoder.json(report), let channel = connections[id]?.channel else { return }
-        // A client that reads nothing is disconnected, as a viewer is.
-        guard channel.pendingBytes < Connection.viewerLimit else { return channel.close() }
-        channel.send(Array(line.utf8) + [0x0A])
+    /// Sends a report, after those before it. One that finds too many waiting is lost.
+    private func reply(_ report: RelayReport, on ids: [Int]) {
+        let channels = ids.compactMap { connections[$0]?.channel }
+        guard !channels.isEmpty, reports.addIfItFits(0) else { return }
+        documents.async { [reports] in
+            defer { reports.remove(0) }
+            guard let line = try? DocumentEncoder.json(report) else { return }
+            let bytes = Array(line.utf8) + [0x0A]
+            for channel in channels {
+                // A client that reads nothing is disconnected, as a viewer is.
+                if channel.pendingBytes < Connection.viewerLimit { channel.send(bytes) } else { channel.close() }
+            }
+        }
+    }
+
+    /// Closes all connections after the last reports.
+    func finishConnections() {
+        let channels = connections.values.map(\.channel)
+        endings.append { [documents] in
+            await withCheckedContinuation { continuation in
+                documents.async {
+                    for channel in channels { channel.finish() }
+                    SocketLoop.shared.perform { continuation.resume() }
+                }
+            }
+        }
     }
 
     private var status: RelayStatus {

@@ -125,15 +125,14 @@ extension Relay {
         }
     }
 
-    /// Starts a mixer's process; returns `nil` if that fails.
+    /// Begins to start a mixer's process; returns `nil` if that fails at once.
     private func launchMixer(now: MediaTime) -> MixerSlot? {
         mixerGeneration += 1
         let generation = mixerGeneration
         do {
             let process = try MixerProcess(
-                executable: configuration.worker, label: "mixer.\(generation)",
+                executable: configuration.worker,
                 onEvent: { [weak self] event in self?.post(.mixer(generation: generation, event)) })
-            logger.info("mixer \(generation) started, pid \(process.processID)")
             return MixerSlot(generation: generation, process: process)
         } catch {
             mixerFailed("cannot be started: \(error)", now: now)
@@ -221,6 +220,7 @@ extension Relay {
     }
 
     func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
+        if case .started(let processID) = event { logger.info("mixer \(generation) started, pid \(processID)") }
         let slots = [mixer, outgoingMixer, spareMixer].compactMap(\.self)
         guard let slot = slots.first(where: { $0.generation == generation })
         else {
@@ -229,6 +229,7 @@ extension Relay {
         }
         if case .report(let report) = event { slot.process.backlog.remove(report.footprint) }
         switch event {
+        case .started: break
         case .report(.configuration(let configuration)):
             logger.debug("mixer \(generation): first \(configuration.track) at \(now)")
             splicer.configure(slot.feed, configuration)
@@ -257,13 +258,13 @@ extension Relay {
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
             slot.process.kill()
-        case .exited(let status):
+        case .exited(let end):
             perform(splicer.remove(slot.feed, now: now))
             if outgoingMixer?.generation == generation {
                 outgoingMixer = nil
             } else {
                 if mixer?.generation == generation { mixer = nil } else { spareMixer = nil }
-                mixerFailed(slot.failure ?? "exited unexpectedly, \(status)", now: now)
+                mixerFailed(slot.failure ?? end.failure, now: now)
             }
             reconsider()
         }

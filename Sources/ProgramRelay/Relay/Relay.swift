@@ -52,6 +52,10 @@ public actor Relay {
     private var phase = Phase.idle
     /// Reports of outputs that wait.
     let news = Backlog(limit: 64 << 10)
+    /// Decodes commands and encodes reports, which takes too long for the loop.
+    let documents = DispatchQueue(label: "relay.documents")
+    /// Reports that wait to be encoded.
+    let reports = Backlog(limit: 64 << 10)
     /// CLOCK_MONOTONIC at program time 0, in ns.
     let programStart = MonotonicClock.now()
     let director = ProgramDirector()
@@ -181,7 +185,7 @@ public actor Relay {
     private func handle(_ input: RelayInput) {
         switch input {
         case .connected(let descriptor): accept(descriptor)
-        case .received(let connection, let bytes): received(bytes, on: connection)
+        case .commands(let connection, let lines, let size): received(lines, size: size, on: connection)
         case .disconnected(let connection): disconnected(connection)
         case .pulled(let source, let attempt, let items, let size, let arrival):
             guard sources[source]?.attempt == attempt else { return }
@@ -225,7 +229,7 @@ public actor Relay {
         for slot in [mixer, outgoingMixer, spareMixer].compactMap({ $0 }) {
             endings.append { await slot.process.end() }
         }
-        for connection in connections.values { connection.channel.finish() }
+        finishConnections()
         for output in outputs.values { endings.append { await output.close() } }
     }
 }

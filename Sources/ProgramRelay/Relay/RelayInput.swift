@@ -5,7 +5,8 @@ import MixModel
 enum RelayInput: Sendable {
     /// A new connection on the relay's socket.
     case connected(descriptor: Int32)
-    case received(connection: Int, bytes: [UInt8])
+    /// Commands of a connection; `size` is the number of bytes in which they came.
+    case commands(connection: Int, [CommandReader.Line], size: Int)
     case disconnected(connection: Int)
     /// Items of a source. `attempt` tells a source's connections apart, `size` is their footprint in bytes, and
     /// `arrival` is in ns of CLOCK_MONOTONIC.
