@@ -49,29 +49,33 @@ import Testing
             let application = try await buildOrchestrator(
                 testConfiguration(directory, settings), store: store, starter: relays,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            try await application.test(.router) { client in
+            try await application.test(.live) { client in
                 let bench = Bench(
                     client: client, relays: relays, store: store, directory: directory, log: LogRecorder())
                 try await OpenAPIRequest.prepare(bench)
                 var fuzzer = try RequestFuzzer(seed: seed)
+                let connection = FuzzConnection(port: try #require(client.port))
                 for number in 0..<count {
                     guard let request = fuzzer.next() else { return }
-                    let answer: Answer
-                    do {
-                        answer = try await client.execute(
-                            uri: request.uri, method: request.method, headers: request.headers,
-                            body: request.body.map { ByteBuffer(bytes: $0) }
-                        ) { Answer(status: $0.status.code, headers: $0.headers, text: String(buffer: $0.body)) }
-                    } catch {
-                        Self.say("request \(number): \(request.method) \(request.uri.prefix(300))")
-                        throw error
-                    }
-                    outcome.value.statuses[answer.status, default: 0] += 1
-                    if answer.status == 500 || answer.status == 501 || answer.text.utf8.count > 4 << 20 {
-                        outcome.value.faults += 1
+                    func told(_ answer: String) {
                         Self.say("request \(number): \(request.method) \(request.uri.prefix(300)) \(request.headers)")
                         Self.say(String(decoding: (request.body ?? []).prefix(2000), as: UTF8.self))
-                        Self.say("answered \(answer.status): \(answer.text.prefix(500))")
+                        Self.say(answer)
+                    }
+                    let (status, body): (Int, [UInt8])
+                    do {
+                        (status, body) = try await connection.ask(request)
+                    } catch {
+                        told("\(error)")
+                        throw error
+                    }
+                    outcome.value.statuses[status, default: 0] += 1
+                    if status == 500 || status == 501 || body.count > 4 << 20 {
+                        outcome.value.faults += 1
+                        told("answered \(status): \(String(decoding: body.prefix(500), as: UTF8.self))")
+                    }
+                    if number % 10_000 == 9_999 {
+                        Self.say("\(number + 1) requests, \(ProcessMemory.resident >> 20) MiB")
                     }
                     if number == count / 3 { outcome.value.settled = ProcessMemory.resident }
                 }
