@@ -27,6 +27,8 @@ import Testing
         "mixMode", "attempts", "lastAttempt", "nextAttemptAt", "loudness", "lastError", "lastErrorCode", "reconnects",
     ]
 
+    private static let entriesOfEnded = 7
+
     private static func unpack(to directory: String) throws {
         let archive = Process()
         archive.executableURL = URL(filePath: "/usr/bin/env")
@@ -47,14 +49,17 @@ import Testing
         try await withDirectory { directory in
             try Self.unpack(to: directory)
             let store = try Self.store(directory)
-            // The service itself would forget it a day after its end.
+            // The service forgets it an hour after its end.
             #expect(try await store.task("ended")?.document.isFinished == true)
+            #expect(try await store.switches(of: "ended", limit: 9).map(\.to) == [.bypass])
+            #expect(try await store.timeline(of: "ended", limit: 99).count == Self.entriesOfEnded)
             let settings = ["apps.0.id": ["shop"], "rooms.outputs": [], "hls.retentionHours": ["0"]]
             try await withOrchestrator(directory: directory, store: store, settings: settings) { bench in
                 try await eventually { Set(bench.relays.running.map(\.task.name)).count == 2 ? true : nil }
                 let answers = try #require(try JSONSerialization.jsonObject(with: document) as? [String: Any])
                 #expect(answers.count == 25)
-                for (path, earlier) in answers.sorted(by: { $0.key < $1.key }) where path != "/v1/tasks/ended" {
+                for (path, earlier) in answers.sorted(by: { $0.key < $1.key }) where !path.hasPrefix("/v1/tasks/ended")
+                {
                     let answer = try await bench.call(.get, path)
                     #expect(answer.status == 200, "\(path): \(answer.text)")
                     if let text = earlier as? String {
