@@ -53,22 +53,26 @@ final class SocketChannel: @unchecked Sendable {
     private var descriptor: Int32
     private var watch: SocketLoop.Watch?
     private var isFull = false
+    /// Whether input waits in the socket until `resume()`.
+    private var isPaused: Bool
     /// Whether the other side can still send something.
     private var isOpen = true
     /// Whether `finish()` was called: input is not delivered any more.
     private var isFinishing = false
 
-    /// Creates a channel, which begins to read at once.
+    /// Creates a channel.
     /// - Parameters:
+    ///   - isPaused: Whether it begins to read with `resume()`, not at once.
     ///   - onBytes: Takes bytes as they arrive, in order.
     ///   - onSent: Called when all bytes handed over are with the kernel, or lost.
     ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()` or
     ///     `finish()`.
     init(
-        descriptor: Int32, onBytes: @escaping @Sendable ([UInt8]) -> Void,
+        descriptor: Int32, isPaused: Bool = false, onBytes: @escaping @Sendable ([UInt8]) -> Void,
         onSent: (@Sendable () -> Void)? = nil, onClosed: @escaping @Sendable () -> Void
     ) {
         self.descriptor = descriptor
+        self.isPaused = isPaused
         self.onBytes = onBytes
         self.onSent = onSent
         self.onClosed = onClosed
@@ -76,6 +80,14 @@ final class SocketChannel: @unchecked Sendable {
             let watch = SocketLoop.Watch(onReady: { self.ready() }, onDeadline: {})
             self.watch = watch
             loop.add(watch)
+            updateWatch()
+        }
+    }
+
+    /// Begins to read, if the channel was created paused.
+    func resume() {
+        loop.run { [self] in
+            isPaused = false
             updateWatch()
         }
     }
@@ -120,7 +132,7 @@ final class SocketChannel: @unchecked Sendable {
 
     private func ready() {
         if isFull { flush() }
-        if isOpen { receive() }
+        if isOpen, !isPaused { receive() }
         closeIfDone()
     }
 
@@ -189,8 +201,9 @@ final class SocketChannel: @unchecked Sendable {
     /// Waits for what can come next. A socket for which that is nothing is left out, because `poll()` would report at
     /// once that the other side has gone.
     private func updateWatch() {
-        watch?.events = (isOpen ? POLLIN : 0) | (isFull ? POLLOUT : 0)
-        watch?.descriptor = isOpen || isFull ? descriptor : -1
+        let isReading = isOpen && !isPaused
+        watch?.events = (isReading ? POLLIN : 0) | (isFull ? POLLOUT : 0)
+        watch?.descriptor = isReading || isFull ? descriptor : -1
     }
 
     private func closeIfDone() {

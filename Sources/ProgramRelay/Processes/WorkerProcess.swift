@@ -27,7 +27,7 @@ final class WorkerProcess: Sendable {
     /// Begins to start a process.
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
-    ///   - onStart: Called once with the number of the process, unless it cannot be started.
+    ///   - onStart: Called once, first, with the number of the process, unless it cannot be started.
     ///   - onBytes: Takes bytes from the process, in order.
     ///   - onSent: Called when the process has been sent everything given to `send`, also while it is ending.
     ///   - onExit: Called once, last, with the way in which it ended.
@@ -52,7 +52,7 @@ final class WorkerProcess: Sendable {
         }
         self.ending = ending
         channel = SocketChannel(
-            descriptor: ends[0], onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
+            descriptor: ends[0], isPaused: true, onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
         WorkerProcess.spawner.async { [self, launch, childEnd = ends[1]] in start(launch, childEnd, onStart) }
     }
 
@@ -127,7 +127,11 @@ final class WorkerProcess: Sendable {
                 ending.ended(.exited("\(exit)"))
             }
         }
-        SocketLoop.shared.perform { onStart(process.processID) }
+        // What the process has written already is read after that.
+        SocketLoop.shared.perform { [channel] in
+            onStart(process.processID)
+            channel.resume()
+        }
         ending.started()
     }
 
