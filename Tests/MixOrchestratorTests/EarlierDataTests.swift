@@ -55,7 +55,8 @@ import Testing
             #expect(try await store.timeline(of: "ended", limit: 99).count == Self.entriesOfEnded)
             let settings = ["apps.0.id": ["shop"], "rooms.outputs": [], "hls.retentionHours": ["0"]]
             try await withOrchestrator(directory: directory, store: store, settings: settings) { bench in
-                try await eventually { Set(bench.relays.running.map(\.task.name)).count == 2 ? true : nil }
+                let running: Set = ["auto-demo", "auto-sale", "extra"]
+                try await eventually { Set(bench.relays.running.map(\.task.name)) == running ? true : nil }
                 let answers = try #require(try JSONSerialization.jsonObject(with: document) as? [String: Any])
                 #expect(answers.count == 25)
                 for (path, earlier) in answers.sorted(by: { $0.key < $1.key }) where !path.hasPrefix("/v1/tasks/ended")
