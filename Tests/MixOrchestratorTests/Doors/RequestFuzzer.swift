@@ -14,6 +14,8 @@ struct RequestFuzzer {
     }
 
     private var random: SeededGenerator
+    /// Addresses of rooms that are followed.
+    private let followed = #/(/rooms/)[^/?]*/feed/#
     private let examples: [(operation: OpenAPIDocument.Operation, request: OpenAPIRequest)]
 
     init(seed: UInt64) throws {
@@ -56,13 +58,11 @@ struct RequestFuzzer {
         }
         if method == .get {
             // Also where another operation, or a spoiled address, has become such a program or room.
-            uri = uri.replacing(Self.followed) { "\($0.1)nobody/feed" }
+            uri = uri.replacing(followed) { "\($0.1)nobody/feed" }
             if uri.contains(".flv") { uri = uri.replacing("demo", with: "nobody") }
         }
         return Request(method: method, uri: uri, headers: headers, body: body)
     }
-
-    private static var followed: Regex<(Substring, Substring)> { #/(/rooms/)[^/?]*/feed/# }
 
     private static let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
     private static let parameters = [
