@@ -149,10 +149,11 @@ if wantsControl {
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .target(name: "CEmbeddedFiles"),
         .executableTarget(
             name: "MixOrchestrator",
             dependencies: [
-                "HTTPInterface",
+                "CEmbeddedFiles", "HTTPInterface",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -162,8 +163,6 @@ if wantsControl {
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            // A link to the document in the package's root. In the code, so that a binary that was copied has it.
-            resources: [.embedInCode("Resources/openapi.yaml")],
             swiftSettings: strict),
         .testTarget(
             name: "EventSubscriptionTests", dependencies: ["EventSubscription", "TestSupport"], swiftSettings: strict),

@@ -134,7 +134,7 @@ func buildOrchestrator(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
         deliveries: deliveries, subscriptions: subscriptions
     ).addRoutes(to: router)
-    ServiceController(readiness: readiness, document: PackageResources.openapi_yaml).addRoutes(to: router)
+    ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
     methods.fill(from: router)
 
     let unknown = RouteAccess.unknownRoutes(of: router)
