@@ -101,6 +101,19 @@ import Testing
         }
     }
 
+    /// The watch reads the files of these requests while the next one is performed.
+    @Test func aFileOfAnEarlierRequestIsNoNewVersion() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                for version in 1...300 {
+                    let put = try await bench.call(.put, "/v1/layouts/mine", Self.layout("grid", "\(version)"))
+                    #expect(put.headers[.eTag] == "\"\(version)\"", "\(put.text)")
+                    guard put.headers[.eTag] == "\"\(version)\"" else { break }
+                }
+            }
+        }
+    }
+
     @Test func versionsAreKeptAndCanBeTakenBack() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in

@@ -61,7 +61,7 @@ import Testing
                 group.addTask {
                     for await _ in watch.signals {
                         let findings = watch.take()
-                        bench.seen.readings.withLock { $0 += findings.layouts.map { ($0.key, $0.value) } }
+                        bench.seen.readings.withLock { $0 += findings.layouts.map { ($0.key, $0.value.reading) } }
                         bench.seen.others.withLock { $0 += findings.others.sorted() }
                         bench.seen.notes.withLock { $0 += findings.notes }
                     }

@@ -218,11 +218,13 @@ package actor LayoutDirectory: Service {
         } else if !findings.others.isEmpty {
             await images.filesChanged(findings.others)
         }
-        for (name, found) in findings.layouts.sorted(by: { $0.key < $1.key }) {
-            // A request may have written or deleted the file since it was read; its present existence counts.
-            let isThere = await offPool { [files] in files.stamp(of: name) != nil }
-            if isThere, case .gone = found { continue }
-            await take(isThere ? found : .gone, of: name, noticedAt: findings.noticedAt, isStart: false)
+        for (name, finding) in findings.layouts.sorted(by: { $0.key < $1.key }) {
+            // A request may have written or deleted the file since it was read. Its older content would take the place
+            // of the request's for the moment until the watch has read it again.
+            let stamp = await offPool { [files] in files.stamp(of: name) }
+            guard stamp == nil || stamp == finding.stamp else { continue }
+            let reading = stamp == nil ? .gone : finding.reading
+            await take(reading, of: name, noticedAt: findings.noticedAt, isStart: false)
         }
     }
 

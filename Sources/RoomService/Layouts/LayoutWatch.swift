@@ -4,9 +4,17 @@ import Synchronization
 /// Watches the files of a layouts directory, reads changed ones, and hands over its findings. Has a thread of its own,
 /// because waiting and reading block.
 final class LayoutWatch: Sendable {
+    /// A reading of a layout's file.
+    struct Finding: Sendable {
+        var reading: LayoutReading
+        /// Stamp of the file before it was read; `nil` if there was none. A file that has another one by now was
+        /// written since, and is read again.
+        var stamp: LayoutFiles.Stamp?
+    }
+
     /// Findings since the last `take`, with the newest reading of each file.
     struct Findings: Sendable {
-        var layouts: [String: LayoutReading] = [:]
+        var layouts: [String: Finding] = [:]
         /// Other files that were written or removed, relative to the directory.
         var others: Set<String> = []
         /// Whether changes may have been missed, so that every other file may be different.

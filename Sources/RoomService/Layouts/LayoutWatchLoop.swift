@@ -320,6 +320,6 @@ struct LayoutWatchLoop {
             unreadable.remove(name)
         }
         if findings.noticedAt == 0 { findings.noticedAt = now }
-        findings.layouts[name] = reading
+        findings.layouts[name] = LayoutWatch.Finding(reading: reading, stamp: stamp)
     }
 }
