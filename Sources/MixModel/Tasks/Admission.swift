@@ -60,8 +60,11 @@ public struct AdmissionRefusal: Error, Hashable, Codable, Sendable, CustomString
         self.retryAfter = retryAfter
     }
 
-    public var description: String {
-        "no capacity: the program needs \(rounded(neededCores)) cores, \(rounded(availableCores)) are free"
+    public var description: String { "no capacity: \(figures)" }
+
+    /// The figures alone, for a text that already says what is missing.
+    public var figures: String {
+        "the program needs \(rounded(neededCores)) cores, \(rounded(availableCores)) are free"
     }
 
     private func rounded(_ cores: Double) -> Double { (cores * 100).rounded() / 100 }

@@ -57,7 +57,7 @@ extension OrchestratorError {
     static func noCapacity(_ refusal: AdmissionRefusal) -> OrchestratorError {
         var error = OrchestratorError(
             .unavailable, "no-capacity", "The machine has no capacity for another program",
-            detail: "\(refusal): end a task, retry later, or raise admission.cores",
+            detail: "\(refusal.figures): end a task, retry later, or raise admission.cores",
             retryAfter: refusal.retryAfter)
         error.refusal = refusal
         return error
