@@ -1,0 +1,53 @@
+import EncodedMedia
+import Testing
+
+@testable import ProgramSplicer
+
+@Suite struct MixerWatchdogTests {
+    /// Returns the milliseconds of silence after which a mixer with this share of a core counts as hung, looked at
+    /// every 50 ms for 10 s; `nil` if it never does.
+    private func silence(_ watchdog: MixerWatchdog, from start: Int, share: Double?) -> Int? {
+        var watchdog = watchdog
+        for elapsed in stride(from: 0, through: 10_000, by: 50) {
+            let now = MediaTime.milliseconds(start + elapsed)
+            guard watchdog.isSuspect(at: now) else { continue }
+            let used = share.map { 7 + $0 * Double(elapsed) / 1000 }
+            if watchdog.isHung(at: now, cpuSeconds: used) { return elapsed }
+        }
+        return nil
+    }
+
+    @Test(
+        arguments: [
+            (0, 1000), (0.019, 1000), (0.021, 3000), (0.5, 3000), (0.79, 3000), (0.81, 1000), (1.9, 1000), (nil, 3000),
+        ] as [(Double?, Int)])
+    func silenceIsJudgedByTheProcessorTime(_ share: Double?, _ expected: Int) {
+        var watchdog = MixerWatchdog()
+        watchdog.begin(at: .zero)
+        watchdog.delivered(at: .milliseconds(40_000))
+        #expect(silence(watchdog, from: 40_000, share: share) == expected)
+    }
+
+    @Test func theFirstFrameMayTakeLonger() {
+        var watchdog = MixerWatchdog()
+        #expect(silence(watchdog, from: 0, share: 0) == nil)
+        watchdog.begin(at: .milliseconds(100))
+        watchdog.begin(at: .milliseconds(9_000))
+        #expect(silence(watchdog, from: 100, share: 0) == 5000)
+    }
+
+    /// What was used before the silence does not count.
+    @Test func aFrameBeginsTheMeasurementAnew() {
+        var watchdog = MixerWatchdog()
+        watchdog.begin(at: .zero)
+        for index in 1...100 {
+            let now = MediaTime.milliseconds(index * 900)
+            let isHung = watchdog.isHung(at: now, cpuSeconds: Double(index))
+            #expect(!isHung)
+            watchdog.delivered(at: now)
+            #expect(!watchdog.isSuspect(at: now + .milliseconds(200)))
+        }
+        #expect(silence(watchdog, from: 90_000, share: 0) == 1000)
+        #expect(silence(watchdog, from: 90_000, share: 0.5) == 3000)
+    }
+}
