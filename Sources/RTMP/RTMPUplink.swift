@@ -20,32 +20,24 @@ package struct RTMPUplink: Sendable {
         self.bytesBefore = bytesBefore
     }
 
-    /// Sends a tag.
-    ///
-    /// - Parameter tag: An FLV tag with its header and back pointer. Bytes that are not one are left out.
-    package func send(_ tag: [UInt8]) { connection.send(encode(tag)) }
-
     /// Sends a tag, reusing the bytes that other destinations have encoded alike.
     package func send(_ tag: OutputTag) {
-        guard stream == Self.usualStream, writer.chunkSize == RTMPClient.publishedChunkSize else {
-            return send(tag.bytes)
-        }
-        connection.send(tag.message { encode(tag.bytes) })
+        let isUsual = stream == Self.usualStream && writer.chunkSize == RTMPClient.publishedChunkSize
+        connection.send(isUsual ? tag.message { encode(tag.tag) } : encode(tag.tag))
     }
 
     /// The number that nearly every server gives to the first stream of a connection.
     private static let usualStream: UInt32 = 1
 
     /// Returns the tag as the chunks of one message.
-    package func encode(_ tag: [UInt8]) -> [UInt8] {
-        guard let header = FLVTagHeader(tag, at: 0), tag.count >= FLVTag.headerLength + 4 else { return [] }
-        let kind = RTMPMessage.Kind(rawValue: header.kind)
-        var body = tag[FLVTag.headerLength..<tag.count - 4]
+    package func encode(_ tag: FLVTag) -> [UInt8] {
+        let kind = RTMPMessage.Kind(rawValue: tag.kind.rawValue)
+        var body = tag.body[...]
         if kind == .script, body.starts(with: Self.metadataName) { body = (Self.keepMetadata + body)[...] }
         var bytes: [UInt8] = []
         // Video goes on a chunk stream of its own, as with other clients.
         writer.append(
-            kind, on: kind == .video ? 6 : 4, timestamp: header.timestamp, stream: stream, body: body, to: &bytes)
+            kind, on: kind == .video ? 6 : 4, timestamp: tag.timestamp, stream: stream, body: body, to: &bytes)
         return bytes
     }
 }

@@ -21,7 +21,7 @@ import EncodedMedia
         let tags = Script(gops: 1).tags
         for tag in tags { queue.append(tag) }
         #expect(queue.take(1) == [tags[0]])
-        #expect(queue.take(tags[1].bytes.count + 1) == [tags[1], tags[2]])
+        #expect(queue.take(tags[1].size + 1) == [tags[1], tags[2]])
         #expect(queue.take(.max) == Array(tags[3...]))
     }
 

@@ -58,10 +58,13 @@ public struct FLVTag: Hashable, Sendable {
     /// Length of a tag header in bytes (§E.4.1).
     public static let headerLength = 11
 
+    /// Number of bytes of `encoded`.
+    package var encodedSize: Int { FLVTag.headerLength + body.count + 4 }
+
     /// The tag with its header and its back pointer.
     public var encoded: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(FLVTag.headerLength + body.count + 4)
+        bytes.reserveCapacity(encodedSize)
         bytes.appendFLVTag(kind.rawValue, timestamp: timestamp, body: body)
         return bytes
     }

@@ -1,47 +1,45 @@
 import EncodedMedia
 import Synchronization
 
-/// An FLV tag for destinations: encoded once, as a tag and as an RTMP message, and shared by all of them.
+/// An FLV tag for receivers of a program. Each of its encoded forms is made once, when the first receiver wants it, and
+/// shared by all of them.
 public struct OutputTag: Hashable, Sendable {
-    public let role: FLVTag.Role
-    /// Timestamp in ms, as encoded in `bytes`.
-    public let timestamp: UInt32
-    /// Tag header, body and back pointer.
-    public let bytes: [UInt8]
-    private let message = SharedMessage()
+    package let tag: FLVTag
+    private let forms = SharedForms()
 
-    public init(_ tag: FLVTag) {
-        role = tag.role
-        timestamp = tag.timestamp
-        bytes = tag.encoded
-    }
+    public init(_ tag: FLVTag) { self.tag = tag }
 
-    private init(role: FLVTag.Role, timestamp: UInt32, bytes: [UInt8]) {
-        self.role = role
-        self.timestamp = timestamp
-        self.bytes = bytes
-    }
+    public var role: FLVTag.Role { tag.role }
+    /// Timestamp in ms.
+    public var timestamp: UInt32 { tag.timestamp }
+    /// Number of `bytes`.
+    package var size: Int { tag.encodedSize }
 
-    public static func == (one: OutputTag, other: OutputTag) -> Bool {
-        one.role == other.role && one.timestamp == other.timestamp && one.bytes == other.bytes
-    }
+    public static func == (one: OutputTag, other: OutputTag) -> Bool { one.tag == other.tag }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(role)
         hasher.combine(timestamp)
     }
 
+    /// Tag header, body and back pointer.
+    public var bytes: [UInt8] { forms.form(\.tag) { tag.encoded } }
+
     /// Returns the tag as RTMP carries it to most servers. The first caller encodes it, later ones share the result.
-    package func message(_ make: () -> [UInt8]) -> [UInt8] { message.bytes(make) }
+    package func message(_ make: () -> [UInt8]) -> [UInt8] { forms.form(\.message, make) }
 
-    private final class SharedMessage: Sendable {
-        private let encoded = Mutex<[UInt8]?>(nil)
+    private final class SharedForms: Sendable {
+        struct Forms {
+            var tag: [UInt8]?
+            var message: [UInt8]?
+        }
+        private let forms = Mutex(Forms())
 
-        func bytes(_ make: () -> [UInt8]) -> [UInt8] {
-            encoded.withLock { encoded in
-                if let encoded { return encoded }
+        func form(_ path: WritableKeyPath<Forms, [UInt8]?>, _ make: () -> [UInt8]) -> [UInt8] {
+            forms.withLock { forms in
+                if let known = forms[keyPath: path] { return known }
                 let made = make()
-                encoded = made
+                forms[keyPath: path] = made
                 return made
             }
         }
@@ -55,9 +53,8 @@ public struct OutputTag: Hashable, Sendable {
 
     /// Returns the same tag at another time, for a header that is repeated on a new connection.
     package func at(_ timestamp: UInt32) -> OutputTag {
-        guard bytes.count >= FLVTag.headerLength else { return self }
-        var bytes = bytes
-        bytes.setBigEndian(FLVTagHeader.timeField(timestamp), at: FLVTagHeader.timeIndex)
-        return OutputTag(role: role, timestamp: timestamp, bytes: bytes)
+        var tag = tag
+        tag.timestamp = timestamp
+        return OutputTag(tag)
     }
 }

@@ -61,7 +61,7 @@ struct OutputQueue: Sendable {
             waitsForIDR = false
         }
         tags.append(tag)
-        bytes += tag.bytes.count
+        bytes += tag.size
         if isTooLong { shorten() }
     }
 
@@ -91,7 +91,7 @@ struct OutputQueue: Sendable {
                 unconfirmedBytes = 0
             }
             unconfirmed?.append(tag)
-            unconfirmedBytes += tag.bytes.count + Self.overhead
+            unconfirmedBytes += tag.size + Self.overhead
             if tag.isFrame {
                 if owesHeaders {
                     taken += headers(at: tag.timestamp)
@@ -102,7 +102,7 @@ struct OutputQueue: Sendable {
                 if owesHeaders { continue }
             }
             taken.append(tag)
-            size += tag.bytes.count
+            size += tag.size
         }
         return taken
     }
@@ -116,7 +116,7 @@ struct OutputQueue: Sendable {
         if let unconfirmed, !unconfirmed.isEmpty {
             tags = unconfirmed + tags[head...]
             head = 0
-            bytes += unconfirmed.reduce(0) { $0 + $1.bytes.count }
+            bytes += unconfirmed.reduce(0) { $0 + $1.size }
         }
         unconfirmed = []
         unconfirmedBytes = 0
@@ -166,7 +166,7 @@ struct OutputQueue: Sendable {
     private mutating func removeFirst() -> OutputTag {
         let tag = tags[head]
         head += 1
-        bytes -= tag.bytes.count
+        bytes -= tag.size
         if head == tags.count {
             tags.removeAll(keepingCapacity: true)
             head = 0

@@ -5,7 +5,13 @@ import MediaFormats
 /// Only `open()` and `close()` wait, and only for a bounded time. Safe to use from any thread.
 protocol OutputConnection: Sendable {
     /// Begins to connect, and returns before the connection is made.
-    func open() async
+    ///
+    /// - Parameter onChange: Called on the socket loop when the server has agreed to take the stream and when `fault` has
+    ///   changed, if `tellsChanges`.
+    func open(onChange: @escaping @Sendable () -> Void) async
+
+    /// Whether the connection tells of its changes by itself; otherwise it has to be looked at.
+    var tellsChanges: Bool { get }
 
     /// Queues one tag.
     func push(_ tag: OutputTag)

@@ -62,12 +62,10 @@ extension Relay {
     /// another.
     private func distribute(_ tags: [FLVTag]) {
         guard !tags.isEmpty else { return }
-        if !outputs.isEmpty {
-            let shared = tags.map(OutputTag.init)
-            for output in outputs.values { output.send(shared: shared) }
-        }
+        let shared = tags.map(OutputTag.init)
+        for output in outputs.values { output.send(shared: shared) }
         guard connections.values.contains(where: { $0.role == .viewer }) else { return }
-        let bytes = tags.flatMap { $0.encoded }
+        let bytes = shared.flatMap(\.bytes)
         for (id, connection) in connections where connection.role == .viewer {
             guard connection.channel.pendingBytes < Connection.viewerLimit else {
                 logger.notice("a viewer is too slow and is disconnected")

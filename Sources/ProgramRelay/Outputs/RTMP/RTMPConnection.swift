@@ -40,8 +40,10 @@ final class RTMPConnection: OutputConnection {
         source = try pipeline.appSource("in")
     }
 
+    var tellsChanges: Bool { false }
+
     /// Begins to connect. Failures are reported by `fault`.
-    func open() async {
+    func open(onChange: @escaping @Sendable () -> Void) async {
         do throws(Destination.Unreachable) {
             // The element looks the host up again; docs/adr/0015 says what that leaves open.
             if let destination, destination.limits != nil { _ = try await destination.check(within: .seconds(5)) }
@@ -55,7 +57,7 @@ final class RTMPConnection: OutputConnection {
         let flow = source.push(bytes: tag.bytes, dts: UInt64(tag.timestamp) * 1_000_000)
         progress.withLock { progress in
             if flow == .ok {
-                progress.pushed += Int64(tag.bytes.count)
+                progress.pushed += Int64(tag.size)
                 progress.ends.append(progress.pushed)
             } else if progress.refusal == nil {
                 progress.refusal = OutputFault(.connectionLost, "the connection is closed")

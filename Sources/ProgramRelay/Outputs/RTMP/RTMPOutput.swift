@@ -10,8 +10,8 @@ import TextFormats
 /// One RTMP destination, with its queue, its connection and its reconnects.
 ///
 /// Nothing here waits for the network: `send` appends to a bounded queue, and a destination that is too slow loses
-/// whole groups of pictures of its own. One task per destination looks after the connection until `stop()` or
-/// `close()`; the owner has to call one of them.
+/// whole groups of pictures of its own. The connection is looked after on the socket loop, when it has changed and when
+/// something is due, until `stop()` or `close()`; the owner has to call one of them.
 public final class RTMPOutput: Sendable {
     public let id: OutputID
 
@@ -22,11 +22,18 @@ public final class RTMPOutput: Sendable {
         var connectedSince: Double?
         /// Bytes taken by earlier connections.
         var bytesBefore: Int64 = 0
-        var runner: Task<Void, Never>?
+        /// Most bytes that may wait inside the connection: those that did when it was last asked, and those since then.
+        var mostWaiting = 0
+        /// Makes the next connection.
+        var opening: Task<Void, Never>?
+        /// Closes the last one.
+        var ending: Task<Void, Never>?
         var isClosing = false
         var isAskedToRetry = false
-        /// Ends the wait for the next look.
-        var wake: AsyncStream<Void>.Continuation?
+        /// Time of CLOCK_MONOTONIC, in ns, from which on the next tag brings a look with it.
+        var nextLook = Int64.max
+        /// State that `onChange` was called for last.
+        var told = DestinationStatus.State.connecting
 
         var isLive: Bool {
             if case .live = machine.state { true } else { false }
@@ -48,8 +55,11 @@ public final class RTMPOutput: Sendable {
 
     /// Bytes that may wait inside the connection. Further ones wait in the queue, where they can be dropped.
     private static let window = 128 << 10
-    /// Time between two looks at a connection: `close` while it is being made or is behind, `calm` while it keeps up.
-    private static let interval = (close: Duration.milliseconds(100), calm: Duration.milliseconds(250))
+    /// Bytes up to which a connection is not asked how many wait in it, because asking costs as much as sending a tag.
+    private static let unasked = window / 2
+    /// Time in ns between two looks at a connection: `close` while it is being made or is behind, `calm` while it keeps
+    /// up, `idle` while there is no program to be sent either and the connection tells of its end by itself.
+    private static let interval = (close: Int64(100_000_000), calm: Int64(250_000_000), idle: Int64(1_000_000_000))
 
     /// Creates a connection from the URL, with a name for logs. Throws if a later attempt cannot help.
     typealias Connect =
@@ -63,6 +73,7 @@ public final class RTMPOutput: Sendable {
     private let redaction: URLRedaction
     private let onChange: @Sendable () -> Void
     private let state: Mutex<State>
+    private let deadline = LoopDeadline()
 
     /// Creates an output, which begins to connect at once.
     /// - Parameters:
@@ -89,7 +100,8 @@ public final class RTMPOutput: Sendable {
         self.onChange = onChange
         let queue = OutputQueue(limits: limits, preamble: preamble.map(OutputTag.init))
         state = Mutex(State(machine: OutputMachine(policy: policy, retry: planned.retry), queue: queue))
-        state.withLock { $0.runner = Task { await self.run() } }
+        deadline.begin { [weak self] in self?.look() }
+        perform(state.withLock { $0.machine.start(at: MonotonicClock.now()) })
     }
 
     /// Queues tags of the program, in order. Never waits.
@@ -97,11 +109,14 @@ public final class RTMPOutput: Sendable {
 
     /// Queues tags that are shared with other destinations. Never waits.
     public func send(shared tags: [OutputTag]) {
-        state.withLock { state in
-            guard !state.isClosing else { return }
+        let now = MonotonicClock.now()
+        let isLookDue = state.withLock { state in
+            guard !state.isClosing else { return false }
             for tag in tags { state.queue.append(tag) }
             Self.pump(&state)
+            return now >= state.nextLook
         }
+        if isLookDue { SocketLoop.shared.run { [weak self] in self?.look() } }
     }
 
     /// Sets the limits after which the destination is given up.
@@ -112,8 +127,8 @@ public final class RTMPOutput: Sendable {
         state.withLock { state in
             guard !state.isClosing else { return }
             state.isAskedToRetry = true
-            state.wake?.finish()
         }
+        SocketLoop.shared.perform { [weak self] in self?.look() }
     }
 
     /// The output's state for the API. Bytes count as sent when the connection has taken them.
@@ -136,71 +151,59 @@ public final class RTMPOutput: Sendable {
     /// Begins to close and returns at once.
     public func stop() {
         state.withLock { state in
+            guard !state.isClosing else { return }
             state.isClosing = true
-            state.runner?.cancel()
+            state.ending = Task { await self.finish() }
         }
     }
 
     /// Sends what is queued, ends the stream properly and closes. Takes at most 4 s, with or without the server's help.
     public func close() async {
         stop()
-        await state.withLock { $0.runner }?.value
+        await state.withLock { $0.ending }?.value
     }
 
-    // MARK: - The connection's life
+    // MARK: - The connection's life, on the loop
 
-    private func run() async {
-        await perform(state.withLock { $0.machine.start(at: MonotonicClock.now()) })
-        while !Task.isCancelled {
-            await pause()
-            if Task.isCancelled { break }
-            let (actions, isNew) = state.withLock { state in
-                let before = state.outside
-                return (look(&state), state.outside != before)
+    /// Lets the machine see the connection, and does what it decides.
+    private func look() {
+        let actions = state.withLock { state -> [OutputMachine.Action] in
+            // What is being opened is seen when it is open.
+            guard !state.isClosing, state.opening == nil else { return [] }
+            Self.pump(&state)
+            let now = MonotonicClock.now()
+            let wasLive = state.isLive
+            var actions = state.machine.observe(observation(of: state), at: now, jitter: Double.random(in: 0...1))
+            if state.isAskedToRetry {
+                state.isAskedToRetry = false
+                actions += state.machine.retryNow(at: now)
             }
-            await perform(actions)
-            if isNew { onChange() }
+            if state.isLive != wasLive { state.connectedSince = state.isLive ? wallClock() : nil }
+            if state.isLive { state.queue.confirm() }
+            return actions
         }
-        await finish()
+        perform(actions)
+        let isNew = state.withLock { state in
+            defer { state.told = state.outside }
+            return state.outside != state.told
+        }
+        schedule()
+        if isNew { onChange() }
     }
 
-    /// Waits until the next look is due or a retry is requested.
-    private func pause() async {
-        let (waker, wake) = AsyncStream.makeStream(of: Void.self)
-        let (interval, isIdle) = state.withLock { state -> (Duration, Bool) in
-            if state.isAskedToRetry { return (.zero, false) }
-            state.wake = wake
-            if let deadline = state.machine.deadline {
-                return (.nanoseconds(max(0, deadline - MonotonicClock.now())), true)
-            }
-            if state.machine.state == .failed { return (.seconds(3600), true) }
-            return (state.isCalm ? Self.interval.calm : Self.interval.close, false)
+    /// Sets the time of the next look. While the program flows, looks come along with its tags, and the loop is not woken
+    /// for them.
+    private func schedule() {
+        let deadline = state.withLock { state -> Int64 in
+            state.nextLook = .max
+            guard !state.isClosing, state.opening == nil else { return .max }
+            if let deadline = state.machine.deadline { return deadline }
+            guard let connection = state.connection else { return .max }
+            let now = MonotonicClock.now()
+            state.nextLook = now + (state.isCalm ? Self.interval.calm : Self.interval.close)
+            return state.isCalm && connection.tellsChanges ? now + Self.interval.idle : state.nextLook
         }
-        // Cancelled by `stop()`: then the loop ends.
-        guard isIdle else {
-            try? await Task.sleep(for: interval)
-            return
-        }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: interval) }
-            group.addTask { for await _ in waker {} }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
-    private func look(_ state: inout State) -> [OutputMachine.Action] {
-        Self.pump(&state)
-        let now = MonotonicClock.now()
-        let wasLive = state.isLive
-        var actions = state.machine.observe(observation(of: state), at: now, jitter: Double.random(in: 0...1))
-        if state.isAskedToRetry {
-            state.isAskedToRetry = false
-            actions += state.machine.retryNow(at: now)
-        }
-        if state.isLive != wasLive { state.connectedSince = state.isLive ? wallClock() : nil }
-        if state.isLive { state.queue.confirm() }
-        return actions
+        self.deadline.set(deadline)
     }
 
     private func observation(of state: borrowing State) -> OutputMachine.Observation {
@@ -211,7 +214,7 @@ public final class RTMPOutput: Sendable {
             fault: connection.fault.map { OutputFault($0.code, redaction.clean($0.words)) })
     }
 
-    private func perform(_ actions: [OutputMachine.Action]) async {
+    private func perform(_ actions: [OutputMachine.Action]) {
         for action in actions {
             switch action {
             case .abandon:
@@ -222,23 +225,34 @@ public final class RTMPOutput: Sendable {
                     state.queue.restart()
                 }
             case .connect:
-                await connect()
+                // Not on the loop: an element may take its time. `finish()` waits for it.
+                state.withLock { $0.opening = Task { await self.connect() } }
             }
         }
     }
 
     private func connect() async {
+        let result: Result<any OutputConnection, any Error>
         do {
             let connection = try makeConnection(url, placeLimits, "output-\(id)")
-            await connection.open()
-            state.withLock { state in
-                state.connection = connection
-                Self.pump(&state)
-            }
+            await connection.open { [weak self] in self?.look() }
+            result = .success(connection)
         } catch {
-            let code: OutputErrorCode = error is RTMPError ? .badURL : .protocolError
-            state.withLock { $0.machine.fail(OutputFault(code, redaction.clean("\(error)"))) }
+            result = .failure(error)
         }
+        state.withLock { state in
+            state.opening = nil
+            switch result {
+            case .success(let connection):
+                state.connection = connection
+                state.mostWaiting = 0
+                Self.pump(&state)
+            case .failure(let error):
+                let code: OutputErrorCode = error is RTMPError ? .badURL : .protocolError
+                state.machine.fail(OutputFault(code, redaction.clean("\(error)")))
+            }
+        }
+        SocketLoop.shared.perform { self.look() }
     }
 
     @Sendable
@@ -254,14 +268,20 @@ public final class RTMPOutput: Sendable {
 
     /// Moves tags from the queue into the connection as far as its window is open.
     private static func pump(_ state: inout State) {
-        guard let connection = state.connection else { return }
-        let room = window - connection.waiting
-        guard room > 0, !state.queue.isEmpty else { return }
-        for tag in state.queue.take(room) { connection.push(tag) }
+        guard let connection = state.connection, !state.queue.isEmpty else { return }
+        if state.mostWaiting > unasked { state.mostWaiting = connection.waiting }
+        let room = window - state.mostWaiting
+        guard room > 0 else { return }
+        for tag in state.queue.take(room) {
+            connection.push(tag)
+            state.mostWaiting += tag.size
+        }
     }
 
     /// Sends what is left within a bounded time, and closes the connection.
     private func finish() async {
+        deadline.end()
+        await state.withLock { $0.opening }?.value
         let connection = state.withLock { state -> (any OutputConnection)? in
             _ = state.machine.stop()
             state.connectedSince = nil

@@ -18,6 +18,7 @@ final class RTMPSocketConnection: OutputConnection {
             var takenAtEnd: Int64?
             var reading = ReadingWatch()
             var fault: OutputFault?
+            var onChange: (@Sendable () -> Void)?
 
             /// Returns the bytes that the destination's machine has acknowledged.
             mutating func taken() -> Int64 {
@@ -30,19 +31,23 @@ final class RTMPSocketConnection: OutputConnection {
         let state = Mutex(State())
 
         func take(_ event: RTMPSession.Event) {
-            state.withLock { state in
+            let onChange = state.withLock { state -> (@Sendable () -> Void)? in
                 switch event {
                 case .began(let uplink):
                     for tag in state.early { uplink.send(tag) }
                     state.early = []
                     state.uplink = uplink
-                case .media: break
-                case .acknowledged: state.reading.confirmed(state.taken(), at: MonotonicClock.now())
+                case .media: return nil
+                case .acknowledged:
+                    state.reading.confirmed(state.taken(), at: MonotonicClock.now())
+                    return nil
                 case .ended(let fault):
                     state.fault = OutputFault(fault)
                     state.early = []
                 }
+                return state.onChange
             }
+            onChange?()
         }
     }
 
@@ -61,7 +66,12 @@ final class RTMPSocketConnection: OutputConnection {
 
     deinit { session.stop() }
 
-    func open() async { session.start() }
+    var tellsChanges: Bool { true }
+
+    func open(onChange: @escaping @Sendable () -> Void) async {
+        shared.state.withLock { $0.onChange = onChange }
+        session.start()
+    }
 
     func push(_ tag: OutputTag) {
         shared.state.withLock { state in
@@ -72,7 +82,7 @@ final class RTMPSocketConnection: OutputConnection {
 
     var waiting: Int {
         shared.state.withLock { state in
-            state.uplink?.connection.waiting ?? state.early.reduce(0) { $0 + $1.bytes.count }
+            state.uplink?.connection.waiting ?? state.early.reduce(0) { $0 + $1.size }
         }
     }
 
