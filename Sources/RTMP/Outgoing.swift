@@ -37,6 +37,8 @@ struct Outgoing {
     /// Number of bytes that the socket was given.
     private var given: Int64 = 0
     private var isFinishing = false
+    /// Whether the socket was given bytes since that was last asked.
+    private var hasWritten = false
     /// Whether nothing is added to `bytes` any more.
     private var isComplete = false
 
@@ -69,12 +71,19 @@ struct Outgoing {
             }
             head += count
             given += Int64(count)
+            hasWritten = true
         }
         bytes = []
         head = 0
         isBlocked = false
         if isComplete { shutdown(descriptor, Int32(SHUT_WR)) }
         return .sent
+    }
+
+    /// Returns whether the socket was given bytes since the last call.
+    mutating func takeHasWritten() -> Bool {
+        defer { hasWritten = false }
+        return hasWritten
     }
 
     /// Ends the outgoing bytes after those that wait. Bytes sent after this are lost.

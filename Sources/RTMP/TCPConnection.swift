@@ -18,6 +18,8 @@ package final class TCPConnection: @unchecked Sendable {
     }
 
     private static let tcp = Int32(IPPROTO_TCP)
+    /// Time in ns from the connection's beginning for which every read is acknowledged at once.
+    private static let quickStart: Int64 = 1_000_000_000
 
     private let destination: Destination
     private let loop: SocketLoop
@@ -28,6 +30,8 @@ package final class TCPConnection: @unchecked Sendable {
     private var dialler: TCPDialler?
     private var isResolving = false
     private var isConnected = false
+    /// Time in ns of CLOCK_MONOTONIC until which every read is acknowledged at once.
+    private var quickUntil: Int64 = 0
     private var isOver = false
     /// The socket; −1 means none.
     private var descriptor: Int32 = -1
@@ -190,6 +194,7 @@ package final class TCPConnection: @unchecked Sendable {
         set(SOL_SOCKET, SO_KEEPALIVE)
         watch?.descriptor = descriptor
         isConnected = true
+        quickUntil = MonotonicClock.now() + Self.quickStart
         buffer = [UInt8](repeating: 0, count: 1 << 16)
         watch?.events = POLLIN
         watch?.deadline = isShakingHands ? MonotonicClock.now() + timeout : .max
@@ -225,9 +230,9 @@ package final class TCPConnection: @unchecked Sendable {
                 if errno != EAGAIN { end(ConnectionFault(errno: errno)) }
                 return
             }
-            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement, which the kernel
-            // delays by 40 ms. The option is not lasting: the kernel returns to delaying by itself.
-            set(Self.tcp, TCP_QUICKACK)
+            // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement. After a write of this
+            // side the kernel delays them by 40 ms, in the hope of another write; the option ends that until the next.
+            if outgoing.withLock({ $0.takeHasWritten() }) || arrival < quickUntil { set(Self.tcp, TCP_QUICKACK) }
             decrypt(buffer[..<count], at: arrival)
             if count < buffer.count { return }
         }
