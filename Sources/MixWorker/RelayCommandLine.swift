@@ -45,7 +45,10 @@ struct RelayCommandLine: AsyncParsableCommand {
         setsid()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGTERM, SIG_IGN)
-        LoggingSystem.bootstrap(WorkerLog.handler)
+        // The relay shares a thread with its sockets, which must not wait for the log.
+        let log = LogWriter(descriptor: FileHandle.standardError.fileDescriptor)
+        defer { log.flush(within: 1) }
+        LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
         var logger = Logger(label: "relay")
         logger.logLevel = logLevel
         logger[metadataKey: "task"] = "\(task)"

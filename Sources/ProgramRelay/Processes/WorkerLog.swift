@@ -10,6 +10,11 @@ public enum WorkerLog {
         StreamLogHandler(label: label, stream: Lines { FileHandle.standardError.write(Data($0.utf8)) })
     }
 
+    /// Returns a handler that never waits for a slow disk or a full pipe.
+    public static func handler(label: String, writer: LogWriter) -> any LogHandler {
+        StreamLogHandler(label: label, stream: Lines { writer.write($0) })
+    }
+
     /// Prints one line at a time, as `StreamLogHandler` passes it.
     struct Lines: TextOutputStream, Sendable {
         let print: @Sendable (String) -> Void
