@@ -30,6 +30,14 @@ import Testing
         #expect(taken < 100)
     }
 
+    @Test func roomIsLeftForWhatMustNotBeLost() {
+        let backlog = Backlog(limit: 10_000)
+        while backlog.addIfItFits(0, leaving: 5_000) {}
+        var others = 0
+        while backlog.addIfItFits(0) { others += 1 }
+        #expect(others == 5_000 / 128)
+    }
+
     @Test func aLineThatIsTooLongIsLeftOutAndTheNextIsRead() throws {
         var lines = LineBuffer(limit: 100)
         let long = [UInt8](repeating: 0x41, count: 60)

@@ -34,11 +34,12 @@ final class Backlog: Sendable {
         }
     }
 
-    /// Adds data of a kind that the next piece replaces, unless it does not fit.
+    /// Adds data, unless it does not fit.
+    /// - Parameter room: Bytes that have to be left for other data.
     /// - Returns: `false` if it does not fit and has to be left out.
-    func addIfItFits(_ bytes: Int) -> Bool {
+    func addIfItFits(_ bytes: Int, leaving room: Int = 0) -> Bool {
         state.withLock { state in
-            guard state.bytes + bytes + Self.overhead <= limit else { return false }
+            guard state.bytes + bytes + Self.overhead <= limit - room else { return false }
             state.bytes += bytes + Self.overhead
             return true
         }

@@ -135,10 +135,20 @@ extension Relay {
         send(.status(status))
     }
 
-    /// Sends a report, after those before it. One that finds too many waiting is lost.
+    /// Sends a report, after those before it.
+    ///
+    /// A status that finds too many reports waiting is left out, because the next one replaces it. Whoever cannot be told
+    /// of anything else is disconnected, and is told the program's state when it connects again.
     private func reply(_ report: RelayReport, on ids: [Int]) {
         let channels = ids.compactMap { connections[$0]?.channel }
-        guard !channels.isEmpty, reports.addIfItFits(0) else { return }
+        guard !channels.isEmpty else { return }
+        let isReplaceable = if case .status = report { true } else { false }
+        guard reports.addIfItFits(0, leaving: isReplaceable ? reports.limit / 2 : 0) else {
+            if !isReplaceable {
+                for id in ids { disconnected(id) }
+            }
+            return
+        }
         documents.async { [reports] in
             defer { reports.remove(0) }
             guard let line = try? DocumentEncoder.json(report) else { return }
