@@ -162,6 +162,9 @@ public struct Splicer: Sendable {
     /// Whether the program shows or hears `feed`, or is about to, so that it must go on delivering.
     public func needs(_ feed: SpliceInput) -> Bool { feed == onAir || feed == target || feed == audio.feed }
 
+    /// The feed whose sound is on air.
+    public var heard: SpliceInput? { audio.feed }
+
     /// Time of the program's next audio frame, and the length of a frame.
     public var audioGrid: (next: MediaTime, frame: MediaTime)? { audio.grid }
 

@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test func whatASourceSaysOfItsRateCanBeTold() throws {
-        var source = PulledSource(planned: PlannedSource(id: "a/b", url: "rtmp://h/a/b"), now: .zero)
+        let source = PulledSource(planned: PlannedSource(id: "a/b", url: "rtmp://h/a/b"), now: .zero)
         _ = source.timeline.accept(
             .configuration(CodecConfiguration(track: .video, bytes: [1])), arrival: .zero, isOnAir: false)
         for index in 0..<10 {

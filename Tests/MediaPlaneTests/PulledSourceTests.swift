@@ -21,7 +21,7 @@ import Testing
     }
 
     private func source(connected time: MediaTime = .zero) -> PulledSource {
-        var source = PulledSource(
+        let source = PulledSource(
             planned: PlannedSource(id: "bob/camera", url: "rtmp://127.0.0.1/live/bob", audio: true, video: true),
             now: .zero)
         source.connected(NoPull(), now: time)
@@ -32,7 +32,7 @@ import Testing
     private static let sound = MediaItem.frame(EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [0]))
 
     @Test func whoDoesNotConnectIsToldOfOnce() {
-        var source = source()
+        let source = source()
         source.ended(Self.refused, now: .milliseconds(50))
         #expect(source.news(now: .milliseconds(50))?.message == "bob/camera: refused")
         #expect(source.status(now: .milliseconds(60)).state == .recovering)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aServerThatSendsNothingIsToldOfBeforeItEnds() {
-        var source = source()
+        let source = source()
         #expect(source.status(now: .seconds(5)).error == nil)
         #expect(source.status(now: .seconds(7)).error?.contains("is this stream being published?") == true)
         source.ended(.ended, now: .seconds(15))
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func absenceBeginsAfterAWhileAndEndsWithTheFirstFrame() {
-        var source = source()
+        let source = source()
         #expect(!source.isAbsent(now: .seconds(2)))
         #expect(source.isAbsent(now: .seconds(3)))
         for item in source.take([Self.sound], now: .seconds(4)) {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func anUnsupportedCodecIsNamedAndLeftOutUntilItHasGoneForGood() {
-        var source = source()
+        let source = source()
         source.ended(PullEnd(.unsupportedCodec(.audio, codec: "2")), now: .seconds(1))
         #expect(source.status(now: .seconds(1)).state == .failed)
         #expect(source.news(now: .seconds(1))?.message.contains("MP3") == true)
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() {
-        var source = source()
+        let source = source()
         #expect(!source.fact(now: .seconds(1)).isDecodable)
         source.planned.video = false
         for (index, item) in source.take([Self.sound], now: .seconds(1)).enumerated() {
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func itemsOfTracksThatAreNotPlannedAreLeftOut() {
-        var source = source()
+        let source = source()
         let picture = MediaItem.frame(
             EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: [0]))
         #expect(source.take([Self.sound, picture, .discontinuity], now: .zero).count == 3)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func keyframesAreRequestedWhereTheTransportCanAndNotTooOften() {
-        var source = source()
+        let source = source()
         let pull = NoPull(takesKeyframeRequests: true)
         #expect(!source.takesKeyframeRequests)
         source.connected(pull, now: .zero)

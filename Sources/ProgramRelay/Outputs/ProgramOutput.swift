@@ -33,7 +33,10 @@ protocol ProgramOutput: AnyObject, Sendable {
     /// Takes what comes of a source, before the program does.
     func take(_ event: SourceTimeline.Event, of source: SourceID)
 
-    /// Does what is due, several times a second. Never waits.
+    /// Whether the output does what is due in `tick()`, so that the relay calls it.
+    var needsTicks: Bool { get }
+
+    /// Does what is due, several times a second if `needsTicks`. Never waits.
     func tick()
 
     /// Tries at once if the output waits for its next attempt or was given up.
@@ -52,6 +55,7 @@ extension ProgramOutput {
     var takesSources: Bool { false }
     func follow(_ sources: [OutputSource], now: MediaTime) -> [@Sendable () async -> Void] { [] }
     func take(_ event: SourceTimeline.Event, of source: SourceID) {}
+    var needsTicks: Bool { false }
     func tick() {}
     func retryNow() {}
 }

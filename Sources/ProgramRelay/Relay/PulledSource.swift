@@ -2,8 +2,10 @@ import EncodedMedia
 import MixModel
 import ProgramSplicer
 
-/// One planned source, with its connection and its timeline.
-struct PulledSource {
+/// One planned source, with its connection and its timeline. Belongs to its relay.
+///
+/// A class, because packets change it in place many times a second.
+final class PulledSource {
     var planned: PlannedSource
     var timeline = SourceTimeline()
     /// Number of connections so far. Tells late items of an old connection apart.
@@ -61,7 +63,7 @@ struct PulledSource {
     }
 
     /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
-    mutating func connected(_ pull: any SourcePull, now: MediaTime) {
+    func connected(_ pull: any SourcePull, now: MediaTime) {
         retryAt = nil
         askedAt = nil
         firstKeyframeAt = nil
@@ -71,14 +73,14 @@ struct PulledSource {
     }
 
     /// Takes out the connection, which the caller has to close. Late items of it are ignored from now on.
-    mutating func disconnect() -> (any SourcePull)? {
+    func disconnect() -> (any SourcePull)? {
         attempt += 1
         defer { pull = nil }
         return pull
     }
 
     /// Notes the items that arrived, and returns those of the planned tracks.
-    mutating func take(_ arrived: [MediaItem], now: MediaTime) -> [MediaItem] {
+    func take(_ arrived: [MediaItem], now: MediaTime) -> [MediaItem] {
         let items = planned.takesEverything ? arrived : arrived.filter { planned.takes($0.track) }
         if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
@@ -94,7 +96,7 @@ struct PulledSource {
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
 
     /// Asks the sender for a keyframe, unless that was done within `keyframePause`, or there is no video to come.
-    mutating func requestKeyframe(now: MediaTime) {
+    func requestKeyframe(now: MediaTime) {
         guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return }
         guard askedAt.map({ now - $0 >= PulledSource.keyframePause }) ?? true else { return }
         askedAt = now
@@ -103,7 +105,7 @@ struct PulledSource {
 
     /// Notes that the connection is over or could not be made, and schedules the next attempt, after a longer delay
     /// each time.
-    mutating func ended(_ reason: PullEnd, now: MediaTime) {
+    func ended(_ reason: PullEnd, now: MediaTime) {
         if reason.kind == .unsupportedCodec { isUnsupported = true }
         // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
         let end = reason.kind == .ended && firstFrameAt == nil ? PullEnd.noMedia : reason
@@ -123,6 +125,11 @@ struct PulledSource {
 
     func isSilent(now: MediaTime) -> Bool {
         lastOfTrack.map { now - $0 > PulledSource.silence } ?? true
+    }
+
+    /// Time from which on the source is silent if nothing more comes; `nil` if it is already.
+    func silentAt(now: MediaTime) -> MediaTime? {
+        lastOfTrack.map { $0 + PulledSource.silence + .milliseconds(1) }.flatMap { $0 > now ? $0 : nil }
     }
 
     /// Time of the last frame of the track by which the source is judged.
@@ -167,7 +174,7 @@ struct PulledSource {
     }
 
     /// Returns a message that operators have not had yet: a new error, or that the source is well again.
-    mutating func news(now: MediaTime) -> (code: String, message: String)? {
+    func news(now: MediaTime) -> (code: String, message: String)? {
         let status = status(now: now)
         if let error = status.error {
             guard !told.contains(error), told.count < PulledSource.mostTold else { return nil }

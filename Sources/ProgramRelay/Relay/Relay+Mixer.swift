@@ -19,6 +19,7 @@ extension Relay {
         guard let plan else { return }
         let now = now
         let facts = sources.mapValues { $0.fact(now: now) }
+        basis.take(feeds, facts)
         let onAir = splicer.onAir
         let isMixerFailing = mixer == nil && mixerFailures > 1 && now < mixerRetryAt
         let decision = director.decide(
@@ -60,7 +61,14 @@ extension Relay {
             for: decision, onAir: onAir, isCalm: isCalm, canAfford: isForOthers && memory.isPlentiful(now: now),
             isBusy: isMixCheaper, now: now)
         keepSpare(isWanted: isSpareWanted, now: now)
-        ticker?.setPace(isCalm ? .calm : .quick)
+        scheduleTick(now: now, isCalm: isCalm)
+    }
+
+    /// The feeds of the program as they are now.
+    var feeds: DecisionBasis.Feeds {
+        DecisionBasis.Feeds(
+            onAir: splicer.onAir, target: splicer.target, heard: splicer.heard, mixer: mixer?.generation,
+            outgoingMixer: outgoingMixer?.generation, spareMixer: spareMixer?.generation)
     }
 
     /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
@@ -80,7 +88,7 @@ extension Relay {
     }
 
     /// Whether a bypass runs undisturbed, so that only packets and messages can change anything next.
-    private func isCalm(now: MediaTime) -> Bool {
+    func isCalm(now: MediaTime) -> Bool {
         guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
         guard splicer.onAir == .source(source), splicer.target == splicer.onAir else { return false }
         return sources.values.allSatisfy { $0.isSteady(now: now) }
@@ -241,7 +249,7 @@ extension Relay {
                 mixerFailures = 0
                 toldMixerErrors = []
             }
-            if splicer.onAir == slot.feed, outgoingMixer != nil { reconsider() }
+            if !basis.holds(with: feeds) { reconsider() }
         case .report(.sourceFailed(let source, let reason)):
             note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
         case .report(.volumes(let volumes)):

@@ -78,19 +78,19 @@ extension Relay {
 
     /// Passes a source's packets to the splicer first and then to the mixer, because a splice decided on a packet must
     /// reach the mixer before the packet does.
-    func pulled(_ arrived: [MediaItem], of id: SourceID, arrival: MediaTime) {
-        let isNew = sources[id]?.firstKeyframeAt == nil
-        guard let items = sources[id]?.take(arrived, now: arrival) else { return }
-        if isNew, sources[id]?.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
+    func pulled(_ arrived: [MediaItem], of id: SourceID, _ source: PulledSource, arrival: MediaTime) {
+        let isNew = source.firstKeyframeAt == nil
+        let items = source.take(arrived, now: arrival)
+        if isNew, source.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
         let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
         for item in items {
             let isCopied = splicer.onAir == feed
             let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
-            let events = sources[id]?.timeline.accept(
+            let events = source.timeline.accept(
                 item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
-            for event in events ?? [] {
+            for event in events {
                 // Before the splicer, because a splice may move the source's timeline.
                 sendToOutputs(event, of: id)
                 switch event {
@@ -105,15 +105,13 @@ extension Relay {
                 case .discontinuity:
                     logger.notice("source \(id): its timestamps jumped and were remapped")
                 case .frame(let frame):
-                    if frame.track == .video, let interval = sources[id]?.timeline.frameInterval {
-                        splicer.setInterval(interval, of: feed)
-                    }
+                    if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     for slot in mixers { slot.send(frame, of: id) }
                 }
             }
         }
-        if splicer.onAir != feed || splicer.target != feed { reconsider() }
+        if !basis.holds(with: source.fact(now: arrival), of: id) || !basis.holds(with: feeds) { reconsider() }
     }
 
     /// Asks the senders of sources that a decoder or a splice waits for to send a keyframe, where transports can.
@@ -121,7 +119,7 @@ extension Relay {
         for (id, source) in sources where source.takesKeyframeRequests && source.removedAt == nil {
             let isNext = aim == .source(id) && splicer.onAir != .source(id)
             guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
-            sources[id]?.requestKeyframe(now: now)
+            source.requestKeyframe(now: now)
         }
     }
 

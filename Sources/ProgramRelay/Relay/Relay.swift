@@ -44,7 +44,8 @@ public actor Relay {
     let logger: Logger
     private let loop = SocketLoop.shared
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-    private(set) var ticker: Ticker?
+    private let tickDeadline = LoopDeadline()
+    private var ticks = TickSchedule()
     private var listener: UnixListener?
     /// Inputs that came before the relay runs or while one is handled.
     private var waiting: [RelayInput] = []
@@ -89,6 +90,8 @@ public actor Relay {
     var mixerError: String?
     /// Reasons that were reported since a mixer was last healthy.
     var toldMixerErrors: Set<String> = []
+    /// What the last decision was made from.
+    var basis = DecisionBasis()
     /// The scene that the mixer shows, which differs from the plan's own while that one waits for a source.
     var sceneOnAir: Scene?
     /// Program time until which the mix on air may be fading out a participant's sound.
@@ -123,9 +126,9 @@ public actor Relay {
         listener = try UnixListener(path: configuration.socketPath) { [weak self] descriptor in
             self?.post(.connected(descriptor: descriptor))
         }
-        ticker = Ticker { [weak self] in self?.post(.tick) }
-        ticker?.start()
         orphanSince = .zero
+        tickDeadline.begin { [weak self] in self?.post(.tick) }
+        scheduleTick(now: now, isCalm: false)
         phase = .running
         handleWaiting()
         await withDiscardingTaskGroup { group in
@@ -173,7 +176,7 @@ public actor Relay {
     private func conclude() {
         guard phase == .running else { return }
         phase = .over
-        ticker?.stop()
+        tickDeadline.end()
         listener?.close()
         endAll()
         closing.finish()
@@ -188,9 +191,9 @@ public actor Relay {
         case .commands(let connection, let lines, let size): received(lines, size: size, on: connection)
         case .disconnected(let connection): disconnected(connection)
         case .pulled(let source, let attempt, let items, let size, let arrival):
-            guard sources[source]?.attempt == attempt else { return }
-            sources[source]?.backlog?.remove(size)
-            pulled(items, of: source, arrival: MediaTime(nanoseconds: arrival - programStart))
+            guard let pulling = sources[source], pulling.attempt == attempt else { return }
+            pulling.backlog?.remove(size)
+            pulled(items, of: source, pulling, arrival: MediaTime(nanoseconds: arrival - programStart))
         case .pullEnded(let source, let attempt, let end):
             guard sources[source]?.attempt == attempt else { return }
             pullEnded(end, of: source)
@@ -203,10 +206,11 @@ public actor Relay {
 
     private func tick() {
         let now = now
-        for id in Array(sources.keys) {
+        ticks.reached()
+        for (id, source) in sources {
             tellNews(of: id)
-            if sources[id]?.isDue(now: now) ?? false { connect(id) }
-            if splicer.onAir == .source(id), sources[id]?.isSilent(now: now) ?? true {
+            if source.isDue(now: now) { connect(id) }
+            if splicer.onAir == .source(id), source.isSilent(now: now) {
                 perform(splicer.ended(.source(id), now: now))
             }
         }
@@ -215,12 +219,31 @@ public actor Relay {
         removeIdleSources()
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
-        if now - lastStatusAt > .seconds(1) || absent != absentSources { reportStatus() }
+        if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || absent != absentSources { reportStatus() }
         absentSources = absent
         if let orphanSince, now - orphanSince > .seconds(configuration.orphanTimeout) {
             logger.warning("no orchestrator for \(configuration.orphanTimeout) s: the program ends")
             isDraining = true
         }
+        scheduleTick(now: now, isCalm: isCalm(now: now))
+    }
+
+    /// Sets the time of the next tick.
+    func scheduleTick(now: MediaTime, isCalm: Bool) {
+        let calmUntil = isCalm ? nextDue(now: now) : nil
+        let next = ticks.next(now: now, calmUntil: calmUntil, deadlines: [fadesUntil, mixerRetryAt])
+        tickDeadline.set(programStart + next.nanoseconds)
+    }
+
+    /// Returns the time at which something is due although nothing happens, in a calm bypass.
+    private func nextDue(now: MediaTime) -> MediaTime {
+        var due = lastStatusAt + TickSchedule.status
+        if outputs.values.contains(where: \.needsTicks) { due = min(due, now + TickSchedule.outputs) }
+        if let orphanSince { due = min(due, orphanSince + .seconds(configuration.orphanTimeout)) }
+        for source in sources.values {
+            if let silentAt = source.silentAt(now: now) { due = min(due, silentAt) }
+        }
+        return max(due, now + .milliseconds(1))
     }
 
     private func endAll() {

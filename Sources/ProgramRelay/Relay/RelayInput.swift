@@ -14,7 +14,7 @@ enum RelayInput: Sendable {
     case pullEnded(SourceID, attempt: Int, PullEnd)
     case output(OutputReport)
     case mixer(generation: Int, MixerProcess.Event)
-    /// Time has passed: see `Ticker.Pace`.
+    /// Time has passed: see `TickSchedule`.
     case tick
     /// The process was asked to end.
     case terminate

@@ -47,6 +47,7 @@ final class HLSOutput: ProgramOutput {
     func adopt(_ planned: PlannedOutput) -> Bool { planned.document as? PlannedHLS == plan }
 
     func send(shared tags: [OutputTag]) { consumer.send(shared: tags) }
+    var needsTicks: Bool { true }
     func tick() { consumer.tick() }
 
     /// Waits until the playlists are closed. The packager is killed after 10 s.

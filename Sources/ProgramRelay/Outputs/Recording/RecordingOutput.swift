@@ -146,6 +146,8 @@ final class RecordingOutput: ProgramOutput {
         if let news { context.report(.note(code: news.code, message: news.message, isBad: news.isBad)) }
     }
 
+    var needsTicks: Bool { true }
+
     func tick() {
         // Without the lock, because a consumer reports from within.
         let consumers = state.withLock { state in state.open.compactMap { state.slots[$0]?.consumer } }

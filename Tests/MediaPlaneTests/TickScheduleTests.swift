@@ -1,0 +1,40 @@
+import EncodedMedia
+import Testing
+
+@testable import ProgramRelay
+
+@Suite struct TickScheduleTests {
+    @Test func deadlinesThatAreNearAreLookedAtOften() {
+        var ticks = TickSchedule()
+        #expect(ticks.next(now: .seconds(1), calmUntil: nil) == .seconds(1) + TickSchedule.near)
+    }
+
+    /// Packets come more often than ticks, and each may plan the next one.
+    @Test func aLookIsNotPutOffByWhatHappensBeforeIt() {
+        var ticks = TickSchedule()
+        let first = ticks.next(now: .zero, calmUntil: nil)
+        for time in stride(from: 10, to: 50, by: 10) {
+            #expect(ticks.next(now: .milliseconds(time), calmUntil: nil) == first)
+        }
+        ticks.reached()
+        #expect(ticks.next(now: first, calmUntil: nil) == first + TickSchedule.near)
+    }
+
+    @Test func aCalmBypassIsLookedAtWhenSomethingIsDue() {
+        var ticks = TickSchedule()
+        #expect(ticks.next(now: .zero, calmUntil: .seconds(1)) == .seconds(1))
+        // The source is heard of, so that its silence is due later.
+        #expect(ticks.next(now: .milliseconds(500), calmUntil: .milliseconds(1_400)) == .milliseconds(1_400))
+        // Somebody joins.
+        #expect(ticks.next(now: .milliseconds(600), calmUntil: nil) == .milliseconds(650))
+    }
+
+    @Test func aDeadlineInBetweenIsMetAndOneThatHasPassedIsNot() {
+        var ticks = TickSchedule()
+        #expect(
+            ticks.next(now: .seconds(1), calmUntil: nil, deadlines: [.zero, .milliseconds(1_020)])
+                == .milliseconds(1_020))
+        ticks.reached()
+        #expect(ticks.next(now: .seconds(2), calmUntil: nil, deadlines: [.zero, .seconds(9)]) == .milliseconds(2_050))
+    }
+}
