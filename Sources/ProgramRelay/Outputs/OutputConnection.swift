@@ -35,10 +35,21 @@ protocol OutputConnection: Sendable {
     /// The connection's failure in the words of the server or the system, or `nil`.
     var fault: OutputFault? { get }
 
+    /// Returns all of this at once, because asking the system costs as much as sending a tag.
+    /// - Parameter now: Current time in ns of CLOCK_MONOTONIC.
+    func observe(at now: Int64) -> OutputMachine.Observation
+
     /// Gives up the connection without waiting. The rest happens in the background.
     func abandon()
 
     /// Sends what was pushed, tells the server the end, and closes. Takes at most 2 s for the former and 2 s for
     /// closing.
     func close() async
+}
+
+extension OutputConnection {
+    func observe(at now: Int64) -> OutputMachine.Observation {
+        OutputMachine.Observation(
+            hasBegun: hasBegun, taken: taken, isWaiting: isWaiting, silentSince: silentSince, fault: fault)
+    }
 }

@@ -173,7 +173,8 @@ public final class RTMPOutput: Sendable {
             Self.pump(&state)
             let now = MonotonicClock.now()
             let wasLive = state.isLive
-            var actions = state.machine.observe(observation(of: state), at: now, jitter: Double.random(in: 0...1))
+            var actions = state.machine.observe(
+                observation(of: state, at: now), at: now, jitter: Double.random(in: 0...1))
             if state.isAskedToRetry {
                 state.isAskedToRetry = false
                 actions += state.machine.retryNow(at: now)
@@ -206,12 +207,10 @@ public final class RTMPOutput: Sendable {
         self.deadline.set(deadline)
     }
 
-    private func observation(of state: borrowing State) -> OutputMachine.Observation {
-        guard let connection = state.connection else { return OutputMachine.Observation() }
-        return OutputMachine.Observation(
-            hasBegun: connection.hasBegun, taken: connection.taken, isWaiting: connection.isWaiting,
-            silentSince: connection.silentSince,
-            fault: connection.fault.map { OutputFault($0.code, redaction.clean($0.words)) })
+    private func observation(of state: borrowing State, at now: Int64) -> OutputMachine.Observation {
+        guard var seen = state.connection?.observe(at: now) else { return OutputMachine.Observation() }
+        seen.fault = seen.fault.map { OutputFault($0.code, redaction.clean($0.words)) }
+        return seen
     }
 
     private func perform(_ actions: [OutputMachine.Action]) {

@@ -21,9 +21,10 @@ final class RTMPSocketConnection: OutputConnection {
             var onChange: (@Sendable () -> Void)?
 
             /// Returns the bytes that the destination's machine has acknowledged.
-            mutating func taken() -> Int64 {
-                guard let uplink else { return 0 }
-                let taken = max(takenAtEnd ?? 0, uplink.connection.progress.acknowledged - uplink.bytesBefore)
+            mutating func taken() -> Int64 { uplink.map { taken(by: $0.connection.progress, $0) } ?? 0 }
+
+            mutating func taken(by progress: TCPConnection.Progress, _ uplink: RTMPUplink) -> Int64 {
+                let taken = max(takenAtEnd ?? 0, progress.acknowledged - uplink.bytesBefore)
                 takenAtEnd = taken
                 return taken
             }
@@ -107,6 +108,19 @@ final class RTMPSocketConnection: OutputConnection {
     }
 
     var fault: OutputFault? { shared.state.withLock { $0.fault } }
+
+    func observe(at now: Int64) -> OutputMachine.Observation {
+        shared.state.withLock { state in
+            guard let uplink = state.uplink else {
+                return OutputMachine.Observation(isWaiting: !state.early.isEmpty, fault: state.fault)
+            }
+            let progress = uplink.connection.progress
+            let taken = state.taken(by: progress, uplink)
+            return OutputMachine.Observation(
+                hasBegun: true, taken: taken, isWaiting: progress.waiting + progress.unacknowledged > 0,
+                silentSince: state.reading.silentSince(taken, now: now), fault: state.fault)
+        }
+    }
 
     func abandon() { session.stop() }
 
