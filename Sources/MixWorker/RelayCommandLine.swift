@@ -10,18 +10,22 @@ import ProgramRelay
 struct RelayCommandLine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",
-        abstract: "Runs one program: pulls its sources, splices them and pushes to its outputs.",
+        abstract: "Runs a program: pulls its sources, splices them and pushes to its outputs.",
         discussion: """
             Started by mixorchestrator, which tells it over the socket what to put on air. It keeps the last plan on \
             air while no orchestrator is connected, and exits after --orphan-timeout. SIGTERM closes its outputs and \
-            ends it.
+            ends it. With --shared it runs the programs that the orchestrator names on its standard input, which is a \
+            socket, each with its own socket, and exits when none is left.
             """)
 
     @Option(help: "Identifier of the task.")
-    var task: String
+    var task: String?
 
     @Option(help: "Unix socket to listen on, at most 100 bytes long.")
-    var socket: String
+    var socket: String?
+
+    @Flag(help: "Run several programs, as the socket on standard input says.")
+    var shared = false
 
     @Option(help: "Seconds without an orchestrator after which the program ends.")
     var orphanTimeout: Double = 300
@@ -33,6 +37,12 @@ struct RelayCommandLine: AsyncParsableCommand {
 
     @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
+
+    func validate() throws {
+        guard shared == (task == nil), shared == (socket == nil) else {
+            throw ValidationError("Name --task and --socket for one program, or --shared for several.")
+        }
+    }
 
     func run() async throws {
         try await serve()
@@ -51,17 +61,37 @@ struct RelayCommandLine: AsyncParsableCommand {
         LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
         var logger = Logger(label: "relay")
         logger.logLevel = logLevel
+        let worker = ownExecutable
+        if let task, let socket {
+            let relay = makeRelay(TaskID(task), socket, worker, nil, logger)
+            try await untilTerminated(relay.terminate) { try await relay.run() }
+        } else {
+            let shares = CPUShares()
+            let host = RelayHost(descriptor: FileHandle.standardInput.fileDescriptor) { [self, logger] task, socket in
+                makeRelay(task, socket, worker, shares, logger)
+            }
+            try await untilTerminated(host.terminate) { await host.run() }
+        }
+    }
+
+    private func makeRelay(
+        _ task: TaskID, _ socket: String, _ worker: URL, _ shares: CPUShares?, _ logger: Logger
+    ) -> Relay {
+        var logger = logger
         logger[metadataKey: "task"] = "\(task)"
-        let relay = Relay(
+        return Relay(
             Relay.Configuration(
-                task: TaskID(task), socketPath: socket, orphanTimeout: orphanTimeout, worker: ownExecutable,
-                keepsMixerReady: readyMixer),
+                task: task, socketPath: socket, orphanTimeout: orphanTimeout, worker: worker,
+                keepsMixerReady: readyMixer, shares: shares),
             logger: logger)
+    }
+
+    private func untilTerminated(_ end: @escaping @Sendable () -> Void, _ run: () async throws -> Void) async throws {
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        terminate.setEventHandler { relay.terminate() }
+        terminate.setEventHandler(handler: end)
         terminate.resume()
         defer { terminate.cancel() }
-        try await relay.run()
+        try await run()
     }
 
     /// Path of this program, as the link `/proc/self/exe` names it. The first argument if the link cannot be read.

@@ -63,7 +63,7 @@ import Testing
               outputs: ["rtmp://a.example/{room}", "backup=rtmp://b.example/{room}", {id: third, url: "rtmp://c.example/x"}]
               layout: grid
               canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
-            relay: { orphanTimeout: 7, keep: true, readyMixer: false }
+            relay: { orphanTimeout: 7, keep: true, readyMixer: false, programsPerProcess: 3 }
             log: { level: debug }
             """)
         #expect(configuration.listen.port == 9)
@@ -90,6 +90,7 @@ import Testing
             configuration.roomCanvas
                 == Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3)))
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
+        #expect(configuration.programsPerProcess == 3)
         #expect(configuration.logLevel == .debug)
     }
 

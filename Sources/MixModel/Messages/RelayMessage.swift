@@ -50,14 +50,17 @@ public struct RelayStatus: Hashable, Sendable {
     public var mixerError: String?
     /// CPU use and pace; `nil` from relays of an earlier release.
     public var load: RelayLoad?
+    /// Whether the process runs relays of other tasks, too.
+    public var sharesProcess: Bool
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil
+        load: RelayLoad? = nil, sharesProcess: Bool = false
     ) {
         self.task = task
         self.processID = processID
+        self.sharesProcess = sharesProcess
         self.revision = revision
         self.onAir = onAir
         self.bypassSource = bypassSource

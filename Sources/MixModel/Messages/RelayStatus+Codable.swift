@@ -16,7 +16,8 @@ extension RelayStatus: Codable {
             outputs: try [OutputStatus](from: object, of: OutputDocuments.all),
             programTime: try object.decode(MediaTime.self, forKey: "programTime"),
             mixerError: try object.decodeIfPresent(String.self, forKey: "mixerError"),
-            load: try object.decodeIfPresent(RelayLoad.self, forKey: "load"))
+            load: try object.decodeIfPresent(RelayLoad.self, forKey: "load"),
+            sharesProcess: try object.decodeIfPresent(Bool.self, forKey: "sharesProcess") ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -31,6 +32,7 @@ extension RelayStatus: Codable {
         try object.encode(programTime, forKey: "programTime")
         try object.encodeIfPresent(mixerError, forKey: "mixerError")
         try object.encodeIfPresent(load, forKey: "load")
+        if sharesProcess { try object.encode(sharesProcess, forKey: "sharesProcess") }
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

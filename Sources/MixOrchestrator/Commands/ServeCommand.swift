@@ -75,7 +75,7 @@ struct ServeCommand: AsyncParsableCommand {
         let store = try Self.openStore(configuration.data, metrics, logger)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-            keepsMixersReady: configuration.keepsMixersReady,
+            keepsMixersReady: configuration.keepsMixersReady, programsPerProcess: configuration.programsPerProcess,
             logLevel: configuration.logLevel.rawValue)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(

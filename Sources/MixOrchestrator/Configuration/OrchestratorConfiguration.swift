@@ -39,6 +39,8 @@ struct OrchestratorConfiguration: Sendable {
     var orphanTimeout: Int
     /// Whether a mixer's process waits beside each bypass that others may join.
     var keepsMixersReady: Bool
+    /// Most programs that share a relay process.
+    var programsPerProcess: Int
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
@@ -98,6 +100,7 @@ struct OrchestratorConfiguration: Sendable {
             ).withinLimits
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
+        programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

@@ -2,6 +2,9 @@ import Foundation
 
 /// The CPU time that a process has used.
 enum ProcessClock {
+    /// The CPU time of this process in seconds.
+    static var own: Double { seconds(of: getpid()) ?? 0 }
+
     /// Returns the CPU time of all threads together, including ended ones, in seconds; `nil` if there is no such
     /// process (any more).
     static func seconds(of processID: Int32) -> Double? {

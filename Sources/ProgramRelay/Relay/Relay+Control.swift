@@ -175,12 +175,14 @@ extension Relay {
 
     private var status: RelayStatus {
         let now = now
+        shares.divide(ProcessClock.own)
         return RelayStatus(
             task: configuration.task, processID: getpid(), revision: plan?.revision ?? 0,
             onAir: splicer.onAir.map(kind), bypassSource: splicer.onAir.flatMap(source(of:)),
             scene: splicer.onAir?.isMixer ?? false && sceneOnAir != plan?.scene ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputStatuses, programTime: now, mixerError: mixerError,
-            load: ProcessClock.seconds(of: getpid()).map { RelayLoad(relaySeconds: $0, mixer: mixer?.load) })
+            load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load) },
+            sharesProcess: configuration.shares != nil)
     }
 }

@@ -6,6 +6,7 @@ import MediaFormats
 import MixModel
 import ProgramSplicer
 import RTMP
+import TextFormats
 
 /// The owner of one program: pulls its sources, splices them, and feeds its outputs. Never decodes video.
 ///
@@ -25,15 +26,26 @@ public actor Relay {
         /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to
         /// spare.
         public var keepsMixerReady: Bool
+        /// The CPU time of a process that runs other relays, too; `nil` if this relay has the process for itself.
+        public var shares: CPUShares?
 
         public init(
-            task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true
+            task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true,
+            shares: CPUShares? = nil
         ) {
             self.task = task
             self.socketPath = socketPath
             self.orphanTimeout = orphanTimeout
             self.worker = worker
             self.keepsMixerReady = keepsMixerReady
+            self.shares = shares
+        }
+
+        /// The file that names the process of a relay that shares it. A relay with a process of its own is recorded by
+        /// the service.
+        var processFile: String {
+            let path = socketPath.endsInUTF8(with: ".sock") ? String(socketPath.dropLast(5)) : socketPath
+            return path + ".pid"
         }
     }
 
@@ -60,6 +72,9 @@ public actor Relay {
     /// CLOCK_MONOTONIC at program time 0, in ns.
     let programStart = MonotonicClock.now()
     let director = ProgramDirector()
+    let shares: CPUShares
+    /// This relay's part of the process's CPU time; `nil` while it does not run.
+    private(set) var share: CPUShares.Share?
 
     var plan: ProgramPlan?
     var planAppliedAt = MediaTime.zero
@@ -115,6 +130,7 @@ public actor Relay {
     public init(_ configuration: Configuration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        shares = configuration.shares ?? CPUShares()
         (closings, closing) = AsyncStream.makeStream()
     }
 
@@ -125,6 +141,11 @@ public actor Relay {
     public func run() async throws {
         listener = try UnixListener(path: configuration.socketPath) { [weak self] descriptor in
             self?.post(.connected(descriptor: descriptor))
+        }
+        share = shares.join(process: ProcessClock.own)
+        if configuration.shares != nil {
+            // The file protects a successor from this relay if the process hangs; without it, the relay works as well.
+            try? "\(getpid())\n".write(toFile: configuration.processFile, atomically: true, encoding: .utf8)
         }
         orphanSince = .zero
         tickDeadline.begin { [weak self] in self?.post(.tick) }
@@ -177,7 +198,10 @@ public actor Relay {
         guard phase == .running else { return }
         phase = .over
         tickDeadline.end()
+        // Nobody must kill the process for what is left to do.
+        if configuration.shares != nil { unlink(configuration.processFile) }
         listener?.close()
+        if let share { shares.leave(share, process: ProcessClock.own) }
         endAll()
         closing.finish()
     }
@@ -186,6 +210,7 @@ public actor Relay {
     var now: MediaTime { MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
 
     private func handle(_ input: RelayInput) {
+        share?.handled += 1
         switch input {
         case .connected(let descriptor): accept(descriptor)
         case .commands(let connection, let lines, let size): received(lines, size: size, on: connection)

@@ -35,41 +35,61 @@ package struct RelayStarter: RelayStarting {
     package var keepsMixersReady = true
     package var logLevel: String
 
-    package init(worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, logLevel: String) {
+    /// Processes that run several programs; `nil` if every program has its own.
+    private var shared: SharedRelays?
+
+    /// - Parameter programsPerProcess: Most programs that share a process.
+    package init(
+        worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, programsPerProcess: Int = 1, logLevel: String
+    ) {
         self.worker = worker
         self.orphanTimeout = orphanTimeout
         self.keepsMixersReady = keepsMixersReady
         self.logLevel = logLevel
+        shared = nil
+        guard programsPerProcess > 1 else { return }
+        let starter = self
+        shared = SharedRelays(limit: programsPerProcess) { (socket, input) throws(RelayError) in
+            try starter.launch(["--shared"], input: .descriptor(input), socket: socket)
+        }
     }
     /// Longest log in bytes. A longer one is truncated at the next start.
     static let longestLog = 10 << 20
 
     package func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
+        if let relay = try shared?.start(task: task, socket: socket) { return relay }
+        let (process, log) = try launch(["--task", task.rawValue, "--socket", socket], input: .null, socket: socket)
+        RelayProcessFile.write(process.processID, socket: socket)
+        return SpawnedRelay(process: process, log: log)
+    }
+
+    /// Starts a process that logs beside the socket.
+    private func launch(
+        _ programs: [String], input: ProcessLaunch.Stream, socket: String
+    ) throws(RelayError) -> SharedRelays.Launched {
         guard access(worker, X_OK) == 0 else {
             throw .notStarted(
                 "mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`")
         }
         var launch = ProcessLaunch(
             worker,
-            [
-                "relay", "--task", task.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)",
-                "--log-level", logLevel, keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer",
+            ["relay"] + programs + [
+                "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel,
+                keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer",
             ])
         launch.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
+        launch.input = input
         let log = RelayProcessFile.path(socket, ".log")
         let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0
         launch.output = .file(log, truncates: size > Self.longestLog)
         launch.errors = .output
         // A relay begins a session of its own.
         launch.leadsGroup = false
-        let process: LaunchedProcess
         do throws(ProcessLaunch.Failure) {
-            process = try launch.start()
+            return (try launch.start(), log)
         } catch {
             throw .notStarted(error.description)
         }
-        RelayProcessFile.write(process.processID, socket: socket)
-        return SpawnedRelay(process: process, log: log)
     }
 
     package func missing() async -> [String] {
@@ -77,6 +97,7 @@ package struct RelayStarter: RelayStarting {
     }
 
     package func killLeftover(socket: String) {
+        if shared?.kill(socket: socket) ?? false { return }
         if let processID = RelayProcessFile.runningProcess(socket: socket) { kill(processID, SIGKILL) }
         RelayProcessFile.remove(socket: socket)
     }

@@ -23,6 +23,7 @@ enum RelayProcessFile {
             let commandLine = FileManager.default.contents(atPath: "/proc/\(processID)/cmdline")
         else { return nil }
         let words = commandLine.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-        return words.contains("relay") && words.contains(socket) ? processID : nil
+        // A relay that shares its process removes the file when it ends.
+        return words.contains("relay") && (words.contains(socket) || words.contains("--shared")) ? processID : nil
     }
 }

@@ -150,7 +150,7 @@ actor RelaySupervisor {
                 logger.error("relay hangs and is being killed")
                 reason = "the relay hung (\(reason)) and was killed"
                 isKilled = true
-                signal(SIGKILL)
+                signal(SIGKILL, isHung: true)
                 starter.killLeftover(socket: socket)
             }
         }
@@ -210,11 +210,13 @@ actor RelaySupervisor {
 
     /// Signals the relay only while its connection is open or its process has not been waited for. Until then the
     /// process id cannot be reused.
-    private func signal(_ number: Int32) {
+    ///
+    /// A process that an earlier run of the service started and that other programs share is killed only if it hangs.
+    private func signal(_ number: Int32, isHung: Bool = false) {
         if let process {
             process.signal(number)
-        } else if let adopted = session?.inbox.processID, adopted > 1, adopted != getpid() {
-            kill(adopted, number)
+        } else if let adopted = session?.inbox.process, adopted.id > 1, adopted.id != getpid() {
+            if isHung || !adopted.isShared { kill(adopted.id, number) }
         }
     }
 }

@@ -6,8 +6,14 @@ final class ReportInbox: Sendable {
     private let task: TaskID
     private let backlog: ReportBacklog
     private let forward: @Sendable (RelaySupervisor.Report) -> Void
-    /// Process of the relay; 0 until the first status.
-    private let relayProcessID = Mutex<Int32>(0)
+    /// Process of the relay.
+    struct Process {
+        /// 0 until the first status.
+        var id: Int32 = 0
+        /// Whether it runs relays of other tasks, too.
+        var isShared = false
+    }
+    private let relayProcess = Mutex(Process())
 
     init(task: TaskID, backlog: ReportBacklog, forward: @escaping @Sendable (RelaySupervisor.Report) -> Void) {
         self.task = task
@@ -15,7 +21,7 @@ final class ReportInbox: Sendable {
         self.forward = forward
     }
 
-    var processID: Int32 { relayProcessID.withLock { $0 } }
+    var process: Process { relayProcess.withLock { $0 } }
 
     /// - Throws: `RelayError` when the relay refuses this orchestrator, belongs to another task, or reports faster than
     ///   its reports are handled.
@@ -31,9 +37,9 @@ final class ReportInbox: Sendable {
         }
         switch report {
         case .status(let status):
-            let isFirst = relayProcessID.withLock { known in
-                defer { known = status.processID }
-                return known == 0
+            let isFirst = relayProcess.withLock { known in
+                defer { known = Process(id: status.processID, isShared: status.sharesProcess) }
+                return known.id == 0
             }
             forward(isFirst ? .connected(status) : .status(status))
         case .switched(let record):
