@@ -24,8 +24,8 @@ struct RelayCommandLine: AsyncParsableCommand {
     @Option(help: "Unix socket to listen on, at most 100 bytes long.")
     var socket: String?
 
-    @Flag(help: "Run several programs, as the socket on standard input says.")
-    var shared = false
+    @Option(help: "Run several programs, with sockets in this directory, as the socket on standard input says.")
+    var shared: String?
 
     @Option(help: "Seconds without an orchestrator after which the program ends.")
     var orphanTimeout: Double = 300
@@ -39,7 +39,8 @@ struct RelayCommandLine: AsyncParsableCommand {
     var logLevel: Logger.Level = .info
 
     func validate() throws {
-        guard shared == (task == nil), shared == (socket == nil) else {
+        let isShared = shared != nil
+        guard isShared == (task == nil), isShared == (socket == nil) else {
             throw ValidationError("Name --task and --socket for one program, or --shared for several.")
         }
     }

@@ -50,7 +50,8 @@ package struct RelayStarter: RelayStarting {
         guard programsPerProcess > 1 else { return }
         let starter = self
         shared = SharedRelays(limit: programsPerProcess) { (socket, input) throws(RelayError) in
-            try starter.launch(["--shared"], input: .descriptor(input), socket: socket)
+            let directory = RelayProcessFile.directory(socket)
+            return try starter.launch(["--shared", directory], input: .descriptor(input), socket: socket)
         }
     }
     /// Longest log in bytes. A longer one is truncated at the next start.

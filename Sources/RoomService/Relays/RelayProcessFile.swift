@@ -8,6 +8,9 @@ enum RelayProcessFile {
         String(socket.endsInUTF8(with: ".sock") ? socket.dropLast(5) : socket[...]) + ending
     }
 
+    /// Returns the directory of a socket, by which a process is known that runs several relays.
+    static func directory(_ socket: String) -> String { (socket as NSString).deletingLastPathComponent }
+
     static func write(_ processID: Int32, socket: String) {
         // A failed write costs only the protection; the start itself goes on.
         try? "\(processID)\n".write(toFile: path(socket), atomically: true, encoding: .utf8)
@@ -24,6 +27,7 @@ enum RelayProcessFile {
         else { return nil }
         let words = commandLine.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         // A relay that shares its process removes the file when it ends.
-        return words.contains("relay") && (words.contains(socket) || words.contains("--shared")) ? processID : nil
+        return words.contains("relay") && (words.contains(socket) || words.contains(directory(socket)))
+            ? processID : nil
     }
 }
