@@ -14,10 +14,10 @@ export KEEP BUILD_DIR SWIFT
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-fast test-long run check format bench fuzz clean
+.PHONY: help setup build demo test test-fast test-long run check format bench bench-media fuzz clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
 
 setup: ## install missing packages (Debian 12; root or sudo)
 	@deploy/setup.sh
@@ -56,8 +56,11 @@ format: ## format the sources as `make check` requires
 bench: setup ## benchmark the pure modules and the whole service, optimised
 	@scripts/bench.sh
 
+bench-media: setup ## measure bypass, mix, density, switches and latency beside ffmpeg on RTMP: more than an hour
+	@scripts/bench.sh media
+
 fuzz: setup ## feed the layout decoder a million corrupted files
 	@scripts/bench.sh fuzz
 
 clean: ## remove all build products
-	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out
+	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out bench-out

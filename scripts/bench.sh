@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds optimised, in a directory of its own, and measures: first the pure modules, then the whole service from outside.
+# Builds optimised, in a directory of its own, and measures: the pure modules, the whole service from outside, its media.
 #
-#   scripts/bench.sh                    everything
+#   scripts/bench.sh                    everything but the media benchmarks
 #   scripts/bench.sh pure               the pure modules
 #   scripts/bench.sh fuzz COUNT SEED    breaks layouts
 #   scripts/bench.sh playback           viewers over HTTP-FLV beside nginx-rtmp, as service playback
 #   scripts/bench.sh service [NAME…]    the service: events, calls, plans, restart, memory, playback
+#   scripts/bench.sh media [CASE] …     the service beside ffmpeg, from RTMP to RTMP; `media --help` has the cases
 #   scripts/bench.sh outputs            what another RTMP destination costs, beside nginx-rtmp as a fan-out
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,6 +33,18 @@ outputs() {
     scripts/bench-outputs.py "$scratch/release/mixworker" "$@"
 }
 
+# Builds nothing if a directory with binaries is given, or only help is wanted.
+media() {
+    local binaries=()
+    if [[ " $* " != *" --binary"* && " $* " != *" --help "* && " $* " != *" -h "* ]]; then
+        build mixorchestrator
+        MIX_ONLY=media build mixworker
+        # After the case, which comes first.
+        binaries=(--binary "$scratch/release")
+    fi
+    PYTHONPATH=scripts exec python3 -m bench_media "$@" "${binaries[@]}"
+}
+
 case ${1:-all} in
 all)
     pure
@@ -43,6 +56,7 @@ fuzz) pure "$@" ;;
 service) service "${@:2}" ;;
 playback) service playback ;;
 outputs) outputs "${@:2}" ;;
+media) media "${@:2}" ;;
 *)
     sed -n 's/^#   //p' "$0" >&2
     exit 2

@@ -1,0 +1,114 @@
+"""How many mixes of two the machine holds: one is added at a time until a frame is lost or comes too late at a viewer."""
+import time
+
+from ..canvas import Canvas, Pane
+from ..errors import BenchError
+from ..ffmpeg import Jobs, mix_arguments
+from ..frames import paced, quantile
+from ..measure import Window
+from ..service import panes
+from ..sides import builds
+from ..waiting import wait_until
+
+NAME = "density"
+ABOUT = "mixes of two, added until the first lost or late frame at a viewer; ours and ffmpeg one after the other"
+DEFAULT_SECONDS = 10
+DEFAULT_RUNS = 1
+
+
+def arguments(parser):
+    parser.add_argument("--canvas", default="720x1280@20", help="size and rate of all pictures (720x1280@20)")
+    parser.add_argument("--limit", type=float, default=250, metavar="MS",
+                        help="a mix is late when 1 %% of its pictures are later than this behind its earliest one (250)")
+    parser.add_argument("--most", type=int, default=40, help="mixes at which the search ends (40)")
+
+
+def title(options):
+    return f"density, mixes of 2, {options.canvas}"
+
+
+def run(stage, options, number):
+    canvas = Canvas.parse(options.canvas)
+    publishers = [stage.sources.publish(f"person{index}", index, canvas) for index in (1, 2)]
+    time.sleep(1)
+    sides = [*builds(stage, canvas), Jobs(stage)]
+    if number % 2:
+        sides.reverse()
+    rows, places = {}, []
+    try:
+        for side in sides:
+            if not hasattr(side, "service"):
+                add = _mixes_of_ffmpeg(stage, options, side, canvas, places)
+            else:
+                side.start()
+                add = _mixes_of_ours(stage, side, places)
+            rows[side.name] = _fill(stage, options, side, add, canvas, publishers)
+            side.end()
+            time.sleep(3)
+    finally:
+        for side in sides:
+            side.end()
+        stage.processes.end(*publishers)
+    ratios = {f"mixes, {name}": figures["mixes"] for name, figures in rows.items()}
+    for name in rows:
+        if name != "ffmpeg":
+            ratios[f"mixes, {name} / ffmpeg"] = rows[name]["mixes"] / max(1, rows["ffmpeg"]["mixes"])
+    return {"rows": rows, "ratios": ratios}
+
+
+def _mixes_of_ours(stage, side, places):
+    def add(room):
+        side.open_room(room, "person1")
+        side.service.wait_for(room, "bypass")
+        side.service.join(room, "person2")
+        places[:] = panes(side.service.wait_for(room, "mix", 2, seconds=60))
+    return add
+
+
+def _mixes_of_ffmpeg(stage, options, side, canvas, places):
+    def add(room):
+        # The usual places, if ffmpeg comes first.
+        known = places or side_by_side(canvas)
+        side.start(mix_arguments(options, [stage.live("person1"), stage.live("person2")],
+                                 stage.program(f"{side.name}-{room}"), canvas, known, canvas))
+    return add
+
+
+def side_by_side(canvas):
+    """Returns the places of two people in the layout `auto`, for sources of the canvas's shape."""
+    half = canvas.width // 2
+    height = canvas.height // 2
+    return [Pane(x, (canvas.height - height) // 2, half, height) for x in (0, half)]
+
+
+def _fill(stage, options, side, add, canvas, publishers):
+    """Adds mixes until one is not whole; returns the row with the number of mixes that were."""
+    reader = stage.open_reader()
+    rooms, steps = [], []
+    try:
+        while len(rooms) < options.most:
+            room = f"room{len(rooms)}"
+            reader.add(room, stage.program(f"{side.name}-{room}"))
+            try:
+                add(room)
+                wait_until(lambda: any(frame.kind == "v" for frame in reader.streams()[room].frames), "no mix comes", 60, 0.5)
+            except BenchError as error:
+                steps.append({"mixes": len(rooms) + 1, "why": str(error)})
+                break
+            rooms.append(room)
+            time.sleep(options.settle)
+            window = Window(stage, [side], options.seconds, publishers)
+            streams = reader.streams(window.begin)
+            verdicts = [paced(streams[name], canvas.fps, window.begin, window.end) for name in rooms]
+            lost = sum(verdict.lost for verdict in verdicts)
+            late = max(quantile(verdict.late, 0.99) or 0 for verdict in verdicts)
+            steps.append({"mixes": len(rooms), "lost": lost, "late p99": late} | window.figures(side.name))
+            print(f"    {side.name}: {len(rooms)} mixes, machine {window.load['machine busy']:.0f} % busy, {lost} frames lost, "
+                  f"p99 of lateness {late:.0f} ms", flush=True)
+            if lost or late > options.limit or any(verdict.fault for verdict in verdicts):
+                break
+    finally:
+        reader.end()
+    whole = [step for step in steps if not step.get("why") and not step["lost"] and step["late p99"] <= options.limit]
+    best = whole[-1] if whole else {}
+    return {**best, "mixes": best.get("mixes", 0), "steps": steps, "invalid": []}

@@ -1,0 +1,85 @@
+"""Judging streams by what the reader received: what is missing, and how late frames are."""
+from typing import NamedTuple
+
+
+class Verdict(NamedTuple):
+    """What was found in one stream within the window."""
+    wanted: int        # frames that had to come
+    lost: int          # of those, how many did not come
+    repeated: int      # frames that came although none was due
+    late: list         # ms, one number per frame: behind the source, or behind the stream's own earliest frame
+    fault: str         # why the stream counts as broken; empty if it does not
+
+
+def quantile(numbers, part):
+    """Returns the smallest number that is not exceeded by `part` of them; `None` without numbers."""
+    ordered = sorted(numbers)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
+
+
+# Sound may repeat its bytes, so a frame that comes later than this is taken for another one. Pictures never repeat theirs.
+_LATEST_SOUND = 900_000_000
+# The program's copy of a frame may be noted a moment before the source's: one reader takes them in any order.
+_EARLIEST = 20_000_000
+
+
+def copied(source, program, begin, end):
+    """Judges a bypass: every frame that arrived from the source in the window must arrive in the program, once, unchanged.
+
+    - Parameters begin, end: The window in ns of CLOCK_MONOTONIC.
+    """
+    places = {}
+    for frame in program.frames:
+        if frame.kind != "c":
+            places.setdefault((frame.kind, frame.check, frame.size), []).append(frame.arrival)
+    start = min((frame.arrival for frame in program.frames), default=0)
+    wanted = lost = 0
+    late, used = [], {}
+    for frame in source.frames:
+        if frame.kind == "c" or frame.arrival < start - _EARLIEST:
+            continue
+        key = (frame.kind, frame.check, frame.size)
+        arrivals, at = places.get(key, ()), used.get(key, 0)
+        while at < len(arrivals) and arrivals[at] < frame.arrival - _EARLIEST:
+            at += 1
+        is_there = at < len(arrivals) and (frame.kind == "v" or arrivals[at] < frame.arrival + _LATEST_SOUND)
+        used[key] = at + is_there
+        if not begin <= frame.arrival < end:
+            continue
+        wanted += 1
+        if not is_there:
+            lost += 1
+        elif frame.kind == "v":
+            late.append((arrivals[at] - frame.arrival) / 1e6)
+    extra = sum(begin <= frame.arrival < end and frame.kind != "c" for frame in program.frames) - wanted
+    # The window cuts both streams at the same moment, so that some frames are on one side of its edges only.
+    edges = 10
+    return Verdict(wanted, lost, max(0, extra - edges), late, source.fault or program.fault)
+
+
+def paced(program, fps, begin, end):
+    """Judges a mix: pictures must come at the canvas's rate for the whole window, each once, without a gap.
+
+    Lateness is against the stream's own timestamps, from its earliest frame in the window.
+    """
+    interval = 1000 / fps
+    frames = [frame for frame in program.frames if frame.kind == "v" and begin <= frame.arrival < end]
+    wanted = round((end - begin) / 1e6 / interval)
+    if len(frames) < 2:
+        return Verdict(wanted, wanted - len(frames), 0, [], program.fault or "no pictures came")
+    steps = [(later.time - earlier.time) / interval for earlier, later in zip(frames, frames[1:])]
+    gaps = sum(max(0, round(step) - 1) for step in steps)
+    repeated = sum(step < 0.5 for step in steps)
+    # A stream that falls behind loses nothing at first: its frames come too late to be within the window.
+    missing = wanted - len(frames) - repeated
+    offsets = [frame.arrival / 1e6 - frame.time for frame in frames]
+    earliest = min(offsets)
+    return Verdict(wanted, max(gaps, missing if missing > 2 else 0), repeated, [at - earliest for at in offsets],
+                   program.fault)
+
+
+def together(verdicts):
+    """Returns one verdict over several streams."""
+    faults = [verdict.fault for verdict in verdicts if verdict.fault]
+    return Verdict(sum(v.wanted for v in verdicts), sum(v.lost for v in verdicts), sum(v.repeated for v in verdicts),
+                   [late for v in verdicts for late in v.late], "; ".join(faults[:3]))
