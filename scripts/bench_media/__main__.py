@@ -14,10 +14,10 @@ from .errors import BenchError
 from .stage import ROOT, Stage, find_ffmpeg, find_nginx
 
 _ABOUT = """\
-Measures the service beside ffmpeg, from RTMP to RTMP, in one run: a private nginx-rtmp on loopback, real publishers, the
-same bit rates, preset, tune, GOP and scaler on both sides, overload steps and admission off. Frames are counted at the
-destination of every side. A run in which any side lost or repeated a frame, or in which our seams are not within the
-demo's limits, is shown as INVALID and is in no median.
+Measures the service beside ffmpeg, from RTMP to RTMP, in one run: a private nginx-rtmp on loopback, real publishers,
+the same bit rates, preset, tune, GOP and scaler on both sides, overload steps and admission off. Frames are counted at
+the destination of every side. A run in which any side lost or repeated a frame, or in which our seams are not within
+the demo's limits, is shown as INVALID and is in no median.
 """
 _MORE = """\
 examples:
@@ -36,11 +36,13 @@ def _common(parser, default_runs=5):
     parser.add_argument("--settle", type=float, default=6, help="seconds between start and measuring (6)")
     parser.add_argument("--binary", type=pathlib.Path, metavar="DIR",
                         help="directory of mixorchestrator and mixworker; scripts/bench.sh builds a release without it")
-    parser.add_argument("--against", type=pathlib.Path, metavar="DIR", help="a second build to measure in the same runs")
+    parser.add_argument("--against", type=pathlib.Path, metavar="DIR",
+                        help="a second build to measure in the same runs")
     parser.add_argument("--setting", action="append", default=[], metavar="YAML",
                         help="a line for the service's configuration, as in 'relay: { readyMixer: false }'; repeatable")
     parser.add_argument("--preset", default="veryfast", help="x264 preset of ffmpeg; the mixer's is veryfast")
-    parser.add_argument("--x264", default="", metavar="OPTIONS", help="further x264 options of ffmpeg, as in me=dia:subme=1")
+    parser.add_argument("--x264", default="", metavar="OPTIONS",
+                        help="further x264 options of ffmpeg, as in me=dia:subme=1")
     parser.add_argument("--footage", type=pathlib.Path, metavar="FILE",
                         help="video to publish instead of ffmpeg's moving test picture")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench-out", metavar="DIR",

@@ -8,19 +8,19 @@ from .waiting import wait_until
 _QUIET = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
 # Live input. nginx-rtmp sends no picture before the next keyframe, so the format is not known for up to 2 s.
 _LIVE = ["-fflags", "nobuffer", "-analyzeduration", "3000000", "-probesize", "3000000"]
+_FLV = ["-flvflags", "no_duration_filesize", "-f", "flv"]
 
 
 def copy_arguments(options, source, output):
-    return [options.ffmpeg, *_QUIET, *_LIVE, "-i", source, "-c", "copy", "-flvflags", "no_duration_filesize", "-f", "flv",
-            output]
+    return [options.ffmpeg, *_QUIET, *_LIVE, "-i", source, "-c", "copy", *_FLV, output]
 
 
 def encoder_arguments(options, canvas):
     """Returns what our mixer's encoders are set to: x264enc and avenc_aac in Sources/ProgramMixer."""
     rate = f"{canvas.bitrate}k"
     extra = f":{options.x264}" if options.x264 else ""
-    return ["-c:v", "libx264", "-preset", options.preset, "-tune", "zerolatency", "-threads", "1", "-pix_fmt", "yuv420p",
-            "-b:v", rate, "-maxrate", rate, "-bufsize", rate, "-g", str(2 * canvas.fps), "-bf", "0",
+    return ["-c:v", "libx264", "-preset", options.preset, "-tune", "zerolatency", "-threads", "1", "-pix_fmt",
+            "yuv420p", "-b:v", rate, "-maxrate", rate, "-bufsize", rate, "-g", str(2 * canvas.fps), "-bf", "0",
             "-x264-params", f"weightp=0{extra}", "-c:a", "aac", "-b:a", "128k", "-ar", "48000", "-ac", "2"]
 
 
@@ -63,7 +63,7 @@ def mix_arguments(options, sources, output, picture, panes, canvas, offsets=None
     # The pictures of the first source are the clock, as those of the host are in our mixer.
     words += ["-filter_threads", "1", "-filter_complex_threads", "1", "-filter_complex", graph, "-map", video, "-map",
               "[sound]", "-fps_mode", "passthrough"]
-    return words + [*encoder_arguments(options, canvas), "-flvflags", "no_duration_filesize", "-f", "flv", output]
+    return words + [*encoder_arguments(options, canvas), *_FLV, output]
 
 
 class Jobs:
@@ -140,8 +140,8 @@ class Floor(Jobs):
         words = [self.stage.options.ffmpeg, *_QUIET]
         for file in files:
             words += ["-ss", "2", "-t", "10", "-i", file]
-        words += ["-filter_complex", graph, "-map", label, "-r", str(canvas.fps), "-pix_fmt", "yuv420p", "-f", "rawvideo",
-                  "-y", video, "-map", "[sound]", "-ar", "48000", "-ac", "2", "-f", "f32le", "-y", sound]
+        words += ["-filter_complex", graph, "-map", label, "-r", str(canvas.fps), "-pix_fmt", "yuv420p", "-f",
+                  "rawvideo", "-y", video, "-map", "[sound]", "-ar", "48000", "-ac", "2", "-f", "f32le", "-y", sound]
         child = self.stage.processes.start("mix-beforehand", words)
         if child.wait() != 0:
             raise BenchError(f"ffmpeg cannot mix the sources beforehand: {tail(child)}")

@@ -17,14 +17,15 @@ def quantile(numbers, part):
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else None
 
 
-# Sound may repeat its bytes, so a frame that comes later than this is taken for another one. Pictures never repeat theirs.
+# Sound may repeat its bytes, so a frame that comes later than this is taken for another one. Pictures never repeat
+# theirs.
 _LATEST_SOUND = 900_000_000
 # The program's copy of a frame may be noted a moment before the source's: one reader takes them in any order.
 _EARLIEST = 20_000_000
 
 
 def copied(source, program, begin, end):
-    """Judges a bypass: every frame that arrived from the source in the window must arrive in the program, once, unchanged.
+    """Judges a bypass: each frame of the source that came in the window must arrive in the program, once, unchanged.
 
     - Parameters begin, end: The window in ns of CLOCK_MONOTONIC.
     """

@@ -23,7 +23,8 @@ def write(path, title, summary):
             f'<rect x="{_LEFT}" y="{y + 4}" width="{middle - _LEFT:.1f}" height="{_BAR - 8}" fill="#4a7ebb"/>',
             f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{centre}" y2="{centre}" stroke="black" stroke-width="2"/>',
             f'<text x="{x(widest) + 6:.1f}" y="{centre + 4}">{numbers["median"]:.3g}</text>']
-    parts.append(f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="36" y2="{height - 28}" stroke="#b33" stroke-dasharray="4"/>')
+    parts.append(f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="36" y2="{height - 28}" stroke="#b33" '
+                 'stroke-dasharray="4"/>')
     parts.append(f'<text x="{x(1) - 3:.1f}" y="{height - 12}">1</text>')
     body = "\n".join(parts)
     path.write_text(

@@ -17,12 +17,13 @@ def print_run(number, runs, result):
     """Prints the rows of one run, and every reason why one is not valid."""
     print(f"  run {number + 1} of {runs}")
     for name, figures in result["rows"].items():
-        cells = [f"{title} {form.format(figures[key])}" for key, title, form in _COLUMNS if figures.get(key) is not None]
+        cells = [f"{title} {form.format(figures[key])}" for key, title, form in _COLUMNS
+                 if figures.get(key) is not None]
         print(f"    {name:8} {'  '.join(cells)}")
         groups = figures.get("groups", {})
         if len(groups) > 1:
-            parts = [f"{group} ×{part['processes']}: {part['cpu']:.2f} %, {part['switches']:.0f}/s, {part['memory']:.1f} MiB"
-                     for group, part in groups.items()]
+            parts = [f"{group} ×{part['processes']}: {part['cpu']:.2f} %, {part['switches']:.0f}/s, "
+                     f"{part['memory']:.1f} MiB" for group, part in groups.items()]
             print(f"             {'; '.join(parts)}")
         for reason in figures["invalid"]:
             print(f"    {name:8} INVALID: {reason}")
@@ -49,7 +50,8 @@ def medians(results):
         for title, number in result["ratios"].items():
             if number is not None:
                 summary.setdefault(title, []).append(number)
-    return {title: {"median": statistics.median(numbers), "min": min(numbers), "max": max(numbers), "runs": len(numbers)}
+    return {title: {"median": statistics.median(numbers), "min": min(numbers), "max": max(numbers),
+                    "runs": len(numbers)}
             for title, numbers in summary.items()}
 
 

@@ -1,4 +1,4 @@
-"""How many mixes of two the machine holds: one is added at a time until a frame is lost or comes too late at a viewer."""
+"""How many mixes of two the machine holds: one more at a time until a frame is lost or comes too late at a viewer."""
 import time
 
 from ..canvas import Canvas, Pane
@@ -19,7 +19,7 @@ DEFAULT_RUNS = 1
 def arguments(parser):
     parser.add_argument("--canvas", default="720x1280@20", help="size and rate of all pictures (720x1280@20)")
     parser.add_argument("--limit", type=float, default=250, metavar="MS",
-                        help="a mix is late when 1 %% of its pictures are later than this behind its earliest one (250)")
+                        help="a mix is late when 1 %% of its pictures are later than this, from its earliest one (250)")
     parser.add_argument("--most", type=int, default=40, help="mixes at which the search ends (40)")
 
 
@@ -91,7 +91,8 @@ def _fill(stage, options, side, add, canvas, publishers):
             reader.add(room, stage.program(f"{side.name}-{room}"))
             try:
                 add(room)
-                wait_until(lambda: any(frame.kind == "v" for frame in reader.streams()[room].frames), "no mix comes", 60, 0.5)
+                wait_until(lambda: any(frame.kind == "v" for frame in reader.streams()[room].frames),
+                           "no mix comes", 60, 0.5)
             except BenchError as error:
                 steps.append({"mixes": len(rooms) + 1, "why": str(error)})
                 break
@@ -103,8 +104,8 @@ def _fill(stage, options, side, add, canvas, publishers):
             lost = sum(verdict.lost for verdict in verdicts)
             late = max(quantile(verdict.late, 0.99) or 0 for verdict in verdicts)
             steps.append({"mixes": len(rooms), "lost": lost, "late p99": late} | window.figures(side.name))
-            print(f"    {side.name}: {len(rooms)} mixes, machine {window.load['machine busy']:.0f} % busy, {lost} frames lost, "
-                  f"p99 of lateness {late:.0f} ms", flush=True)
+            print(f"    {side.name}: {len(rooms)} mixes, machine {window.load['machine busy']:.0f} % busy, "
+                  f"{lost} frames lost, p99 of lateness {late:.0f} ms", flush=True)
             if lost or late > options.limit or any(verdict.fault for verdict in verdicts):
                 break
     finally:

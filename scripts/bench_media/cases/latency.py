@@ -60,7 +60,8 @@ def run(stage, options, number):
         late, lost, repeated = marks.delays(frames, counters, arrivals, window.begin, window.end)
         figures |= {"late p50": quantile(late, 0.5), "late p99": quantile(late, 0.99), "content lost": lost}
         if lost or repeated or len(late) < 0.9 * figures["wanted"]:
-            figures["invalid"].append(f"{len(late)} pictures recognised of {figures['wanted']}, {lost} lost, {repeated} repeated")
+            figures["invalid"].append(
+                f"{len(late)} pictures recognised of {figures['wanted']}, {lost} lost, {repeated} repeated")
         rows[f"mix {name}"] = figures
     return {"rows": rows, "ratios": _titles(rows, ours)}
 

@@ -18,7 +18,8 @@ ROOM = "room"
 
 
 def arguments(parser):
-    parser.add_argument("--people", type=int, default=2, choices=range(2, 10), metavar="N", help="people in the room (2)")
+    parser.add_argument("--people", type=int, default=2, choices=range(2, 10), metavar="N",
+                        help="people in the room (2)")
     parser.add_argument("--canvas", default="720x1280@20",
                         help="size and rate of the mix and of the publishers' pictures (720x1280@20)")
 

@@ -23,7 +23,8 @@ ROOM = "room"
 
 def arguments(parser):
     parser.add_argument("--switches", type=int, default=30, help="joins in each condition (30)")
-    parser.add_argument("--load", type=int, default=2, help="busy processes per core in the second condition (2); 0: none")
+    parser.add_argument("--load", type=int, default=2,
+                        help="busy processes per core in the second condition (2); 0: none")
     parser.add_argument("--canvas", default="720x1280@20", help="size and rate of all pictures (720x1280@20)")
 
 
@@ -59,7 +60,8 @@ def run(stage, options, number):
             side.end()
         stage.processes.end(*publishers)
         reader.end()
-    ratios = {f"{part} ms, {name}": figures[f"late {part}"] for name, figures in rows.items() for part in ("p50", "p99")}
+    ratios = {f"{part} ms, {name}": figures[f"late {part}"]
+              for name, figures in rows.items() for part in ("p50", "p99")}
     return {"rows": rows, "ratios": ratios}
 
 
@@ -71,7 +73,8 @@ def _distribution(stage, options, reader, side, publishers):
         event = side.service.join(ROOM, "guest")
         task = side.service.wait_for(ROOM, "mix", 2)
         relay.append(task["switches"][0]["latencyMs"])
-        viewer.append((wait_until(lambda: _first_mixed(reader, side.name, event), "the viewer has no mix", 10) - event) / 1e6)
+        first = wait_until(lambda: _first_mixed(reader, side.name, event), "the viewer has no mix", 10)
+        viewer.append((first - event) / 1e6)
         time.sleep(random.uniform(1.0, 1.5))
         side.service.leave(ROOM, "guest")
         side.service.wait_for(ROOM, "bypass")
@@ -81,9 +84,10 @@ def _distribution(stage, options, reader, side, publishers):
     fault = reader.streams()[side.name].fault
     if fault:
         invalid.append(fault)
-    return {**machine.figures(), "wanted": options.switches, "late p50": quantile(viewer, 0.5), "late p99": quantile(viewer, 0.99),
-            "viewer ms": viewer, "relay ms": relay, "relay p50": quantile(relay, 0.5), "relay p99": quantile(relay, 0.99),
-            "invalid": invalid}
+    return {**machine.figures(), "wanted": options.switches,
+            "late p50": quantile(viewer, 0.5), "late p99": quantile(viewer, 0.99),
+            "relay p50": quantile(relay, 0.5), "relay p99": quantile(relay, 0.99),
+            "viewer ms": viewer, "relay ms": relay, "invalid": invalid}
 
 
 def _first_mixed(reader, name, since):
