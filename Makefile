@@ -47,7 +47,7 @@ test-long: ## run the long form of some tests: a million rooms, 50000 malformed 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
 
-check: setup ## format, warnings, module edges, folders, link line, scripts
+check: setup ## format, warnings, module edges, folders, link line, scripts, instruction and allocation counts
 	@scripts/check.sh
 
 format: ## format the sources as `make check` requires

@@ -6,7 +6,7 @@ import PackageDescription
 //   pure   – the modules without C or network (proves that they need neither)
 //   media  – pure + everything that links GStreamer
 //   control – pure + everything that must not
-//   bench  – control + Benchmarks
+//   bench  – control + RTMP + Benchmarks
 // Unset, the whole package is described. CI builds everything.
 let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
 let wantsMedia = only == "all" || only == "media"
@@ -53,6 +53,13 @@ if wantsMedia || wantsControl {
     ]
 }
 
+if wantsMedia || only == "bench" {
+    targets += [
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .target(name: "RTMP", dependencies: ["COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
+    ]
+}
+
 if wantsMedia {
     products += [.executable(name: "mixworker", targets: ["MixWorker"])]
     targets += [
@@ -60,9 +67,7 @@ if wantsMedia {
             name: "CGStreamer",
             pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats"], swiftSettings: strict),
-        .target(name: "RTMP", dependencies: ["COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
         .target(name: "ProgramMixer", dependencies: ["GStreamerKit", "ProgramSplicer"], swiftSettings: strict),
         .target(
             name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
@@ -191,6 +196,14 @@ if wantsControl {
 
 if only == "bench" {
     targets += [
+        .target(name: "Allocations", path: "Benchmarks/Allocations"),
+        .executableTarget(
+            name: "PathCounts",
+            dependencies: [
+                "Allocations", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer",
+                "RTMP",
+            ],
+            path: "Benchmarks/Counts", swiftSettings: strict),
         .executableTarget(
             name: "Benchmarks",
             dependencies: ["LayoutEngine", "MediaFormats", "MixModel", "ProgramSplicer", "TestSupport"],

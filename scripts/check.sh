@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Everything that is checked without running the program. Goes on after a failure and names all of them at the end.
+# Everything that is checked without running the whole program. Goes on after a failure and names all of them at the end.
 #
 #   scripts/check.sh           every step
-#   scripts/check.sh STEP…     only these: format, scripts, paths, edges, pure, build, link
+#   scripts/check.sh STEP…     only these: format, scripts, paths, edges, pure, build, link, counts
 #
 # BUILD_DIR is SwiftPM's scratch directory (.build).
 set -uo pipefail
@@ -17,7 +17,7 @@ project_files() {
 }
 
 check_format() {
-    local sources=(Package.swift Sources Tests Benchmarks/Sources)
+    local sources=(Package.swift Sources Tests Benchmarks/Sources Benchmarks/Counts)
     swift format lint --strict --recursive --parallel "${sources[@]}"
 }
 
@@ -70,12 +70,19 @@ check_link() {
     fi
 }
 
+# Instructions and allocations of the paths that every frame and event takes. They need a release build.
+check_counts() {
+    MIX_ONLY=bench swift build --static-swift-stdlib --scratch-path "$build-bench" --configuration release \
+        --product PathCounts || return 1
+    scripts/counts.py "$build-bench/release/PathCounts"
+}
+
 steps=("$@")
-[ $# -gt 0 ] || steps=(format scripts paths edges pure build link)
+[ $# -gt 0 ] || steps=(format scripts paths edges pure build link counts)
 failed=()
 for step in "${steps[@]}"; do
     case $step in
-    format | scripts | paths | edges | pure | build | link) ;;
+    format | scripts | paths | edges | pure | build | link | counts) ;;
     *)
         echo "check: no step '$step'" >&2
         exit 2
