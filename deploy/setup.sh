@@ -23,8 +23,8 @@ packages=(
     fonts-dejavu-core
     # The media server of the tests and of the demo, and their publishers.
     nginx libnginx-mod-rtmp ffmpeg
-    # The scripts.
-    curl jq procps
+    # The scripts; valgrind counts instructions for `make check`.
+    curl jq procps valgrind
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )

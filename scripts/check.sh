@@ -34,6 +34,8 @@ check_scripts() {
     else
         echo "(shellcheck is not installed: syntax only)"
     fi
+    # What judges the media benchmarks' runs.
+    PYTHONPATH=scripts python3 -m bench_media.tests --quiet || failed=1
     return $failed
 }
 

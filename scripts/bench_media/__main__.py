@@ -103,7 +103,8 @@ def _measure(options):
     summary = report.medians(results)
     report.print_summary(title, results, summary)
     name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-    report.write(options.out, name, {"title": title, "machine": _machine(), "medians": summary, "runs": results})
+    report.write(options.out, name, {"title": title, "machine": _machine(), "medians": summary,
+                                      "sides": report.sides(results), "runs": results})
     plot.write(options.out / f"{name}.svg", title, summary)
     print(f"saved: {options.out}/{name}.{{json,csv,svg}}\n", flush=True)
     return any(map(report.is_valid, results))

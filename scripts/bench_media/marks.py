@@ -8,10 +8,11 @@ from .errors import BenchError
 _SIDE, _PERIOD = 5, 65536
 
 
-def _counter(cells, source):
+def counter(cells, source):
+    """Returns the counter of a mark from the grey of its cells; `None` if it is not one of `source`."""
     word = sum((value > 127) << index for index, value in enumerate(cells))
-    counter, number, check = word & 0xFFFF, word >> 16 & 0xF, word >> 20
-    return counter if number == source and check == (counter * 11 + source * 5 + 3) % 31 else None
+    value, number, check = word & 0xFFFF, word >> 16 & 0xF, word >> 20
+    return value if number == source and check == (value * 11 + source * 5 + 3) % 31 else None
 
 
 def read(options, path, square, source):
@@ -27,7 +28,7 @@ def read(options, path, square, source):
     if answer.returncode:
         raise BenchError(f"{path} cannot be decoded: {answer.stderr.decode(errors='replace').strip()[-300:]}")
     size = _SIDE * _SIDE
-    return [_counter(answer.stdout[at:at + size], source) for at in range(0, len(answer.stdout), size)]
+    return [counter(answer.stdout[at:at + size], source) for at in range(0, len(answer.stdout), size)]
 
 
 def published(path, stream):
@@ -56,11 +57,11 @@ def delays(frames, counters, arrivals, begin, end):
     - Returns: The delays in ms, and how many of the source's pictures were lost and repeated in between.
     """
     late, shown = [], []
-    for frame, counter in zip(frames, counters):
-        if not begin <= frame.arrival < end or counter is None:
+    for frame, number in zip(frames, counters):
+        if not begin <= frame.arrival < end or number is None:
             continue
-        shown.append(counter)
-        times = arrivals.get(counter, ())
+        shown.append(number)
+        times = arrivals.get(number, ())
         at = bisect.bisect_right(times, frame.arrival + 20_000_000) - 1
         if at >= 0:
             late.append((frame.arrival - times[at]) / 1e6)

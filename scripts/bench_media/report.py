@@ -55,9 +55,27 @@ def medians(results):
             for title, numbers in summary.items()}
 
 
+def sides(results):
+    """Returns each side's medians over the valid runs: of `all` that counts, and of each group of processes."""
+    found = {}
+    for result in filter(is_valid, results):
+        for name, figures in result["rows"].items():
+            for group, part in [("all", figures), *figures.get("groups", {}).items()]:
+                for key in ("cpu", "memory", "switches", "late p50", "late p99"):
+                    if part.get(key) is not None:
+                        found.setdefault(name, {}).setdefault(group, {}).setdefault(key, []).append(part[key])
+    return {name: {group: {key: statistics.median(numbers) for key, numbers in part.items()}
+                   for group, part in groups.items()} for name, groups in found.items()}
+
+
 def print_summary(title, results, summary):
     valid = sum(map(is_valid, results))
     print(f"\n{title}: {valid} of {len(results)} runs valid")
+    for name, groups in sides(results).items():
+        parts = [f"{group} {part['cpu']:.2f} % {part['memory']:.1f} MiB" for group, part in groups.items()
+                 if "cpu" in part]
+        if parts:
+            print(f"  {name:32} {'; '.join(parts)}")
     for name, numbers in summary.items():
         print(f"  {name:32} median {_text(numbers['median']):>8}   min {_text(numbers['min']):>8}   "
               f"max {_text(numbers['max']):>8}")

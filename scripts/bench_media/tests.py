@@ -1,0 +1,141 @@
+"""Tests of what judges: a lost, repeated or late frame must be found. `PYTHONPATH=scripts python3 -m bench_media.tests`"""
+import unittest
+
+from . import marks, report, rtmp
+from .canvas import Canvas, Pane
+from .frames import copied, paced, quantile
+from .reader import Frame, Stream
+
+MS = 1_000_000
+
+
+def stream(frames, fault=""):
+    return Stream(list(frames), fault)
+
+
+def picture(number, arrival, time=None, check=None):
+    return Frame("v", number * 50 if time is None else time, arrival * MS, 900, number if check is None else check, False)
+
+
+def sound(number, arrival, check):
+    return Frame("a", number * 21, arrival * MS, 300, check, False)
+
+
+class Copied(unittest.TestCase):
+    def judge(self, source, program):
+        return copied(stream(source), stream(program), 0, 1000 * MS)
+
+    def test_whole(self):
+        verdict = self.judge([picture(n, 50 * n) for n in range(20)], [picture(n, 50 * n + 3) for n in range(20)])
+        self.assertEqual((verdict.wanted, verdict.lost, verdict.repeated), (20, 0, 0))
+        self.assertEqual(quantile(verdict.late, 0.99), 3)
+
+    def test_lost_picture(self):
+        verdict = self.judge([picture(n, 50 * n) for n in range(20)],
+                             [picture(n, 50 * n + 3) for n in range(20) if n != 7])
+        self.assertEqual(verdict.lost, 1)
+
+    def test_changed_picture(self):
+        program = [picture(n, 50 * n + 3, check=99 if n == 7 else n) for n in range(20)]
+        self.assertEqual(self.judge([picture(n, 50 * n) for n in range(20)], program).lost, 1)
+
+    def test_lost_sound_that_repeats_its_bytes(self):
+        # The same bytes every second: the next second's frame must not stand in for the lost one.
+        source = [sound(n, 100 * n, n % 10) for n in range(30)]
+        program = [sound(n, 100 * n + 2, n % 10) for n in range(30) if n != 4]
+        self.assertEqual(self.judge(source, program).lost, 1)
+
+    def test_begins_later_than_its_source(self):
+        source = [sound(n, 100 * n - 2000, n % 10) for n in range(40)]
+        program = [sound(n, 100 * n - 1998, n % 10) for n in range(15, 40)]
+        self.assertEqual(self.judge(source, program).lost, 0)
+
+    def test_repeated(self):
+        program = [picture(n, 25 * n + 3, check=n // 2) for n in range(40)]
+        self.assertGreater(self.judge([picture(n, 50 * n) for n in range(20)], program).repeated, 0)
+
+
+class Paced(unittest.TestCase):
+    def judge(self, frames):
+        return paced(stream(frames), 20, 0, 1000 * MS)
+
+    def test_whole(self):
+        self.assertEqual(self.judge([picture(n, 50 * n) for n in range(20)])[:3], (20, 0, 0))
+
+    def test_gap(self):
+        self.assertEqual(self.judge([picture(n, 50 * n) for n in range(20) if n not in (5, 6)]).lost, 2)
+
+    def test_repeated_time(self):
+        frames = [picture(n, 50 * n, time=(n if n != 5 else 4) * 50) for n in range(20)]
+        self.assertEqual(self.judge(frames).repeated, 1)
+
+    def test_falls_behind(self):
+        # Nothing is missing from its timestamps, but half of it did not come in time.
+        self.assertEqual(self.judge([picture(n, 100 * n) for n in range(10)]).lost, 10)
+
+    def test_late(self):
+        frames = [picture(n, 50 * n + (200 if n == 9 else 0)) for n in range(20)]
+        self.assertEqual(max(self.judge(frames).late), 200)
+
+    def test_nothing(self):
+        self.assertTrue(self.judge([]).fault)
+
+
+class Marks(unittest.TestCase):
+    def test_delays(self):
+        frames = [picture(n, 50 * n + 10) for n in range(20)]
+        counters = [n + 100 for n in range(20)]
+        arrivals = {n + 100: [50 * n * MS] for n in range(20)}
+        late, lost, repeated = marks.delays(frames, counters, arrivals, 0, 2000 * MS)
+        self.assertEqual((set(late), lost, repeated), ({10}, 0, 0))
+        counters[5] = counters[4]
+        self.assertEqual(marks.delays(frames, counters, arrivals, 0, 2000 * MS)[1:], (1, 1))
+
+    def test_checksum(self):
+        word = 1234 | 2 << 16 | (1234 * 11 + 2 * 5 + 3) % 31 << 20
+        cells = [255 * (word >> bit & 1) for bit in range(25)]
+        self.assertEqual(marks.counter(cells, 2), 1234)
+        self.assertIsNone(marks.counter(cells, 1))
+        cells[0] = 255 - cells[0]
+        self.assertIsNone(marks.counter(cells, 2))
+
+    def test_place_in_a_pane(self):
+        source = Canvas(720, 1280, 20)
+        self.assertEqual(Pane(0, 320, 360, 640).cut(source), (0, 0, 720, 1280))
+        self.assertEqual(Pane(0, 320, 360, 640).mark(source), (135, 595, 90))
+        # A square keeps the middle of a portrait picture.
+        self.assertEqual(Pane(0, 0, 360, 360).cut(source), (0, 280, 720, 720))
+
+
+class Chunks(unittest.TestCase):
+    def read(self, data, step):
+        player = rtmp.Player.__new__(rtmp.Player)
+        player.chunk, player.lanes, player.buffer, messages = 128, {}, bytearray(), []
+        for at in range(0, len(data), step):
+            player.buffer += data[at:at + step]
+            messages += player._messages()
+        return messages
+
+    def test_any_cut(self):
+        body = bytes(range(200)) + bytes(100)
+        data = b"\x04\x00\x00\x0a\x00\x01\x2c\x09\x01\x00\x00\x00" + body[:128] + b"\xc4" + body[128:256] + b"\xc4"
+        data += body[256:] + b"\x44\x00\x00\x32\x00\x00\x02\x08" + b"ab" + b"\x84\x00\x00\x15" + b"cd"
+        expected = [(9, 10, body), (8, 60, b"ab"), (8, 81, b"cd")]
+        for step in (1, 7, 131, 1000):
+            self.assertEqual(self.read(data, step), expected)
+
+    def test_extended_time(self):
+        data = b"\x04\xff\xff\xff\x00\x00\x82\x09\x01\x00\x00\x00\x01\x00\x00\x00" + bytes(128)
+        data += b"\xc4\x01\x00\x00\x00" + bytes(2)
+        self.assertEqual(self.read(data, 3), [(9, 1 << 24, bytes(130))])
+
+
+class Medians(unittest.TestCase):
+    def test_an_invalid_run_is_left_out(self):
+        runs = [{"rows": {"ours": {"invalid": reasons}}, "ratios": {"r": number}}
+                for number, reasons in ((1.0, []), (9.0, ["1 frame lost"]), (3.0, []))]
+        self.assertEqual(report.medians(runs)["r"], {"median": 2.0, "min": 1.0, "max": 3.0, "runs": 2})
+
+
+if __name__ == "__main__":
+    unittest.main()
