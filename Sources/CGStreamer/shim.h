@@ -76,6 +76,52 @@ static inline gint64 cgst_running_time(const GstSegment *segment, GstClockTime p
     return sign < 0 ? -(gint64)value : (gint64)value;
 }
 
+/// Answers a query about the pad at the end of a chain of elements: any caps are taken, and pictures may have rows with
+/// padding, so that a decoder need not copy them.
+static inline gboolean cgst_exit_query(GstPad *pad, GstObject *parent, GstQuery *query) {
+    switch (GST_QUERY_TYPE(query)) {
+    case GST_QUERY_ALLOCATION:
+        gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+        return TRUE;
+    case GST_QUERY_CAPS:
+    case GST_QUERY_ACCEPT_CAPS:
+        return gst_pad_query_default(pad, parent, query);
+    default:
+        return FALSE;
+    }
+}
+
+/// The sample of a buffer that has arrived at a pad; the buffer stays the caller's.
+static inline GstSample *cgst_pad_sample(GstPad *pad, GstBuffer *buffer) {
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    const GstSegment *segment = NULL;
+    if (event) {
+        gst_event_parse_segment(event, &segment);
+    }
+    GstSample *sample = gst_sample_new(buffer, caps, segment, NULL);
+    if (event) {
+        gst_event_unref(event);
+    }
+    if (caps) {
+        gst_caps_unref(caps);
+    }
+    return sample;
+}
+
+static inline gpointer cgst_chain_data(GstPad *pad) { return pad->chaindata; }
+static inline void cgst_event_unref(GstEvent *event) { gst_event_unref(event); }
+
+/// Pushes what precedes the first buffer of a stream. Takes over `caps`.
+static inline void cgst_begin_stream(GstPad *pad, GstCaps *caps) {
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_push_event(pad, gst_event_new_stream_start("direct"));
+    gst_pad_push_event(pad, gst_event_new_caps(caps));
+    gst_pad_push_event(pad, gst_event_new_segment(&segment));
+    gst_caps_unref(caps);
+}
+
 static inline GstClockTime cgst_no_time(void) { return GST_CLOCK_TIME_NONE; }
 
 /// The first buffer in the field `name` of the first structure of `caps`; borrowed.

@@ -55,15 +55,16 @@ final class BusSink: Sendable {
         var firstError: BusFailure?
     }
 
-    private let continuation: AsyncStream<BusEvent>.Continuation
+    private let continuation: AsyncStream<BusEvent>.Continuation?
     private let state = Mutex(State())
 
-    init(_ continuation: AsyncStream<BusEvent>.Continuation) { self.continuation = continuation }
+    /// - Parameter continuation: The stream of events; `nil` if only the first error is wanted.
+    init(_ continuation: AsyncStream<BusEvent>.Continuation?) { self.continuation = continuation }
 
-    deinit { continuation.finish() }
+    deinit { continuation?.finish() }
 
     /// Ends the stream: no event is forwarded afterwards.
-    func finish() { continuation.finish() }
+    func finish() { continuation?.finish() }
 
     var firstError: BusFailure? { state.withLock { $0.firstError } }
 
@@ -80,7 +81,7 @@ final class BusSink: Sendable {
             state.failures += 1
             return state.failures <= 32
         }
-        if isWanted { continuation.yield(event) }
+        if isWanted { continuation?.yield(event) }
     }
 }
 

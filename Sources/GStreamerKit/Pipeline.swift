@@ -19,45 +19,14 @@ public final class Pipeline: Sendable {
     ///   - description: Description as for `gst-launch-1.0`: `appsrc name=in ! queue ! fakesink`.
     ///   - name: Name in GStreamer's logs.
     public init(_ description: String, name: String) throws(GStreamerError) {
-        try GStreamerRuntime.start()
-        var error: UnsafeMutablePointer<GError>?
-        let parsed = gst_parse_launch(description, &error)
-        if let error {
-            // A partial result may come with the error.
-            if let parsed { _ = ObjectRef(sinking: parsed) }
-            let isMissing =
-                error.pointee.domain == gst_parse_error_quark()
-                && error.pointee.code == Int32(GST_PARSE_ERROR_NO_SUCH_ELEMENT.rawValue)
-            let text = consumingText(of: error)
-            if isMissing {
-                let element = text.split(separator: "\"").dropFirst().first.map(String.init) ?? text
-                throw GStreamerError(.missingElement, "\(name): \(MissingElement(name: element))")
-            }
-            throw GStreamerError(.syntax, "\(name): \(text)")
-        }
-        guard let parsed else { throw GStreamerError(.syntax, "\(name): the description is empty") }
-        let root: ObjectRef<GstElement>
-        if cgst_is_pipeline(parsed) != 0 {
-            root = ObjectRef(sinking: parsed)
-        } else {
-            guard let pipeline = gst_pipeline_new(nil) else {
-                throw GStreamerError(.resource, "\(name): the pipeline cannot be created")
-            }
-            root = ObjectRef(sinking: pipeline)
-            gst_bin_add(cgst_bin(pipeline), parsed)
-        }
-        cgst_set_name(root.pointer, name)
+        let root = try pipelineRoot(description, name: name)
         self.name = name
         queue = DispatchQueue(label: "pipeline.\(name)")
         let (events, continuation) = AsyncStream.makeStream(of: BusEvent.self, bufferingPolicy: .bufferingNewest(64))
         self.events = events
         let sink = BusSink(continuation)
         core = Core(root, sink)
-        guard let bus = cgst_pipeline_bus(root.pointer) else {
-            throw GStreamerError(.resource, "\(name): the pipeline has no bus")
-        }
-        gst_bus_set_sync_handler(bus, onBusMessage, CallbackBox.retain(sink), releaseBox)
-        gst_object_unref(bus)
+        try root.report(to: sink, name: name)
     }
 
     deinit {
@@ -227,10 +196,7 @@ private final class Core: Sendable {
         guard let root = taken.root else { return }
         gst_element_set_state(root.pointer, GST_STATE_NULL)
         for sink in taken.sinks { clearSampleCallbacks(of: sink.pointer) }
-        if let bus = cgst_pipeline_bus(root.pointer) {
-            gst_bus_set_sync_handler(bus, nil, nil, nil)
-            gst_object_unref(bus)
-        }
+        root.stopReporting()
         sink.finish()
     }
 }

@@ -35,6 +35,11 @@ final class MixShared: Sendable {
         ring()
     }
 
+    /// Runs `body`, and wakes the tick thread if it returns that there is something to be made.
+    func arrive(_ body: (inout MixState) -> Bool) {
+        if state.withLock({ body(&$0) }) { ring() }
+    }
+
     func ring() {
         if isRung.exchange(true, ordering: .acquiringAndReleasing) { return }
         bell.signal()

@@ -21,9 +21,12 @@ extension MixState {
         setup.audioOrigin + soundGrid.offset + .units(index * frameLength, rate: setup.sampleRate)
     }
 
-    mutating func add(_ samples: [Float], at time: MediaTime, of id: SourceID, now: MediaTime) {
-        guard var source = sources.removeValue(forKey: id) else { return }
-        defer { sources[id] = source }
+    /// Adds decoded sound.
+    /// - Returns: Whether the tick thread has to be woken.
+    @discardableResult
+    mutating func add(_ samples: [Float], at time: MediaTime, of id: SourceID, now: MediaTime) -> Bool {
+        guard var source = sources.removeValue(forKey: id) else { return false }
+        let isFirst = source.lastSound == nil
         source.lastSound = now
         // Sound that is too late for the mix, other than the cached GOP at the start, makes the mix more patient. A
         // steadily late source would otherwise never be heard.
@@ -35,6 +38,13 @@ extension MixState {
             soundPatience = max(soundPatience, wanted)
         }
         source.sound.append(at: time + source.soundDelay - setup.audioOrigin - soundGrid.offset, samples)
+        sources[id] = source
+        return wakes(soundOf: id, isFirst: isFirst)
+    }
+
+    /// Whether the source has sound for all frames before `index`.
+    func hasSound(of id: SourceID, until index: Int64) -> Bool {
+        sources[id]?.sound.end.map { $0 >= index * frameLength } ?? false
     }
 
     /// Returns the next 1024 samples, if they can be made. They then count as made, so ask once.
@@ -42,27 +52,27 @@ extension MixState {
         takeSceneOfSound()
         guard let started, let sound = player?.scene.sound else { return .wait(until: nil) }
         let index = nextSound
-        let end = (index + 1) * frameLength
         let endTime = time(ofSound: index + 1)
         let deadline = max(endTime + soundPatience, started + Patience.start)
-        var waitsUntil = MediaTime(nanoseconds: .min)
-        var isLive = false
+        var awaited = AwaitedFrame(time: endTime)
         for level in sound.levels {
             let id = SourceID(level.source)
             guard let source = sources[id], source.fedSound != nil, !source.hasEnded else {
-                if index == 0 { waitsUntil = max(waitsUntil, started + Patience.firstFrame) }
+                if index == 0 { awaited.floor = started + Patience.firstFrame }
                 continue
             }
-            if let have = source.sound.end, have >= end {
-                isLive = true
+            if hasSound(of: id, until: index + 1) {
+                awaited.isLive = true
             } else if let last = source.lastSound {
-                waitsUntil = max(waitsUntil, min(deadline, last + Patience.silence))
+                awaited.sources[id] = min(deadline, last + Patience.silence)
             } else if index == 0 {
-                waitsUntil = max(waitsUntil, started + Patience.start)
+                awaited.sources[id] = started + Patience.start
             }
         }
-        waitsUntil = max(waitsUntil, isLive ? endTime - Patience.early : endTime)
-        if waitsUntil > now { return .wait(until: waitsUntil) }
+        guard awaited.due <= now else {
+            awaitedSound = awaited
+            return .wait(until: awaited.due)
+        }
         return .make(mix(index, sound))
     }
 

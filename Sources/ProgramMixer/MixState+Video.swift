@@ -14,8 +14,12 @@ struct VideoJob: Sendable {
 }
 
 extension MixState {
-    mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) {
-        guard var source = sources.removeValue(forKey: id) else { return }
+    /// Adds a decoded picture.
+    /// - Returns: Whether the tick thread has to be woken.
+    @discardableResult
+    mutating func add(_ picture: SourcePicture, at time: MediaTime, of id: SourceID, now: MediaTime) -> Bool {
+        guard var source = sources.removeValue(forKey: id) else { return false }
+        let isFirst = source.lastPicture == nil
         source.sampler.append(time)
         source.decoding.noteDelivered(time)
         source.alignSound()
@@ -24,6 +28,7 @@ extension MixState {
         source.lastPicture = now
         source.isStalled = false
         sources[id] = source
+        return wakes(pictureOf: id, isFirst: isFirst)
     }
 
     /// Returns the next frame of the canvas, if it can be made. It then counts as made, so ask once.
@@ -41,35 +46,37 @@ extension MixState {
             return nextVideo(now: now, epoch: epoch)
         }
         let deadline = max(time + Patience.normal, started + Patience.start)
-        var waitsUntil: MediaTime?
-        var isLive = false
+        var awaited = AwaitedFrame(time: time)
         if tick == 0, isAwaitingGraphics(of: player.scene, now: now, clock: clock, waitingSince: started) {
-            waitsUntil = started + Patience.scene
+            awaited.floor = started + Patience.scene
         }
         let scene = player.picture(at: tick)
         for pane in scene.panes where pane.isLive {
-            guard let source = sources[SourceID(pane.source)], let fed = source.fedVideo, !source.hasEnded else {
+            let id = SourceID(pane.source)
+            guard let source = sources[id], let fed = source.fedVideo, !source.hasEnded else {
                 // The first frame on air should already show every source.
-                if tick == 0, sources[SourceID(pane.source)]?.fedSound == nil {
-                    waitsUntil = max(waitsUntil, started + Patience.firstFrame)
+                if tick == 0, sources[id]?.fedSound == nil {
+                    awaited.floor = max(awaited.floor, started + Patience.firstFrame)
                 }
                 continue
             }
             switch source.sampler.choice(tick: time) {
             case .frame:
-                isLive = true
+                awaited.isLive = true
             case .pending(nil):
                 // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
-                waitsUntil = max(waitsUntil, tick == 0 ? started + Patience.start : fed + Patience.scene)
+                awaited.sources[id] = tick == 0 ? started + Patience.start : fed + Patience.scene
             case .pending:
                 let silent = (source.lastPicture ?? now) + Patience.silence
                 let isComing = source.decoding.contains { source.sampler.isAwaited($0, tick: time) }
                 let latest = isComing ? max(deadline, time + Patience.decoding) : deadline
-                waitsUntil = max(waitsUntil, min(latest, silent))
+                awaited.sources[id] = min(latest, silent)
             }
         }
-        waitsUntil = max(waitsUntil, isLive ? time - Patience.early : time)
-        if let waitsUntil, waitsUntil > now { return .wait(until: waitsUntil) }
+        guard awaited.due <= now else {
+            awaitedPicture = awaited
+            return .wait(until: awaited.due)
+        }
         return .make(commit(tick: tick, time: time, scene: scene, now: now, clock: clock))
     }
 

@@ -81,6 +81,11 @@ struct MixState: Sendable {
     var videoGrid = GridFollower.video
     var soundGrid = GridFollower.sound
     var soundPatience = Patience.normal
+    /// What the next frame of the canvas, or of sound, was found to wait for.
+    var awaitedPicture: AwaitedFrame?
+    var awaitedSound: AwaitedFrame?
+    /// What the tick thread sleeps for; `nil` while it is at work and will look again.
+    var vigil: Vigil?
 
     init(setup: MixerSetup) {
         self.setup = setup

@@ -1,13 +1,13 @@
 import Dispatch
 import EncodedMedia
 import GStreamerKit
-import LayoutEngine
 import MixModel
 
 /// Decodes sources, composes them by ticks of the program clock, encodes the result, and reports the encoded frames.
 ///
-/// Commands are carried out in order on a queue of the mixer's own; `handle` never waits. Reports come on the encoders'
-/// threads: those of one track in order, its configuration before its first frame. No source can stop the mix.
+/// Commands are carried out in order by the threads that give them. Reports come on the mixer's own threads, and about a
+/// source that fails also on the thread that gives a command: those of one track in order, its configuration before its
+/// first frame. No source can stop the mix.
 public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
     private let worker: MixerCore
@@ -27,12 +27,13 @@ public final class Mixer: Sendable {
         _ = try? Pipeline(elements, name: "load")
     }
 
-    /// Queues a command. Safe to call from any thread.
+    /// Carries out a command. Safe to call from any thread that may block: a short frame is decoded before this returns,
+    /// and the codecs are opened by `start` and by a configuration.
     public func handle(_ command: MixerCommand) {
-        queue.async { [worker] in worker.perform(command) }
+        queue.sync { [worker] in worker.perform(command) }
     }
 
-    /// Carries out all queued commands, stops and frees everything. No reports follow.
+    /// Stops and frees everything. No reports follow.
     public func stop() async {
         await withCheckedContinuation { continuation in
             queue.async { [worker] in
@@ -65,6 +66,7 @@ private final class MixerCore: @unchecked Sendable {
     private let report: @Sendable (MixerReport) -> Void
     private var running: Running?
     private var decoders: [DecoderKey: TrackDecoder] = [:]
+    private let paces = DecodingPaces()
 
     init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
         self.tuning = tuning
@@ -109,21 +111,14 @@ private final class MixerCore: @unchecked Sendable {
     private func start(_ setup: MixerSetup) throws -> Running {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
         let shared = MixShared(setup: setup)
-        // A tick loop that waits for a free picture waits for the encoder.
-        let deliver: @Sendable (MixerReport) -> Void = { [report] in
-            report($0)
-            shared.ring()
-        }
         let format = CanvasComposer.format(of: setup.canvas, colour: colour)
         let video =
             setup.hasVideo
-            ? try VideoEncoder(format: format, setup: setup, colour: colour, tuning: tuning, output: deliver) : nil
+            ? try VideoEncoder(format: format, setup: setup, colour: colour, tuning: tuning, output: report) : nil
         let audio = try AudioEncoder(
-            sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: deliver)
-        try waiting {
-            try await video?.start()
-            try await audio.start()
-        }
+            sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: report)
+        try video?.start()
+        try audio.start()
         let artist = GraphicArtist(shared: shared, easel: Easel(canvas: setup.canvas, colour: colour), report: report)
         let loop = TickLoop(shared: shared, video: video, audio: audio, artist: artist, report: report)
         loop.start { try CanvasComposer(canvas: setup.canvas, colour: colour) }
@@ -139,10 +134,10 @@ private final class MixerCore: @unchecked Sendable {
         shared.change { $0.begin(id) }
         let output = DecoderOutput(
             picture: { time, picture in
-                shared.change { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }
+                shared.arrive { [now = shared.now] in $0.add(picture, at: time, of: id, now: now) }
             },
             sound: { time, samples in
-                shared.change { [now = shared.now] in $0.add(samples, at: time, of: id, now: now) }
+                shared.arrive { [now = shared.now] in $0.add(samples, at: time, of: id, now: now) }
             },
             failed: { [report] track, reason in
                 shared.change { $0.giveUp(track, of: id) }
@@ -151,8 +146,8 @@ private final class MixerCore: @unchecked Sendable {
         do {
             let decoder = try TrackDecoder(
                 configuration, name: "mixer-\(id)-\(configuration.track)", sampleRate: running.setup.sampleRate,
-                channels: running.setup.channels, output: output)
-            try waiting { try await decoder.start() }
+                channels: running.setup.channels, paces: paces, output: output)
+            try decoder.start()
             decoders[key] = decoder
         } catch {
             output.failed(configuration.track, "\(error)")
@@ -161,13 +156,13 @@ private final class MixerCore: @unchecked Sendable {
 
     private func decode(_ frame: EncodedFrame, of id: SourceID, _ running: Running) {
         guard let decoder = decoders[DecoderKey(source: id, track: frame.track)] else { return }
-        guard decoder.push(frame) else { return }
+        guard decoder.admits(frame) else { return }
         let shared = running.shared
         let isDumb = shared.look { [now = shared.now] state in
             state.noteFed(frame.track, at: frame.pts, of: id, now: now)
             return state.isDumb(frame.track, of: id, now: now)
         }
-        guard isDumb else { return }
+        guard isDumb else { return decoder.push(frame) }
         discard(DecoderKey(source: id, track: frame.track))
         shared.change { $0.giveUp(frame.track, of: id) }
         report(.sourceFailed(id, reason: "its \(frame.track) cannot be decoded"))
@@ -179,18 +174,15 @@ private final class MixerCore: @unchecked Sendable {
     }
 
     private func discard(_ key: DecoderKey) {
-        guard let decoder = decoders.removeValue(forKey: key) else { return }
-        try? waiting { await decoder.tearDown() }
+        decoders.removeValue(forKey: key)?.tearDown()
     }
 
     private func stop(_ running: Running) {
         running.loop.stop()
         for key in Array(decoders.keys) { discard(key) }
-        try? waiting {
-            await running.artist.stop()
-            await running.video?.tearDown()
-            await running.audio.tearDown()
-        }
+        try? waiting { await running.artist.stop() }
+        running.video?.tearDown()
+        running.audio.tearDown()
         self.running = nil
     }
 }

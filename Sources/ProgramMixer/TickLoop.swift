@@ -61,37 +61,31 @@ final class TickLoop: Sendable {
                 report(.failed(reason: "encoder: \(failure)"))
                 return
             }
+            let (work, hasOrders) = shared.look {
+                [now = shared.now, epoch = shared.epoch, takesPictures = composer != nil && unpainted == nil] state in
+                (
+                    state.nextWork(now: now, epoch: epoch, takesPictures: takesPictures),
+                    state.shelf.hasOrders
+                )
+            }
+            if hasOrders { artist.ring() }
             var wake: MediaTime?
-            switch shared.look({ [now = shared.now] state in state.nextSoundFrame(now: now) }) {
-            case .make(let job):
+            switch work {
+            case .sound(let job):
                 audio.push(job.samples, at: job.time)
                 if let volumes = job.volumes { report(.volumes(volumes)) }
                 continue
-            case .wait(let until):
-                wake = until
+            case .picture(let job): unpainted = job
+            case .wait(let until): wake = until
             }
-            guard let composer, let video else {
-                shared.waitForRing(until: wake)
-                continue
-            }
-            if unpainted == nil {
-                let (step, hasOrders) = shared.look { [now = shared.now, epoch = shared.epoch] state in
-                    (state.nextVideo(now: now, epoch: epoch), state.shelf.hasOrders)
-                }
-                if hasOrders { artist.ring() }
-                switch step {
-                case .make(let job): unpainted = job
-                case .wait(let until): wake = [wake, until].compactMap { $0 }.min()
-                }
-            }
-            if let job = unpainted {
+            if let composer, let video, let job = unpainted {
                 if let frame = composer.compose(job.composition) {
                     if let delays = job.delays { report(.delays(delays)) }
                     video.push(frame, tick: job.tick, at: job.time, isIDR: job.isIDR)
                     unpainted = nil
                     continue
                 }
-                // The encoder is behind. Look again in 3 ms.
+                // An encoder with threads of its own is behind. Look again in 3 ms.
                 wake = shared.now + .milliseconds(3)
             }
             shared.waitForRing(until: wake)

@@ -1,9 +1,10 @@
+import Dispatch
 import EncodedMedia
 import GStreamerKit
 import MediaFormats
 import Synchronization
 
-/// Receivers of the output of a source's decoders, in program time. Called on the decoders' threads.
+/// Receivers of the output of a source's decoders, in program time. Called on the threads that decode.
 struct DecoderOutput: Sendable {
     var picture: @Sendable (MediaTime, SourcePicture) -> Void
     /// Takes interleaved samples in the mix's rate and channels.
@@ -12,98 +13,146 @@ struct DecoderOutput: Sendable {
 }
 
 /// The decoder of one track of one source, for one codec configuration. Another configuration needs another decoder.
+///
+/// Frames are decoded in their order, by the thread that pushes them or by one of the decoder's own, as `DecodingPlace`
+/// chooses. One thread at a time may push.
 final class TrackDecoder: Sendable {
     let configuration: CodecConfiguration
-    private let pipeline: Pipeline
-    private let source: AppSource
-    /// Reports a failure of the pipeline; ends with it.
-    private let watcher: Task<Void, Never>
-    /// Whether the next access unit must start a group of pictures.
-    private let needsIDR = Mutex(true)
+    private let chain: DirectPipeline
+    private let output: DecoderOutput
+    private let video: VideoConfiguration?
+    private let paces: DecodingPaces
+    private let queue: DispatchQueue
+    private let work = Mutex(Work())
+
+    private struct Work {
+        /// Whether the next access unit must start a group of pictures.
+        var needsIDR = true
+        var place = DecodingPlace()
+        /// Frames that the decoder's own thread has not finished, and their bytes.
+        var waiting = 0
+        var waitingBytes = 0
+        /// Whether the decoder was told to end, or has reported a failure.
+        var isOver = false
+    }
 
     /// Bytes that may wait for the decoder. Beyond that, on a machine that is too slow, a whole group of pictures is
     /// left out.
     private static let mostWaiting = 8 << 20
 
     /// Creates a decoder that is not running yet.
+    /// - Parameter paces: Takes part of the sum over all decoders of a mixer.
     /// - Throws: `GStreamerError` with code `.syntax`, if the configuration cannot be read.
     init(
-        _ configuration: CodecConfiguration, name: String, sampleRate: Int, channels: Int, output: DecoderOutput
+        _ configuration: CodecConfiguration, name: String, sampleRate: Int, channels: Int, paces: DecodingPaces,
+        output: DecoderOutput
     ) throws(GStreamerError) {
         self.configuration = configuration
-        let track = configuration.track
-        let entrance = "appsrc name=in format=time is-live=true block=false max-bytes=0"
-        let exit = "appsink name=out sync=false async=false"
-        let decoding = VideoDecoding(configuration)
-        let chain: [String]
-        let caps: String
-        switch track {
+        self.paces = paces
+        self.output = output
+        video = VideoConfiguration(configuration)
+        queue = DispatchQueue(label: name)
+        switch configuration.track {
         case .video:
-            guard let decoding else {
+            guard let decoding = VideoDecoding(configuration) else {
                 throw GStreamerError(
                     .syntax, "the video configuration cannot be read: \(configuration.bytes.hexadecimal)")
             }
-            chain = [entrance, decoding.element, exit]
-            caps = decoding.caps
+            let colour = decoding.parameters.colour
+            chain = try DirectPipeline([decoding.element], caps: .text(decoding.caps), name: name) { sample in
+                guard let time = sample.pts.map(Self.programTime), let frame = sample.videoFrame() else { return }
+                output.picture(time, SourcePicture(frame: frame, colour: colour))
+            }
         case .audio:
             guard let audio = AudioSpecificConfig(configuration.bytes), audio.channels > 0 else {
                 throw GStreamerError(
                     .syntax, "the audio configuration is not AAC: \(configuration.bytes.hexadecimal)")
             }
-            chain = [
-                entrance, "avdec_aac", "audioconvert", "audioresample",
-                "audio/x-raw,format=F32LE,layout=interleaved,rate=\(sampleRate),channels=\(channels)", exit,
+            let elements = [
+                "avdec_aac", "audioconvert", "audioresample",
+                "audio/x-raw,format=F32LE,layout=interleaved,rate=\(sampleRate),channels=\(channels)",
             ]
-            caps =
+            let caps =
                 "audio/mpeg,mpegversion=4,framed=true,stream-format=raw,rate=\(audio.sampleRate),"
                 + "channels=\(audio.channels),codec_data=(buffer)\(configuration.bytes.hexadecimal)"
-        }
-        pipeline = try Pipeline(chain.joined(separator: " ! "), name: name)
-        source = try pipeline.appSource("in")
-        try source.setCaps(caps)
-        let events = pipeline.events
-        watcher = Task {
-            for await case .error(let failure) in events {
-                output.failed(track, failure.message)
-                return
-            }
-        }
-        let colour = decoding?.parameters.colour ?? .unsignalled
-        try pipeline.appSink("out") { sample in
-            guard let time = sample.pts.map(Self.programTime) else { return }
-            switch track {
-            case .video:
-                guard let frame = sample.videoFrame() else { return }
-                output.picture(time, SourcePicture(frame: frame, colour: colour))
-            case .audio:
-                let samples = sample.withBytes { bytes in Array(bytes.bindMemory(to: Float.self)) }
-                output.sound(time, samples)
+            chain = try DirectPipeline(elements, caps: .text(caps), name: name) { sample in
+                guard let time = sample.pts.map(Self.programTime) else { return }
+                output.sound(time, sample.withBytes { bytes in Array(bytes.bindMemory(to: Float.self)) })
             }
         }
     }
 
-    func start() async throws(GStreamerError) { try await pipeline.play() }
+    /// Opens the codec. Blocks meanwhile.
+    func start() throws(GStreamerError) { try chain.start() }
 
-    func tearDown() async {
-        await pipeline.tearDown()
-        await watcher.value
+    /// Ends the decoder and waits for the frame that is being decoded. Must not be called from the output.
+    func tearDown() {
+        work.withLock { $0.isOver = true }
+        queue.sync {}
+        chain.tearDown()
+        paces.change(by: .zero - work.withLock { $0.place.pace })
     }
 
-    /// Queues a frame. Never waits.
-    /// - Returns: `false` if the frame was left out, because no group of pictures has begun or too much waits.
-    @discardableResult
-    func push(_ frame: EncodedFrame) -> Bool {
-        let isFull = source.queuedBytes > Self.mostWaiting
-        let isWanted = needsIDR.withLock { needsIDR in
+    /// Whether the next frame is to be pushed: not if no group of pictures has begun, too much waits, or the decoder
+    /// has failed. Counts as the decision, so ask once a frame.
+    func admits(_ frame: EncodedFrame) -> Bool {
+        work.withLock { work in
+            guard !work.isOver else { return false }
+            let isFull = work.waitingBytes > Self.mostWaiting
             guard frame.track == .video else { return !isFull }
-            needsIDR = isFull || (needsIDR && !frame.isIDR)
-            return !needsIDR
+            work.needsIDR = isFull || (work.needsIDR && !frame.isIDR)
+            return !work.needsIDR
         }
-        guard isWanted else { return false }
-        let flow = source.push(
-            bytes: frame.payload, pts: Self.pipelineTime(frame.pts), dts: Self.pipelineTime(frame.dts),
-            isDelta: frame.track == .video && !frame.isIDR)
-        return flow == .ok
+    }
+
+    /// Decodes a frame that was admitted, at once or later.
+    func push(_ frame: EncodedFrame) {
+        let beginsSequence = beginsSequence(frame)
+        let isWithReader = work.withLock { [total = paces.total] work in
+            let isWithReader =
+                !beginsSequence && work.place.isWithReader(frame, waiting: work.waiting, total: total)
+            if !isWithReader {
+                work.waiting += 1
+                work.waitingBytes += frame.payload.count
+            }
+            return isWithReader
+        }
+        if isWithReader { return decode(frame) }
+        queue.async { [self] in
+            if !work.withLock({ $0.isOver }) { decode(frame) }
+            work.withLock { work in
+                work.waiting -= 1
+                work.waitingBytes -= frame.payload.count
+            }
+        }
+    }
+
+    private func decode(_ frame: EncodedFrame) {
+        let begin = ThreadClock.now()
+        _ = frame.payload.withUnsafeBytes { bytes in
+            chain.push(
+                bytes: bytes, pts: Self.pipelineTime(frame.pts), dts: Self.pipelineTime(frame.dts),
+                isDelta: frame.track == .video && !frame.isIDR)
+        }
+        let time = MediaTime(nanoseconds: ThreadClock.now() - begin)
+        let failure = chain.firstError
+        let (change, isNew) = work.withLock { work in
+            let before = work.place.pace
+            work.place.noteDecoded(taking: time)
+            defer { if failure != nil { work.isOver = true } }
+            return (work.place.pace - before, failure != nil && !work.isOver)
+        }
+        paces.change(by: change)
+        if isNew, let failure { output.failed(configuration.track, failure.message) }
+    }
+
+    /// Whether the pictures from this frame on may have another size.
+    private func beginsSequence(_ frame: EncodedFrame) -> Bool {
+        guard let video else { return false }
+        return frame.isIDR
+            || NALUnits(frame.payload, lengthSize: video.lengthSize).contains {
+                NALUnitKind($0, video.codec) == .sequenceParameterSet
+            }
     }
 
     // Program time may be negative (a GOP cached before the task began); pipeline time may not.

@@ -22,15 +22,53 @@ public struct EncoderTuning: Hashable, Sendable {
 }
 
 /// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
+///
+/// One thread pushes. It encodes, too, unless the encoder has threads of its own.
 final class VideoEncoder: Sendable {
-    private let pipeline: Pipeline
-    private let source: AppSource
-    private let codec: VideoCodec
+    private let chain: DirectPipeline
     private let fps: Int
-    private let pending: Mutex<Pending>
+    private let desk: Desk
 
     /// Longest distance between two keyframes if the task sets none, in seconds.
     static let keyframeSeconds = 2
+
+    /// Creates an encoder that is not running yet.
+    /// - Parameter output: Called on the thread that encodes, with the configuration before the first frame.
+    init(
+        format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
+        output: @escaping @Sendable (MixerReport) -> Void
+    ) throws(GStreamerError) {
+        fps = setup.canvas.fps
+        let desk = Desk(codec: setup.videoCodec ?? .h264, fps: setup.canvas.fps, output: output)
+        self.desk = desk
+        chain = try DirectPipeline(
+            Self.elements(setup, colour: colour, tuning: tuning), caps: .pictures(format), name: "mixer-video-encoder"
+        ) { sample in desk.deliver(sample) }
+    }
+
+    /// Opens the codec. Blocks meanwhile.
+    func start() throws(GStreamerError) { try chain.start() }
+    func tearDown() { chain.tearDown() }
+    /// The encoder's first error, if any.
+    var failure: BusFailure? { chain.firstError }
+
+    /// Encodes the picture of tick `tick`, which is shown at program time `time`.
+    func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
+        let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
+        let isFirst = desk.note(tick: tick, at: time)
+        // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
+        // ignores all further requests.
+        if isIDR, !isFirst { chain.pushForceKeyUnit(runningTime: running) }
+        chain.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
+    }
+}
+
+/// The pictures that an encoder works on, and the way of their access units.
+private final class Desk: Sendable {
+    private let codec: VideoCodec
+    private let fps: Int
+    private let output: @Sendable (MixerReport) -> Void
+    private let pending = Mutex(Pending())
 
     private struct Pending {
         /// Program time by tick, from the push to the access unit.
@@ -40,45 +78,23 @@ final class VideoEncoder: Sendable {
         var known: VideoConfiguration?
     }
 
-    /// Creates an encoder that is not running yet.
-    /// - Parameter output: Called on the encoder's thread, with the configuration before the first frame.
-    init(
-        format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
-        output: @escaping @Sendable (MixerReport) -> Void
-    ) throws(GStreamerError) {
-        codec = setup.videoCodec ?? .h264
-        fps = setup.canvas.fps
-        let description =
-            ["appsrc name=in format=time is-live=true block=false max-bytes=0"]
-            + Self.elements(setup, colour: colour, tuning: tuning)
-            + ["appsink name=out sync=false async=false"]
-        pipeline = try Pipeline(description.joined(separator: " ! "), name: "mixer-video-encoder")
-        source = try pipeline.appSource("in")
-        try source.setCaps(format)
-        pending = Mutex(Pending())
-        try pipeline.appSink("out") { [weak self] sample in self?.deliver(sample, to: output) }
+    init(codec: VideoCodec, fps: Int, output: @escaping @Sendable (MixerReport) -> Void) {
+        self.codec = codec
+        self.fps = fps
+        self.output = output
     }
 
-    func start() async throws(GStreamerError) { try await pipeline.play() }
-    func tearDown() async { await pipeline.tearDown() }
-    /// The pipeline's first error, if any.
-    var failure: BusFailure? { pipeline.firstError }
-
-    /// Encodes the picture of tick `tick`, which is shown at program time `time`.
-    func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
-        let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
-        let isFirst = pending.withLock { pending in
+    /// Notes that a picture is pushed next.
+    /// - Returns: Whether it is the first one.
+    func note(tick: Int64, at time: MediaTime) -> Bool {
+        pending.withLock { pending in
             pending.times[tick] = time
             defer { pending.hasBegun = true }
             return !pending.hasBegun
         }
-        // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
-        // ignores all further requests.
-        if isIDR, !isFirst { source.pushForceKeyUnit(runningTime: running) }
-        source.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
     }
 
-    private func deliver(_ sample: borrowing Sample, to output: @Sendable (MixerReport) -> Void) {
+    func deliver(_ sample: borrowing Sample) {
         guard let running = sample.runningTime else { return }
         let tick = MediaTime(nanoseconds: running).units(rate: fps)
         let codecData = sample.codecData

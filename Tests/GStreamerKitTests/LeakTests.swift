@@ -71,6 +71,7 @@ import Testing
                 from: picture.format, to: format, destinationRect: VideoRect(x: 0, y: 0, width: 64, height: 48))
             converter.draw(picture, onto: try #require(pool.acquire()))
             await pipeline.tearDown()
+            try encodeDirectly(format, pool, round: round)
             let drawing = try await ImageDecoder.svg(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"64\" height=\"48\"><text>\(round)</text></svg>")
             let file = try await drawing.png()
@@ -84,5 +85,23 @@ import Testing
             try? await failing.play()
             await failing.tearDown()
         }
+    }
+
+    private static func encodeDirectly(_ format: VideoFormat, _ pool: CanvasPool, round: Int) throws {
+        let frames = Collector<VideoFrame?>()
+        let chain = try DirectPipeline(
+            ["x264enc tune=zerolatency threads=1", "video/x-h264,stream-format=avc", "avdec_h264 max-threads=1"],
+            caps: .pictures(format), name: "direct\(round)"
+        ) { frames.add($0.videoFrame()) }
+        try chain.start()
+        for index in 0..<5 {
+            if index == 3 { chain.pushForceKeyUnit(runningTime: 150_000_000) }
+            chain.push(try #require(pool.acquire()), pts: UInt64(index) * 50_000_000)
+        }
+        // Pictures outlive their decoder. The chain of an odd round is forgotten, and one has never started.
+        if round % 2 == 0 { chain.tearDown() }
+        #expect(frames.all.count == 5)
+        _ = try DirectPipeline(["identity"], caps: .text("application/x-test"), name: "never") { _ in }
+        _ = try? DirectPipeline(["fakesrc"], caps: .text("application/x-test"), name: "no chain") { _ in }
     }
 }

@@ -126,7 +126,7 @@ enum TestStreams {
     ) async throws -> TestTrack {
         let packets = Gathered<MixerReport>()
         let encoder = try AudioEncoder(sampleRate: rate, channels: channels, bitrate: 128_000) { packets.add($0) }
-        try await encoder.start()
+        try encoder.start()
         for frame in 0..<count + 2 {
             let samples = (0..<1024).flatMap { index in
                 [Float](repeating: signal(frame * 1024 + index), count: channels)
@@ -134,7 +134,7 @@ enum TestStreams {
             encoder.push(samples, at: .units(Int64(frame) * 1024, rate: rate))
         }
         try await until { packets.all.count > count }
-        await encoder.tearDown()
+        encoder.tearDown()
         var track = TestTrack(configuration: CodecConfiguration(track: .audio, bytes: []), frames: [])
         for packet in packets.all {
             switch packet {
@@ -150,12 +150,12 @@ enum TestStreams {
     static func pictures(_ track: TestTrack) async throws -> [(time: MediaTime, picture: SourcePicture)] {
         let found = Gathered<(time: MediaTime, picture: SourcePicture)>()
         let decoder = try TrackDecoder(
-            track.configuration, name: "test-decoder", sampleRate: 48_000, channels: 2,
+            track.configuration, name: "test-decoder", sampleRate: 48_000, channels: 2, paces: DecodingPaces(),
             output: DecoderOutput(picture: { found.add(($0, $1)) }, sound: { _, _ in }, failed: { _, _ in }))
-        try await decoder.start()
-        for frame in track.frames { decoder.push(frame) }
+        try decoder.start()
+        for frame in track.frames where decoder.admits(frame) { decoder.push(frame) }
         try? await until { found.all.count == track.frames.count }
-        await decoder.tearDown()
+        decoder.tearDown()
         return found.all
     }
 
@@ -165,12 +165,12 @@ enum TestStreams {
     ) async throws -> [(time: MediaTime, samples: [Float])] {
         let found = Gathered<(time: MediaTime, samples: [Float])>()
         let decoder = try TrackDecoder(
-            track.configuration, name: "test-decoder", sampleRate: rate, channels: channels,
+            track.configuration, name: "test-decoder", sampleRate: rate, channels: channels, paces: DecodingPaces(),
             output: DecoderOutput(picture: { _, _ in }, sound: { found.add(($0, $1)) }, failed: { _, _ in }))
-        try await decoder.start()
-        for frame in track.frames { decoder.push(frame) }
+        try decoder.start()
+        for frame in track.frames where decoder.admits(frame) { decoder.push(frame) }
         try? await until { found.all.count == track.frames.count }
-        await decoder.tearDown()
+        decoder.tearDown()
         return found.all
     }
 

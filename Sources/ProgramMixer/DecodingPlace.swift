@@ -1,0 +1,49 @@
+import EncodedMedia
+import MediaFormats
+import Synchronization
+
+/// Chooses the thread that decodes the next frame of one track: the one that has read it, or the decoder's own. Pure.
+///
+/// The reading thread saves two wake-ups a frame, but it reads for every source, so that it may only do what is known
+/// to be short. A keyframe, and all that comes before it is decoded, goes to the decoder's own thread: with it come
+/// other picture sizes and a relay's replay of a whole group. What follows costs about as much as what went before.
+struct DecodingPlace: Sendable {
+    /// Processor time of a frame above which the decoder never uses the reading thread again.
+    static let slow = MediaTime.milliseconds(20)
+    /// Mean processor time that all decoders together may need for one frame each, to use the reading thread. More
+    /// people are decoded beside each other.
+    static let budget = MediaTime.milliseconds(10)
+    /// Largest frame that the reading thread decodes, in bytes.
+    static let mostBytes = 128 << 10
+    /// Frames whose time must be known before the reading thread is used.
+    private static let framesToJudge = 2
+
+    /// Mean processor time per frame.
+    private(set) var pace = MediaTime.zero
+    private var count = 0
+    private var isSlow = false
+
+    mutating func noteDecoded(taking time: MediaTime) {
+        count = min(count + 1, Self.framesToJudge)
+        pace += (time - pace) / 8
+        if time > Self.slow { isSlow = true }
+    }
+
+    /// Whether the reading thread decodes the frame.
+    /// - Parameters:
+    ///   - waiting: Number of frames that the decoder's own thread has not finished.
+    ///   - total: Sum of the paces of all decoders.
+    func isWithReader(_ frame: EncodedFrame, waiting: Int, total: MediaTime) -> Bool {
+        waiting == 0 && !isSlow && count >= Self.framesToJudge && total <= Self.budget
+            && frame.payload.count <= Self.mostBytes && !frame.isIDR
+    }
+}
+
+/// Processor time that the decoders of a mixer need for one frame each, together. Safe to use from any thread.
+final class DecodingPaces: Sendable {
+    private let sum = Atomic<Int64>(0)
+
+    var total: MediaTime { MediaTime(nanoseconds: sum.load(ordering: .relaxed)) }
+
+    func change(by amount: MediaTime) { sum.wrappingAdd(amount.nanoseconds, ordering: .relaxed) }
+}
