@@ -20,6 +20,8 @@ final class CanvasComposer {
     /// Cached painters, each with the number of the composition that used it last.
     private var painters: [PainterKey: (painter: PanePainter, used: Int)] = [:]
     private var count = 0
+    /// The last composition and its picture, from which the next one takes what is the same.
+    private var last: (composition: Composition, frame: VideoFrame)?
 
     /// Most pictures that may wait for the encoder.
     static let poolSize = 12
@@ -38,15 +40,26 @@ final class CanvasComposer {
     }
 
     /// Paints a composition. Returns `nil` while every picture of the pool waits for the encoder.
+    ///
+    /// The picture of a composition that is the same as the last one is returned again. A pane that shows the same, and
+    /// that nothing overlaps, is copied instead of scaled and drawn.
     func compose(_ composition: Composition) -> VideoFrame? {
+        if let last, composition.isSame(as: last.composition) { return last.frame }
         guard let frame = pool.acquire() else { return nil }
         count += 1
         if !composition.panes.contains(where: covers) { drawBackground(composition, onto: frame) }
-        for pane in composition.panes where pane.pane.opacity > .zero { draw(pane, onto: frame) }
+        for (index, pane) in composition.panes.enumerated() where pane.pane.opacity > .zero {
+            if let last, composition.keepsPane(index, of: last.composition), frame.copy(pane.pane.rect, of: last.frame)
+            {
+                continue
+            }
+            draw(pane, onto: frame)
+        }
         for layer in composition.layers {
             layer.picture.draw(onto: frame, x: layer.x, y: layer.y, opacity: Self.weight(layer.opacity))
         }
         if count % Self.painterAge == 0 { painters = painters.filter { count - $0.value.used < Self.painterAge } }
+        last = (composition, frame)
         return frame
     }
 

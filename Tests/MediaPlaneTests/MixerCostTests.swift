@@ -96,10 +96,16 @@ struct MixerCostTests {
     @Test func cost() async throws {
         for measured in Self.cases {
             var stage = try MixerStage(measured.canvas)
-            for index in 0..<measured.people {
-                stage.sources[SourceID("user\(index)/camera")] = try MixerStage.picture(
-                    .moss, width: measured.size.width, height: measured.size.height)
+            // Two by turns: a picture that is shown again is not scaled again.
+            let pictures = try [RGB.moss, .brick].map {
+                try MixerStage.picture($0, width: measured.size.width, height: measured.size.height)
             }
+            func deliver(_ number: Int) {
+                for index in 0..<measured.people {
+                    stage.sources[SourceID("user\(index)/camera")] = pictures[number % 2]
+                }
+            }
+            deliver(0)
             // Everything still is drawn before it is measured.
             for scene in measured.scenes.prefix(2) {
                 stage.show(scene)
@@ -109,7 +115,8 @@ struct MixerCostTests {
             var painting = 0.0
             for scene in measured.scenes {
                 stage.show(scene)
-                for _ in 0..<measured.frames {
+                for number in 0..<measured.frames {
+                    deliver(number)
                     let begin = MixerStage.processTime
                     _ = try await stage.next()
                     times.append(MixerStage.processTime - begin)

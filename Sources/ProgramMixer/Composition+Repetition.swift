@@ -1,0 +1,63 @@
+import GStreamerKit
+import LayoutEngine
+
+// What two compositions have in common. Pictures and graphics are the same only if they are the same object, because
+// their pixels never change.
+extension Composition {
+    /// Whether both paint the same canvas.
+    func isSame(as other: Composition) -> Bool {
+        hasSameGround(as: other) && panes.count == other.panes.count && layers.count == other.layers.count
+            && zip(panes, other.panes).allSatisfy { $0.isSame(as: $1) }
+            && zip(layers, other.layers).allSatisfy { $0.isSame(as: $1) }
+    }
+
+    /// Whether the rectangle of a pane looks as it does on the canvas of another composition: the pane shows the same
+    /// over the same background, and neither canvas has anything else there.
+    func keepsPane(_ index: Int, of other: Composition) -> Bool {
+        guard panes.count == other.panes.count, panes[index].isSame(as: other.panes[index]), hasSameGround(as: other)
+        else { return false }
+        return isAlone(index) && other.isAlone(index)
+    }
+
+    private func hasSameGround(as other: Composition) -> Bool {
+        background == other.background && backdrop === other.backdrop
+    }
+
+    /// Whether no other pane or layer overlaps a pane.
+    private func isAlone(_ index: Int) -> Bool {
+        let rect = panes[index].pane.rect
+        return panes.indices.allSatisfy { $0 == index || !panes[$0].pane.rect.overlaps(rect) }
+            && !layers.contains { $0.rect.overlaps(rect) }
+    }
+}
+
+extension Composition.Layer {
+    fileprivate func isSame(as other: Self) -> Bool {
+        picture === other.picture && x == other.x && y == other.y && opacity == other.opacity
+    }
+
+    fileprivate var rect: VideoRect { VideoRect(x: x, y: y, width: picture.width, height: picture.height) }
+}
+
+extension PaneContent {
+    fileprivate func isSame(as other: PaneContent) -> Bool {
+        content.isSame(as: other.content) && label === other.label && pane == other.pane
+    }
+}
+
+extension PaneContent.Content {
+    fileprivate func isSame(as other: Self) -> Bool {
+        switch (self, other) {
+        case (.picture(let picture), .picture(let same)): picture.frame === same.frame && picture.colour == same.colour
+        case (.colour(let colour), .colour(let same)): colour == same
+        case (.nothing, .nothing): true
+        default: false
+        }
+    }
+}
+
+extension VideoRect {
+    fileprivate func overlaps(_ other: VideoRect) -> Bool {
+        x < other.x + other.width && other.x < x + width && y < other.y + other.height && other.y < y + height
+    }
+}
