@@ -98,6 +98,7 @@ extension MixState {
         // A source that leaves keeps its last pictures until it is gone from the canvas.
         if end != nil, sources[id]?.hasEnded == true { sources[id]?.isStalled = true }
         let isStalled = sources[id]?.isStalled ?? true
+        if pane.isLive { sources[id]?.lastSeen = now }
         if pane.isLive, !isStalled, let chosen {
             sources[id]?.lastShown = chosen
             // The card is ordered before the source counts as stalled.

@@ -39,6 +39,9 @@ struct MixState: Sendable {
         static let decoder = MediaTime.milliseconds(3000)
         /// Lateness beyond which frames of the mix are left out.
         static let hopeless = MediaTime.milliseconds(2000)
+        /// Time for which a source that no scene shows is still decoded, so that a scene that comes back to it need not
+        /// wait.
+        static let unseen = MediaTime.milliseconds(5000)
         /// Longest time before its own at which a frame may be rendered, even if every source is ahead.
         static let early = MediaTime.milliseconds(250)
     }
@@ -187,6 +190,8 @@ struct MixSource {
     var lastPicture: MediaTime?
     var lastSound: MediaTime?
     var hasEnded = false
+    /// Time of the last frame of the canvas that showed the source's own pictures.
+    var lastSeen: MediaTime?
     /// Whether the fallback is shown until the source delivers again.
     var isStalled = false
     /// The last picture shown while the source was live.

@@ -1,13 +1,14 @@
 import Dispatch
 import EncodedMedia
 import GStreamerKit
+import LayoutEngine
 import MixModel
 
 /// Decodes sources, composes them by ticks of the program clock, encodes the result, and reports the encoded frames.
 ///
-/// Commands are carried out in order by the threads that give them. Reports come on the mixer's own threads, and about a
-/// source that fails also on the thread that gives a command: those of one track in order, its configuration before its
-/// first frame. No source can stop the mix.
+/// Commands are carried out in order by the threads that give them. Reports come on the mixer's own threads, those
+/// about a source that fails also on the thread that gives a command: the reports of one track in order, its
+/// configuration before its first frame. No source can stop the mix.
 public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
     private let worker: MixerCore
@@ -27,8 +28,8 @@ public final class Mixer: Sendable {
         _ = try? Pipeline(elements, name: "load")
     }
 
-    /// Carries out a command. Safe to call from any thread that may block: a short frame is decoded before this returns,
-    /// and the codecs are opened by `start` and by a configuration.
+    /// Carries out a command. Safe to call from any thread that may block: a short frame is decoded before this
+    /// returns, and the codecs are opened by `start` and by a configuration.
     public func handle(_ command: MixerCommand) {
         queue.sync { [worker] in worker.perform(command) }
     }
@@ -67,6 +68,7 @@ private final class MixerCore: @unchecked Sendable {
     private var running: Running?
     private var decoders: [DecoderKey: TrackDecoder] = [:]
     private let paces = DecodingPaces()
+    private var held = HeldGroups()
 
     init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
         self.tuning = tuning
@@ -88,8 +90,10 @@ private final class MixerCore: @unchecked Sendable {
         switch command {
         case .start: break
         case .scene(let scene):
+            reveal(scene, running)
             shared.change { [now = shared.now] in $0.show(scene, at: now) }
         case .sceneChange(let difference):
+            if let told = shared.look({ $0.told }) { reveal(told.applying(difference), running) }
             shared.change { [now = shared.now] in $0.change(difference, at: now) }
         case .configuration(let source, let configuration):
             configure(source, configuration, running)
@@ -156,6 +160,26 @@ private final class MixerCore: @unchecked Sendable {
 
     private func decode(_ frame: EncodedFrame, of id: SourceID, _ running: Running) {
         guard let decoder = decoders[DecoderKey(source: id, track: frame.track)] else { return }
+        guard frame.track == .video else { return feed(frame, of: id, decoder, running) }
+        let shared = running.shared
+        let isUnseen = frame.isIDR && shared.look { [now = shared.now] in $0.isUnseen(id, now: now) }
+        switch held.take(frame, of: id, isUnseen: isUnseen, pace: decoder.pace) {
+        case .held:
+            if frame.isIDR { shared.look { $0.hide(id) } }
+        case .decode(let frames):
+            for frame in frames { feed(frame, of: id, decoder, running) }
+        }
+    }
+
+    /// Decodes what is held of the sources that a scene shows, before the scene is shown: it then waits for them.
+    private func reveal(_ scene: Scene, _ running: Running) {
+        for id in held.sources where scene.showsLive(id) {
+            guard let decoder = decoders[DecoderKey(source: id, track: .video)] else { continue }
+            for frame in held.release(id) { feed(frame, of: id, decoder, running) }
+        }
+    }
+
+    private func feed(_ frame: EncodedFrame, of id: SourceID, _ decoder: TrackDecoder, _ running: Running) {
         guard decoder.admits(frame) else { return }
         let shared = running.shared
         let isDumb = shared.look { [now = shared.now] state in
@@ -174,6 +198,7 @@ private final class MixerCore: @unchecked Sendable {
     }
 
     private func discard(_ key: DecoderKey) {
+        if key.track == .video { _ = held.release(key.source) }
         decoders.removeValue(forKey: key)?.tearDown()
     }
 

@@ -85,6 +85,9 @@ final class TrackDecoder: Sendable {
     /// Opens the codec. Blocks meanwhile.
     func start() throws(GStreamerError) { try chain.start() }
 
+    /// Mean processor time per frame.
+    var pace: MediaTime { work.withLock { $0.place.pace } }
+
     /// Ends the decoder and waits for the frame that is being decoded. Must not be called from the output.
     func tearDown() {
         work.withLock { $0.isOver = true }
