@@ -26,7 +26,10 @@ final class AudioEncoder: Sendable {
         let desk = Desk(output: output)
         self.desk = desk
         chain = try DirectPipeline(
-            ["audioconvert", "avenc_aac bitrate=\(bitrate)", "audio/mpeg,mpegversion=4,stream-format=raw"],
+            [
+                "audioconvert", AACEncoder.element(sampleRate: sampleRate, channels: channels, bitrate: bitrate),
+                "audio/mpeg,mpegversion=4,stream-format=raw",
+            ],
             caps: .text("audio/x-raw,format=F32LE,layout=interleaved,rate=\(sampleRate),channels=\(channels)"),
             name: "mixer-audio-encoder"
         ) { sample in desk.deliver(sample) }

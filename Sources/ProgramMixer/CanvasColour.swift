@@ -42,20 +42,6 @@ struct CanvasColour: Hashable {
         )
     }
 
-    /// x264's options for the colour description in the SPS (`option-string` of `x264enc`).
-    var x264Options: String {
-        func name(_ value: Int?, _ names: [Int: String]) -> String { value.flatMap { names[$0] } ?? "undef" }
-        return "colorprim=\(name(signal.primaries, Self.primaries)):transfer=\(name(signal.transfer, Self.transfers))"
-            + ":colormatrix=\(name(signal.matrix, Self.matrices)):fullrange=\(signal.isFullRange ? "on" : "off")"
-    }
-
-    /// x265's options for the colour description in the SPS. They use the numbers of ITU-T H.273, and each is preceded
-    /// by a colon.
-    var x265Options: String {
-        ":colorprim=\(signal.primaries ?? 2):transfer=\(signal.transfer ?? 2):colormatrix=\(signal.matrix ?? 2)"
-            + ":range=\(signal.isFullRange ? "full" : "limited")"
-    }
-
     private static func assumed(_ signal: ColourSignal, width: Int, height: Int) -> Colorimetry {
         let standard: Colorimetry = max(width, height) >= 1280 || min(width, height) >= 720 ? .bt709 : .bt601
         return Colorimetry(
@@ -73,18 +59,4 @@ struct CanvasColour: Hashable {
         default: (0.299, 0.114)
         }
     }
-
-    private static let primaries = [
-        1: "bt709", 4: "bt470m", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "film", 9: "bt2020",
-        10: "smpte428", 11: "smpte431", 12: "smpte432",
-    ]
-    private static let transfers = [
-        1: "bt709", 4: "bt470m", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "linear", 9: "log100",
-        10: "log316", 11: "iec61966-2-4", 12: "bt1361e", 13: "iec61966-2-1", 14: "bt2020-10", 15: "bt2020-12",
-        16: "smpte2084", 17: "smpte428", 18: "arib-std-b67",
-    ]
-    private static let matrices = [
-        0: "GBR", 1: "bt709", 4: "fcc", 5: "bt470bg", 6: "smpte170m", 7: "smpte240m", 8: "YCgCo", 9: "bt2020nc",
-        10: "bt2020c",
-    ]
 }

@@ -6,21 +6,6 @@ import MixModel
 import ProgramSplicer
 import Synchronization
 
-/// Settings for the amount of work that the encoder puts into a picture.
-public struct EncoderTuning: Hashable, Sendable {
-    /// x264 preset for programs that name none.
-    public var preset: String
-    /// x265 preset for programs that name none.
-    public var h265Preset = "superfast"
-    /// Threads (slices) per picture.
-    public var threads: Int
-
-    public init(preset: String = "veryfast", threads: Int = 1) {
-        self.preset = preset
-        self.threads = threads
-    }
-}
-
 /// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
 ///
 /// One thread pushes. It encodes, too, unless the encoder has threads of its own.
@@ -41,8 +26,11 @@ final class VideoEncoder: Sendable {
         fps = setup.canvas.fps
         let desk = Desk(codec: setup.videoCodec ?? .h264, fps: setup.canvas.fps, output: output)
         self.desk = desk
+        let kind: any VideoEncoderKind.Type = setup.videoCodec == .h265 ? X265Encoder.self : X264Encoder.self
+        let request = EncoderRequest(
+            setup, colour: colour.signal, keyframeDistance: setup.keyframeDistance, tuning: tuning)
         chain = try DirectPipeline(
-            Self.elements(setup, colour: colour, tuning: tuning), caps: .pictures(format), name: "mixer-video-encoder"
+            kind.elements(request), caps: .pictures(format), name: "mixer-video-encoder"
         ) { sample in desk.deliver(sample) }
     }
 

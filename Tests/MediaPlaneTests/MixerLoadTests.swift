@@ -105,12 +105,13 @@ extension RealTime {
                                 width: measured.size.width, height: measured.size.height, rate: Double(measured.rate))
                         )
                     }, uniquingKeysWith: { first, _ in first }), frameDivisor: measured.divisor,
-                videoCodec: measured.codec)
+                encoding: EncodingSettings(videoCodec: measured.codec, preset: measured.preset))
             // A machine that is busy with something else leaves frames out.
             let made = Double(frames) / 5 / (Double(measured.canvas.fps) / Double(measured.divisor))
             workload.mix?.composed *= made
             workload.mix?.scaled *= made
             workload.mix?.encodedH265? *= made
+            workload.mix?.presetWork? *= made
             return (workload, try await used)
         }
 

@@ -129,7 +129,7 @@ import Testing
 
     /// Something small does not slip past something large that waits longer.
     @Test func whoComesLaterDoesNotOvertake() throws {
-        var bench = Bench(cores: 4)
+        var bench = Bench(cores: 2.5)
         bench.publish("r1")
         var machine = TaskMachine(id: "auto-big", room: "big")
         // Refused while all that there is was booked by others.

@@ -6,8 +6,9 @@ public struct CostModel: Hashable, Codable, Sendable {
     /// Prior in cores for a relay, and for each stream it pulls or pushes (docs/adr/0009, docs/adr/0016).
     static let relayPrior = [0.004, 0.003]
     /// Prior in cores for a mixer; for a megapixel per second composed and encoded, decoded, and scaled; for an audio
-    /// stream; and for the extra cost of a megapixel per second in H.265 (docs/adr/0016, docs/adr/0029).
-    static let mixerPrior = [0.06, 0.0014, 0.0019, 0.0059, 0.0144, 0.0184]
+    /// stream; for the extra cost of a megapixel per second in H.265; and for one encoded with the mixer's own settings,
+    /// the unit of what a preset adds (docs/adr/0016, docs/adr/0029, docs/adr/0039).
+    static let mixerPrior = [0.052, 0.0014, 0.0019, 0.0029, 0.0144, 0.0214, 0.0046]
 
     public init() {
         relay = CostEstimator(prior: Self.relayPrior)

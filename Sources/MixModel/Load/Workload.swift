@@ -19,15 +19,32 @@ public struct Workload: Hashable, Codable, Sendable {
         public var scaled: Double
         /// Number of streams whose audio is decoded.
         public var sounds: Int
-        /// Part of `composed` that is encoded as H.265 instead of H.264, in megapixels per second; `nil` means none.
+        /// Part of `composed` that is encoded as H.265 instead of H.264, in megapixels per second at the preset of
+        /// programs that name none; `nil` means none.
         public var encodedH265: Double?
+        /// Work that the program's H.264 preset adds to that of the mixer's own settings, as megapixels per second
+        /// encoded with these; `nil` means none.
+        public var presetWork: Double?
 
-        public init(composed: Double, decoded: Double, scaled: Double, sounds: Int, encodedH265: Double? = nil) {
+        public init(
+            composed: Double, decoded: Double, scaled: Double, sounds: Int, encodedH265: Double? = nil,
+            presetWork: Double? = nil
+        ) {
             self.composed = composed
             self.decoded = decoded
             self.scaled = scaled
             self.sounds = sounds
             self.encodedH265 = encodedH265
+            self.presetWork = presetWork
+        }
+
+        /// Adds the work of encoding `composed` with these settings; `nil` means those of a program that names none.
+        mutating func encode(with encoding: EncodingSettings?) {
+            let effort = encoding?.preset.map { $0.effort(encoding?.videoCodec) } ?? 1
+            switch encoding?.videoCodec {
+            case .h265: encodedH265 = composed * effort
+            case .h264, nil: presetWork = effort > 1 ? composed * (effort - 1) : nil
+            }
         }
     }
 
@@ -63,22 +80,23 @@ public struct Workload: Hashable, Codable, Sendable {
     ///   - pictures: Pictures of the streams for which they are known.
     ///   - frameDivisor: Distance between rendered canvas frames, in frames; at least 1.
     ///   - hasVideo: Whether the program has a picture at all.
-    ///   - videoCodec: Codec of the mix; `nil` means H.264.
+    ///   - encoding: Settings of the mix; `nil` means the service's choice.
     public init(
         mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
         pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true,
-        videoCodec: VideoCodec? = nil
+        encoding: EncodingSettings? = nil
     ) {
         copies = sources.count + outputs
         if case .bypass = mode { return }
         let frames = hasVideo ? Double(scene.canvas.fps) / Double(max(1, frameDivisor)) : 0
         let panes = scene.panes.filter(\.isLive).reduce(0) { $0 + $1.width * $1.height }
         let composed = Double(scene.canvas.width * scene.canvas.height) * frames / 1e6
-        mix = Mix(
+        var mix = Mix(
             composed: composed,
             decoded: sources.filter(\.video).reduce(0) { $0 + (pictures[$1.id] ?? .assumed).megapixels },
-            scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio),
-            encodedH265: videoCodec == .h265 ? composed : nil)
+            scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio))
+        mix.encode(with: encoding)
+        self.mix = mix
     }
 
     /// Returns this workload, in which every frame is rendered, reduced to every n-th canvas frame, where n is
@@ -88,17 +106,16 @@ public struct Workload: Hashable, Codable, Sendable {
         divided.mix?.composed /= Double(max(1, frameDivisor))
         divided.mix?.scaled /= Double(max(1, frameDivisor))
         divided.mix?.encodedH265 = mix?.encodedH265.map { $0 / Double(max(1, frameDivisor)) }
+        divided.mix?.presetWork = mix?.presetWork.map { $0 / Double(max(1, frameDivisor)) }
         return divided
     }
 
     /// Returns the workload of a mix of two participants on this canvas, for a room that may become one.
-    public static func mixOfTwo(on canvas: Canvas, videoCodec: VideoCodec? = nil) -> Workload {
+    public static func mixOfTwo(on canvas: Canvas, encoding: EncodingSettings? = nil) -> Workload {
         let pixels = Double(canvas.width * canvas.height * canvas.fps) / 1e6
-        return Workload(
-            copies: 1,
-            mix: Mix(
-                composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2,
-                encodedH265: videoCodec == .h265 ? pixels : nil))
+        var mix = Mix(composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2)
+        mix.encode(with: encoding)
+        return Workload(copies: 1, mix: mix)
     }
 }
 
@@ -108,6 +125,8 @@ extension Workload {
 
     /// Quantities that the mixer's cost is proportional to, the constant part first; `nil` without a mixer.
     var mixerFeatures: [Double]? {
-        mix.map { [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds), $0.encodedH265 ?? 0] }
+        mix.map {
+            [1, $0.composed, $0.decoded, $0.scaled, Double($0.sounds), $0.encodedH265 ?? 0, $0.presetWork ?? 0]
+        }
     }
 }

@@ -173,7 +173,7 @@ struct LoadAccounting: Sendable {
         guard let plan = entry.plan else { return }
         entry.workload = Workload(
             mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.connections,
-            pictures: entry.pictures, hasVideo: plan.tracks != .audio, videoCodec: plan.encoding?.videoCodec)
+            pictures: entry.pictures, hasVideo: plan.tracks != .audio, encoding: plan.encoding)
         entry.isMixing = entry.workload.mix != nil
     }
 

@@ -23,6 +23,7 @@ import Testing
         return [
             1, composed, people * .random(in: 2...25, using: &random), composed * .random(in: 0.5...1, using: &random),
             people, Int.random(in: 0..<4, using: &random) == 0 ? composed : 0,
+            Int.random(in: 0..<4, using: &random) == 0 ? composed * 0.6 : 0,
         ]
     }
 
@@ -58,7 +59,7 @@ import Testing
     @Test func whatIsMeasuredWronglyNowAndThenMovesLittle() {
         var random = SeededGenerator(announcedFor: "cost model, outliers")
         let seed = random.seed
-        let machine = Machine(factors: [1.5, 0.7, 1.2, 1, 2, 1.4])
+        let machine = Machine(factors: [1.5, 0.7, 1.2, 1, 2, 1.4, 0.8])
         var estimator = CostModel().mixer
         for round in 0..<400 {
             let features = Self.features(&random)
@@ -87,7 +88,7 @@ import Testing
             }
         }
         #expect(estimator.isSound)
-        #expect(estimator.predict([1, 20, 40, 20, 2]) > 0)
+        #expect(estimator.predict([1, 20, 40, 20, 2, 0, 0]) > 0)
     }
 
     @Test func itFollowsAMachineThatBecomesAnother() {
@@ -122,16 +123,32 @@ import Testing
         #expect(model.cores(slate) < model.cores(mix))
         #expect(model.cores(mix) < model.cores(bigger))
         let other = Workload(
-            mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1, videoCodec: .h265)
+            mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1,
+            encoding: EncodingSettings(videoCodec: .h265))
         #expect(model.cores(mix) < model.cores(other))
         #expect(
-            model.cores(.mixOfTwo(on: .portrait)) < model.cores(.mixOfTwo(on: .portrait, videoCodec: .h265)))
+            model.cores(.mixOfTwo(on: .portrait))
+                < model.cores(.mixOfTwo(on: .portrait, encoding: EncodingSettings(videoCodec: .h265))))
         let costs = (0...Degradation.highest).map {
             model.cores(mix.divided(by: Degradation.frameDivisor(ofLevel: $0)))
         }
         #expect(costs[0] > costs[1] && costs[1] > costs[2] && costs[2] > costs[3] && costs[3] == costs[4])
         let planned = Workload(mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1, frameDivisor: 4)
         #expect(mix.divided(by: 4) == planned)
+        // A preset adds work, unless it is one that costs no more than the mixer's own settings.
+        let byPreset = EncodingSettings.Preset.allCases.map { preset in
+            model.cores(.mixOfTwo(on: .portrait, encoding: EncodingSettings(preset: preset)))
+        }
+        let own = model.cores(.mixOfTwo(on: .portrait))
+        #expect(byPreset[0] == own && byPreset[2] > own && byPreset == byPreset.sorted())
+        let h265ByPreset = EncodingSettings.Preset.allCases.map { preset in
+            model.cores(.mixOfTwo(on: .portrait, encoding: EncodingSettings(videoCodec: .h265, preset: preset)))
+        }
+        #expect(h265ByPreset.allSatisfy { $0 > own } && h265ByPreset[0] == h265ByPreset.min())
+        let slow = Workload(
+            mode: .mix(host: "a/camera"), scene: plain, sources: one, outputs: 1,
+            encoding: EncodingSettings(preset: .medium))
+        #expect(slow.divided(by: 2).mix?.presetWork == slow.mix?.presetWork.map { $0 / 2 })
         let half = other.divided(by: 2)
         #expect(half.mix?.encodedH265 == half.mix?.composed && half.mix?.composed == mix.divided(by: 2).mix?.composed)
     }

@@ -1,0 +1,34 @@
+import EncodedMedia
+import MixModel
+
+/// A way to encode the canvas: the elements of GStreamer that do it, with their settings.
+///
+/// Every kind outputs a picture before it is given the next one, and an IDR where one is requested.
+package protocol VideoEncoderKind: Sendable {
+    static var codec: VideoCodec { get }
+
+    /// Returns the elements, as a pipeline names them, that turn pictures into access units with their configuration
+    /// (`avc` or `hvc1`). SPS and PPS have the number `ParameterSetNumber.ofMix` if the codec is H.264.
+    static func elements(_ request: EncoderRequest) -> [String]
+}
+
+/// The number of a mix's SPS and PPS.
+package enum ParameterSetNumber {
+    /// Sources nearly always use 0. With another number, a viewer's parser can keep both sets and reads the access
+    /// units around a splice with the right one (docs/adr/0006-parameter-sets-of-a-mix.md).
+    package static let ofMix = 7
+}
+
+extension EncodingSettings.Profile {
+    /// Caps after an H.264 encoder, which select the profile; `nil` means the encoder's choice.
+    static func h264Caps(_ profile: Self?) -> String {
+        let name =
+            switch profile {
+            case nil: ""
+            case .baseline: ",profile=constrained-baseline"
+            case .main: ",profile=main"
+            case .high: ",profile=high"
+            }
+        return "video/x-h264,stream-format=avc,alignment=au\(name)"
+    }
+}
