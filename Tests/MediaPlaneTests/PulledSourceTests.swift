@@ -5,6 +5,7 @@ import Testing
 @testable import EncodedMedia
 @testable import MediaFormats
 @testable import ProgramRelay
+@testable import ProgramSplicer
 @testable import RTMP
 
 /// What operators are told of a source, and when.
@@ -52,11 +53,11 @@ import Testing
         #expect(source.status(now: .seconds(15)).error?.contains("is this stream being published?") == true)
     }
 
-    @Test func absenceBeginsAfterAWhileAndEndsWithTheFirstFrame() {
+    @Test func absenceBeginsAfterAWhileAndEndsWithTheFirstFrame() throws {
         let source = source()
         #expect(!source.isAbsent(now: .seconds(2)))
         #expect(source.isAbsent(now: .seconds(3)))
-        for item in source.take([Self.sound], now: .seconds(4)) {
+        for item in try source.take([Self.sound], now: .seconds(4)) {
             _ = source.timeline.accept(
                 .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(4),
                 isOnAir: false)
@@ -65,7 +66,7 @@ import Testing
         #expect(!source.isAbsent(now: .seconds(4)))
     }
 
-    @Test func anUnsupportedCodecIsNamedAndLeftOutUntilItHasGoneForGood() {
+    @Test func anUnsupportedCodecIsNamedAndLeftOutUntilItHasGoneForGood() throws {
         let source = source()
         source.ended(PullEnd(.unsupportedCodec(.audio, codec: "2")), now: .seconds(1))
         #expect(source.status(now: .seconds(1)).state == .failed)
@@ -74,17 +75,17 @@ import Testing
         #expect(!source.isDue(now: .seconds(10)) && source.isDue(now: .seconds(12)))
         source.connected(NoPull(), now: .seconds(12))
         // The other track may still be what it was.
-        _ = source.take([Self.sound], now: .seconds(12))
+        _ = try source.take([Self.sound], now: .seconds(12))
         #expect(source.status(now: .seconds(12)).state == .failed)
-        _ = source.take([Self.sound], now: .seconds(14))
+        _ = try source.take([Self.sound], now: .seconds(14))
         #expect(source.status(now: .seconds(14)).error == nil)
     }
 
-    @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() {
+    @Test func whoHasTheCameraOffIsLiveWhileHeardAndDecodableAtOnce() throws {
         let source = source()
         #expect(!source.fact(now: .seconds(1)).isDecodable)
         source.planned.video = false
-        for (index, item) in source.take([Self.sound], now: .seconds(1)).enumerated() {
+        for (index, item) in try source.take([Self.sound], now: .seconds(1)).enumerated() {
             if index == 0 {
                 _ = source.timeline.accept(
                     .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(1),
@@ -99,15 +100,32 @@ import Testing
         #expect(!source.fact(now: .seconds(1)).isDecodable, "servers send sound before the first keyframe")
     }
 
-    @Test func itemsOfTracksThatAreNotPlannedAreLeftOut() {
+    /// A connection that floods ends, and is made again only after a while, also if others before it worked.
+    @Test func whatNoLiveStreamSendsEndsTheConnection() throws {
+        let source = source()
+        source.connected(NoPull(), now: .zero)
+        let flood = [MediaItem](repeating: Self.sound, count: 5_000)
+        #expect(throws: SourceGate.Excess.items(perSecond: 2_000)) {
+            for _ in 0..<5 { _ = try source.take(flood, now: .zero) }
+        }
+        source.ended(PullEnd(.excessive, "it sends more"), now: .zero)
+        #expect(source.status(now: .zero).state == .recovering && source.status(now: .zero).error == "it sends more")
+        #expect(!source.isDue(now: .seconds(9)) && source.isDue(now: .seconds(10)))
+        _ = source.disconnect()
+        // A new connection has a gate of its own.
+        source.connected(NoPull(), now: .seconds(10))
+        #expect(try source.take(flood, now: .seconds(10)).count == flood.count)
+    }
+
+    @Test func itemsOfTracksThatAreNotPlannedAreLeftOut() throws {
         let source = source()
         let picture = MediaItem.frame(
             EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: [0]))
-        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero).count == 3)
+        #expect(try source.take([Self.sound, picture, .discontinuity], now: .zero).count == 3)
         source.planned.tracks = .audio
-        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero) == [Self.sound, .discontinuity])
+        #expect(try source.take([Self.sound, picture, .discontinuity], now: .zero) == [Self.sound, .discontinuity])
         source.planned.tracks = .video
-        #expect(source.take([Self.sound, picture, .discontinuity], now: .zero) == [picture, .discontinuity])
+        #expect(try source.take([Self.sound, picture, .discontinuity], now: .zero) == [picture, .discontinuity])
     }
 
     @Test func keyframesAreRequestedWhereTheTransportCanAndNotTooOften() {

@@ -33,6 +33,8 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         case notInstalled
         /// More arrived than the relay could handle.
         case tooMuchPending
+        /// More was sent than any live stream has.
+        case excessive
     }
 
     package let kind: Kind

@@ -15,6 +15,7 @@ struct MixerSlot {
     /// Renders every n-th canvas frame.
     private(set) var frameDivisor = 1
     private(set) var pace = FramePace()
+    private var watchdog = MixerWatchdog()
     /// Volumes of the sources as reported last, 0…255.
     var volumes: [SourceID: Int] = [:]
     private var reportsVolumes = false
@@ -52,6 +53,7 @@ struct MixerSlot {
 
     /// Notes the arrival of a frame at `now`, in program time.
     mutating func note(_ frame: EncodedFrame, now: MediaTime) {
+        if frame.track == .video || setup?.hasVideo == false { watchdog.delivered(at: now) }
         guard frame.track == .video, let setup else { return }
         pace.take(
             pts: frame.pts, now: now, origin: setup.videoOrigin,
@@ -66,9 +68,23 @@ struct MixerSlot {
         }
     }
 
+    /// Bytes that may wait for a mixer: the groups of pictures of many people come at once when they are mixed.
+    private static let hangLimit = 96 << 20
+
+    /// Why the mixer counts as hung, so that it has to be killed; `nil` while it does not.
+    mutating func hang(now: MediaTime) -> String? {
+        if process.pendingBytes > Self.hangLimit { return "accepts no input and is being replaced" }
+        guard watchdog.isSuspect(at: now) else { return nil }
+        let used = process.processID.flatMap { ProcessClock.seconds(of: $0) }
+        let expected = setup?.hasVideo == false ? "sound" : "picture"
+        return watchdog.isHung(at: now, cpuSeconds: used) ? "delivers no \(expected) and is being replaced" : nil
+    }
+
     /// Shows `scene` from the next frame on. The mixer is sent only the difference from the scene before.
-    mutating func show(_ scene: Scene) {
-        guard isRunning, scene != self.scene else { return }
+    mutating func show(_ scene: Scene, now: MediaTime) {
+        guard isRunning else { return }
+        watchdog.begin(at: now)
+        guard scene != self.scene else { return }
         process.send(self.scene.map { .sceneChange(scene.difference(from: $0)) } ?? .scene(scene))
         self.scene = scene
     }

@@ -23,6 +23,7 @@ final class PulledSource {
     var removedAt: MediaTime?
 
     private var pull: (any SourcePull)?
+    private var gate = SourceGate()
     private var isUnsupported = false
     /// Program time at which it was planned.
     private let plannedAt: MediaTime
@@ -69,6 +70,7 @@ final class PulledSource {
         firstKeyframeAt = nil
         firstFrameAt = nil
         connectedAt = now
+        gate = SourceGate()
         self.pull = pull
     }
 
@@ -79,9 +81,16 @@ final class PulledSource {
         return pull
     }
 
-    /// Notes the items that arrived, and returns those of the planned tracks.
-    func take(_ arrived: [MediaItem], now: MediaTime) -> [MediaItem] {
-        let items = planned.takesEverything ? arrived : arrived.filter { planned.takes($0.track) }
+    /// Notes the items that arrived, and returns those of the planned tracks, within the bounds of `SourceGate`.
+    ///
+    /// - Throws: The bound that the connection has broken, for which it has to be ended.
+    func take(_ arrived: [MediaItem], now: MediaTime) throws(SourceGate.Excess) -> [MediaItem] {
+        var items: [MediaItem] = []
+        items.reserveCapacity(arrived.count)
+        for item in arrived {
+            let passed = try gate.pass(item, now: now)
+            if planned.takesEverything || planned.takes(item.track) { items.append(passed) }
+        }
         if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
             failures = 0
@@ -91,6 +100,9 @@ final class PulledSource {
         if firstKeyframeAt == nil, items.contains(where: \.isIDR) { firstKeyframeAt = now }
         return items
     }
+
+    /// Frames of this connection whose presentation time was out of bounds.
+    var correctedFrames: Int { gate.corrected }
 
     /// Whether `requestKeyframe` reaches the sender.
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
@@ -111,7 +123,7 @@ final class PulledSource {
         let end = reason.kind == .ended && firstFrameAt == nil ? PullEnd.noMedia : reason
         failures += 1
         error = end.words
-        let wait = isUnsupported ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
+        let wait = isUnsupported || reason.kind == .excessive ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
         retryAt = now + .seconds(wait)
     }
 

@@ -7,8 +7,6 @@ import ProgramSplicer
 extension Relay {
     /// Time after which a mixer counts as healthy and its next failure counts as the first.
     private static let healthyAfter = MediaTime.seconds(30)
-    /// Bytes that may wait for a mixer before it counts as hung.
-    private static let hangLimit = 24 << 20
     /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
     /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
     /// takes place at the one after it.
@@ -36,7 +34,7 @@ extension Relay {
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
-            self.mixer?.show(shown)
+            self.mixer?.show(shown, now: now)
             if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
                 fadesUntil = now + Relay.fadeOut
             }
@@ -161,10 +159,11 @@ extension Relay {
             self.mixer = nil
             sceneOnAir = nil
         }
-        if let mixer, mixer.process.pendingBytes > Relay.hangLimit {
-            self.mixer?.failure = "accepts no input and is being replaced"
-            mixer.process.kill()
+        if let reason = mixer?.hang(now: now) {
+            mixer?.failure = reason
+            mixer?.process.kill()
         }
+        if outgoingMixer?.hang(now: now) != nil { outgoingMixer?.process.kill() }
     }
 
     /// Returns the setup that lays the mixer's grids on what is on air, so that taking over costs neither a gap nor a
@@ -243,6 +242,7 @@ extension Relay {
             splicer.configure(slot.feed, configuration)
         case .report(.frame(let frame)):
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
+            if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
             perform(splicer.frame(frame, of: slot.feed, now: now))
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {

@@ -80,8 +80,17 @@ extension Relay {
     /// reach the mixer before the packet does.
     func pulled(_ arrived: [MediaItem], of id: SourceID, _ source: PulledSource, arrival: MediaTime) {
         let isNew = source.firstKeyframeAt == nil
-        let items = source.take(arrived, now: arrival)
+        let isOdd = source.correctedFrames > 0
+        let items: [MediaItem]
+        do throws(SourceGate.Excess) {
+            items = try source.take(arrived, now: arrival)
+        } catch {
+            return pullEnded(PullEnd(.excessive, "\(error)"), of: id)
+        }
         if isNew, source.firstKeyframeAt != nil { logger.info("source \(id): first keyframe at \(arrival)") }
+        if !isOdd, source.correctedFrames > 0 {
+            logger.notice("source \(id): presentation times far from the decoding times are corrected")
+        }
         let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero

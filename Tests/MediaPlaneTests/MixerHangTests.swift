@@ -1,0 +1,62 @@
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import ProgramRelay
+
+extension RealTime {
+    /// A mixer that is there and does nothing.
+    @Suite("A hung mixer", .timeLimit(.minutes(2)))
+    struct MixerHangTests {
+        private static let alice: SourceID = "alice/camera"
+        private static let bob: SourceID = "bob/camera"
+
+        private static func scene(_ sources: [SourceID]) -> Scene {
+            let panes = sources.enumerated().map { index, id in
+                Pane(
+                    source: id.rawValue, user: id.user.rawValue, x: 180 * index, y: 0,
+                    width: 360 / sources.count, height: 640, fit: .stretch)
+            }
+            return Scene(
+                canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
+                sound: SceneSound(levels: sources.map { .init(source: $0.rawValue) }))
+        }
+
+        @Test("One that is stopped is replaced on the same connection")
+        func stopped() async throws {
+            let video = try await TestStreams.video(count: 500)
+            let rig = try await RelayRig()
+            rig.publish("alice", [video, try await TestStreams.audio(count: 1200) { _ in 0 }])
+            rig.publish("bob", [video])
+            let sources = [
+                PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
+            ]
+            try rig.apply(.bypass(Self.alice), Self.scene([Self.alice]), [sources[0]])
+            try await rig.waitFor(.bypass)
+            try rig.apply(.mix(host: Self.alice), Self.scene([Self.alice, Self.bob]), sources)
+            try await rig.waitFor(.mix)
+            try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
+            let hung = try #require(rig.status?.load?.mixer?.processID)
+            let pictures = rig.segments.count
+            try #require(kill(hung, SIGSTOP) == 0)
+            // Killed, whatever comes of the test.
+            defer { kill(hung, SIGKILL) }
+            try await until { rig.notes.contains { $0.contains("delivers no picture") } }
+            try await until {
+                let now = rig.status
+                return now?.onAir == .mix && now?.load?.mixer.map { $0.processID != hung && $0.pace.made > 20 } ?? false
+            }
+            let segments = rig.segments
+            try await rig.stop()
+            #expect(segments.count > pictures, "the next mixer's configuration")
+            let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds)
+            let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+            let longest = try #require(steps.max())
+            print("longest distance of two pictures in the program: \(Int(longest.rounded())) ms")
+            #expect(steps.allSatisfy { $0 > 0 })
+            #expect(longest < 2500)
+        }
+    }
+}
