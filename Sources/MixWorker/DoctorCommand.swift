@@ -1,13 +1,16 @@
 import ArgumentParser
 import Foundation
 import GStreamerKit
+import ProgramMixer
 import ProgramRelay
 
 /// `mixworker doctor`: checks that this machine has every GStreamer element that relays and mixers use.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks that the required GStreamer elements are installed and names missing Debian packages.")
+        abstract:
+            "Checks that the required GStreamer elements are installed and names missing Debian packages; tries the video encoders."
+    )
 
     @Flag(help: "Print one JSON object to standard output.")
     var json = false
@@ -18,10 +21,19 @@ struct DoctorCommand: AsyncParsableCommand {
         var package: String?
     }
 
+    private struct EncoderFinding: Encodable {
+        /// Name for `mixer.encoder`.
+        var name: String
+        var title: String
+        var works: Bool
+        var reason: String?
+    }
+
     private struct Report: Encodable {
         var healthy: Bool
         var checked: Int
         var missing: [Finding]
+        var encoders: [EncoderFinding]
     }
 
     func run() async throws {
@@ -32,7 +44,9 @@ struct DoctorCommand: AsyncParsableCommand {
                 element: element.name, purpose: required?.purpose ?? "",
                 package: required?.package ?? element.package)
         }
-        let report = Report(healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing)
+        let report = Report(
+            healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing,
+            encoders: await encoders())
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
         } else if report.healthy {
@@ -43,6 +57,26 @@ struct DoctorCommand: AsyncParsableCommand {
                 print("missing element \(finding.element) (\(finding.purpose)): \(cure)")
             }
         }
+        if !json {
+            for encoder in report.encoders {
+                print("encoder \(encoder.name), \(encoder.title): \(encoder.reason ?? "works")")
+            }
+        }
         if !report.healthy { throw ExitCode.failure }
+    }
+
+    /// Tries every kind of encoder.
+    private func encoders() async -> [EncoderFinding] {
+        var findings: [EncoderFinding] = []
+        for kind in VideoEncoderKinds.all {
+            let reason: String? =
+                switch await VideoEncoderProbe.finding(of: kind) {
+                case .works: nil
+                case .missing(let element): "element \(element) is not installed, or finds no device"
+                case .fails(let reason): reason
+                }
+            findings.append(EncoderFinding(name: kind.name, title: kind.title, works: reason == nil, reason: reason))
+        }
+        return findings
     }
 }

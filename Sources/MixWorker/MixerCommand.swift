@@ -25,6 +25,13 @@ struct MixerCommandLine: AsyncParsableCommand {
             """)
     var preset: String?
 
+    @Option(
+        help: """
+            Encoder for programs that name no preset: software, auto (the first hardware encoder that works), or one \
+            that `mixworker doctor` names. Software encodes where it does not work.
+            """)
+    var encoder = "software"
+
     @Option(help: "Encoder threads per picture, 1 to 16.")
     var threads = EncoderTuning().threads
 
@@ -52,7 +59,9 @@ struct MixerCommandLine: AsyncParsableCommand {
         guard socket.isSocket else {
             throw ValidationError("The mixer is started by `mixworker relay` with a socket as standard input.")
         }
-        let mixer = Mixer(tuning: EncoderTuning(preset: chosenPreset, threads: threads)) { report in
+        var tuning = EncoderTuning(preset: chosenPreset, threads: threads)
+        tuning.encoder = EncoderChoice(encoder)
+        let mixer = Mixer(tuning: tuning) { report in
             switch report {
             case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
             case .note(let code, let message): logger.warning("\(code): \(message)")

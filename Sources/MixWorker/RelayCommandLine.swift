@@ -35,6 +35,9 @@ struct RelayCommandLine: AsyncParsableCommand {
         help: "Keep a spare mixer process (15 MB) beside a bypass that others may join, memory permitting.")
     var readyMixer = true
 
+    @Option(help: "Encoder of mixers, as for `mixworker mixer`.")
+    var encoder = "software"
+
     @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
     var logLevel: Logger.Level = .info
 
@@ -83,7 +86,7 @@ struct RelayCommandLine: AsyncParsableCommand {
         return Relay(
             Relay.Configuration(
                 task: task, socketPath: socket, orphanTimeout: orphanTimeout, worker: worker,
-                keepsMixerReady: readyMixer, shares: shares),
+                keepsMixerReady: readyMixer, encoder: encoder, shares: shares),
             logger: logger)
     }
 

@@ -13,12 +13,23 @@ public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
     private let worker: MixerCore
 
-    public init(
+    public convenience init(
         tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
     ) {
+        self.init(tuning: tuning, kinds: VideoEncoderKinds.all, reports: reports)
+    }
+
+    /// - Parameter kinds: Kinds of encoder that hardware is chosen from.
+    init(
+        tuning: EncoderTuning, kinds: [any VideoEncoderKind.Type],
+        reports: @escaping @Sendable (MixerReport) -> Void
+    ) {
         worker = MixerCore(tuning: tuning, report: reports)
-        // A mixer often waits for its sources; the codecs are loaded meanwhile.
-        queue.async { Self.loadCodecs() }
+        // A mixer often waits for its sources; the codecs are loaded and hardware is tried meanwhile.
+        queue.async { [worker] in
+            Self.loadCodecs()
+            worker.findHardware(among: kinds)
+        }
     }
 
     /// Loads the libraries of every element that a mixer uses, which takes a third of the time to the first picture.
@@ -53,7 +64,7 @@ private final class MixerCore: @unchecked Sendable {
         var setup: MixerSetup
         var shared: MixShared
         /// The video encoder; `nil` in a mix of sound alone.
-        var video: VideoEncoder?
+        var video: SteadyVideoEncoder?
         var audio: AudioEncoder
         var artist: GraphicArtist
         var loop: TickLoop
@@ -65,6 +76,8 @@ private final class MixerCore: @unchecked Sendable {
 
     private let tuning: EncoderTuning
     private let report: @Sendable (MixerReport) -> Void
+    /// Hardware that works, of the operator's choice.
+    private var hardware: [any VideoEncoderKind.Type] = []
     private var running: Running?
     private var decoders: [DecoderKey: TrackDecoder] = [:]
     private let paces = DecodingPaces()
@@ -73,6 +86,21 @@ private final class MixerCore: @unchecked Sendable {
     init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
         self.tuning = tuning
         self.report = report
+    }
+
+    /// Tries the hardware that programs may get.
+    func findHardware(among kinds: [any VideoEncoderKind.Type]) {
+        let candidates = VideoEncoderKinds.candidates(for: .h264, preset: nil, choice: tuning.encoder, among: kinds)
+        hardware = candidates.filter { kind in
+            guard kind.isHardware else { return false }
+            let finding = try? waiting { await VideoEncoderProbe.finding(of: kind) }
+            return finding == .works
+        }
+        guard tuning.encoder != .software, hardware.isEmpty else { return }
+        report(
+            .note(
+                code: "encoderUnavailable",
+                message: "no hardware encoder works, x264 encodes: `mixworker doctor` says why"))
     }
 
     func perform(_ command: MixerCommand) {
@@ -116,9 +144,12 @@ private final class MixerCore: @unchecked Sendable {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
         let shared = MixShared(setup: setup)
         let format = CanvasComposer.format(of: setup.canvas, colour: colour)
+        let kinds = VideoEncoderKinds.candidates(
+            for: setup.videoCodec ?? .h264, preset: setup.preset, choice: tuning.encoder, among: hardware)
         let video =
             setup.hasVideo
-            ? try VideoEncoder(format: format, setup: setup, colour: colour, tuning: tuning, output: report) : nil
+            ? SteadyVideoEncoder(
+                kinds: kinds, format: format, setup: setup, colour: colour, tuning: tuning, output: report) : nil
         let audio = try AudioEncoder(
             sampleRate: setup.sampleRate, channels: setup.channels, bitrate: setup.audioBitrate, output: report)
         try video?.start()

@@ -7,7 +7,7 @@ import Synchronization
 /// The thread that makes the mix's frames: each picture and each 1024 samples as soon as they can be made.
 final class TickLoop: Sendable {
     private let shared: MixShared
-    private let video: VideoEncoder?
+    private let video: SteadyVideoEncoder?
     private let audio: AudioEncoder
     private let artist: GraphicArtist
     private let report: @Sendable (MixerReport) -> Void
@@ -15,7 +15,7 @@ final class TickLoop: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
     init(
-        shared: MixShared, video: VideoEncoder?, audio: AudioEncoder, artist: GraphicArtist,
+        shared: MixShared, video: SteadyVideoEncoder?, audio: AudioEncoder, artist: GraphicArtist,
         report: @escaping @Sendable (MixerReport) -> Void
     ) {
         self.shared = shared
@@ -57,7 +57,7 @@ final class TickLoop: Sendable {
         /// A frame that is decided and waits for a free picture.
         var unpainted: VideoJob?
         while !isStopped.load(ordering: .acquiring) {
-            if let failure = video?.failure ?? audio.failure {
+            if let failure = video?.failure ?? audio.failure.map({ "\($0)" }) {
                 report(.failed(reason: "encoder: \(failure)"))
                 return
             }

@@ -8,9 +8,9 @@ import Synchronization
 
 /// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
 ///
-/// One thread pushes. It encodes, too, unless the encoder has threads of its own.
+/// One thread pushes. It encodes, too, unless the encoder is hardware or has threads of its own.
 final class VideoEncoder: Sendable {
-    private let chain: DirectPipeline
+    private let chain: any EncodingChain
     private let fps: Int
     private let desk: Desk
 
@@ -18,25 +18,35 @@ final class VideoEncoder: Sendable {
     static let keyframeSeconds = 2
 
     /// Creates an encoder that is not running yet.
-    /// - Parameter output: Called on the thread that encodes, with the configuration before the first frame.
+    /// - Parameters:
+    ///   - kind: Kind of encoder, of the setup's codec.
+    ///   - output: Called on the thread that encodes, with the configuration before the first frame.
     init(
-        format: VideoFormat, setup: MixerSetup, colour: CanvasColour, tuning: EncoderTuning,
-        output: @escaping @Sendable (MixerReport) -> Void
+        _ kind: any VideoEncoderKind.Type, format: VideoFormat, setup: MixerSetup, colour: CanvasColour,
+        tuning: EncoderTuning, output: @escaping @Sendable (MixerReport) -> Void
     ) throws(GStreamerError) {
         fps = setup.canvas.fps
-        let desk = Desk(codec: setup.videoCodec ?? .h264, fps: setup.canvas.fps, output: output)
+        let numbers =
+            kind.isHardware && kind.codec == .h264
+            ? ParameterSetNumbers(sequence: UInt32(ParameterSetNumber.ofMix)) : nil
+        let desk = Desk(codec: kind.codec, numbers: numbers, fps: setup.canvas.fps, output: output)
         self.desk = desk
-        let kind: any VideoEncoderKind.Type = setup.videoCodec == .h265 ? X265Encoder.self : X264Encoder.self
         let request = EncoderRequest(
             setup, colour: colour.signal, keyframeDistance: setup.keyframeDistance, tuning: tuning)
-        chain = try DirectPipeline(
-            kind.elements(request), caps: .pictures(format), name: "mixer-video-encoder"
-        ) { sample in desk.deliver(sample) }
+        let elements = kind.elements(request)
+        let name = "mixer-video-encoder"
+        if kind.isHardware {
+            chain = try QueuedChain(elements, format: format, name: name) { sample in desk.deliver(sample) }
+        } else {
+            chain = try DirectPipeline(elements, caps: .pictures(format), name: name) { sample in desk.deliver(sample) }
+        }
     }
 
-    /// Opens the codec. Blocks meanwhile.
-    func start() throws(GStreamerError) { try chain.start() }
+    /// Opens the codec. Blocks meanwhile, so that it must not be called in the cooperative pool.
+    func start() throws { try chain.start() }
     func tearDown() { chain.tearDown() }
+    /// Tears down without waiting, because a failed encoder may never end.
+    func abandon() { chain.abandon() }
     /// The encoder's first error, if any.
     var failure: BusFailure? { chain.firstError }
 
@@ -46,14 +56,16 @@ final class VideoEncoder: Sendable {
         let isFirst = desk.note(tick: tick, at: time)
         // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
         // ignores all further requests.
-        if isIDR, !isFirst { chain.pushForceKeyUnit(runningTime: running) }
-        chain.push(frame, pts: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
+        if isIDR, !isFirst { chain.requestKeyframe(at: running) }
+        chain.encode(frame, at: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
     }
 }
 
 /// The pictures that an encoder works on, and the way of their access units.
 private final class Desk: Sendable {
     private let codec: VideoCodec
+    /// Numbers that the stream's parameter sets get; `nil` if the encoder has given them the right ones.
+    private let numbers: ParameterSetNumbers?
     private let fps: Int
     private let output: @Sendable (MixerReport) -> Void
     private let pending = Mutex(Pending())
@@ -66,8 +78,11 @@ private final class Desk: Sendable {
         var known: VideoConfiguration?
     }
 
-    init(codec: VideoCodec, fps: Int, output: @escaping @Sendable (MixerReport) -> Void) {
+    init(
+        codec: VideoCodec, numbers: ParameterSetNumbers?, fps: Int, output: @escaping @Sendable (MixerReport) -> Void
+    ) {
         self.codec = codec
+        self.numbers = numbers
         self.fps = fps
         self.output = output
     }
@@ -85,7 +100,7 @@ private final class Desk: Sendable {
     func deliver(_ sample: borrowing Sample) {
         guard let running = sample.runningTime else { return }
         let tick = MediaTime(nanoseconds: running).units(rate: fps)
-        let codecData = sample.codecData
+        let codecData = sample.codecData.flatMap { data in numbers.map { $0.record(data) } ?? data }
         let (time, isNew, known) = pending.withLock { pending in
             let isNew = codecData != nil && codecData != pending.configuration
             if isNew {
@@ -95,8 +110,10 @@ private final class Desk: Sendable {
             return (pending.times.removeValue(forKey: tick), isNew, pending.known)
         }
         if isNew, let codecData { output(.configuration(CodecConfiguration(codec, bytes: codecData))) }
-        guard let time else { return }
-        var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: sample.bytes)
+        let bytes = sample.bytes
+        // A picture that cannot be renumbered is missing, as one that the encoder has not made.
+        guard let time, let payload = numbers.map({ $0.accessUnit(bytes) }) ?? bytes else { return }
+        var frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: !sample.isDelta, payload: payload)
         // Repeated before each IDR, for viewers that keep the first parameter sets they read.
         if frame.isIDR { frame.payload = frame.withParameterSets(of: known) }
         output(.frame(frame))

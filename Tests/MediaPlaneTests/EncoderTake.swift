@@ -22,9 +22,9 @@ struct EncoderTake {
         let colour = CanvasColour(signal: setup.colour, canvas: setup.canvas)
         let format = CanvasComposer.format(of: setup.canvas, colour: colour)
         let encoder = try VideoEncoder(
-            format: format, setup: setup, colour: colour, tuning: EncoderTuning()
+            X264Encoder.self, format: format, setup: setup, colour: colour, tuning: EncoderTuning()
         ) { reports.add($0) }
-        try await encoder.start()
+        try encoder.start()
         let pool = try CanvasPool(format: format)
         for tick in 0..<pictures {
             let picture = try #require(pool.acquire())
@@ -32,7 +32,7 @@ struct EncoderTake {
             encoder.push(picture, tick: Int64(tick), at: time(ofTick: tick), isIDR: requests.contains(tick))
             try await until { reports.frames.count == tick + 1 }
         }
-        await encoder.tearDown()
+        encoder.tearDown()
         return EncoderTake(frames: reports.frames, configuration: reports.configurations.last)
     }
 

@@ -48,6 +48,7 @@ struct MixerRecord {
 struct MixerHarness {
     var setup: MixerSetup
     var tuning = EncoderTuning()
+    var kinds = VideoEncoderKinds.all
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
@@ -95,7 +96,7 @@ struct MixerHarness {
         let programStart = MonotonicClock.now() - start.nanoseconds
         setup.programStart = programStart
         let now = { @Sendable in MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
-        let mixer = Mixer(tuning: tuning) { report in
+        let mixer = Mixer(tuning: tuning, kinds: kinds) { report in
             let arrival = now()
             box.record.withLock { record in
                 switch report {

@@ -64,6 +64,7 @@ import Testing
               layout: grid
               canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
             relay: { orphanTimeout: 7, keep: true, readyMixer: false, programsPerProcess: 3 }
+            mixer: { encoder: va }
             log: { level: debug }
             """)
         #expect(configuration.listen.port == 9)
@@ -91,6 +92,7 @@ import Testing
                 == Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3)))
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
         #expect(configuration.programsPerProcess == 3)
+        #expect(configuration.encoder == "va")
         #expect(configuration.logLevel == .debug)
     }
 
@@ -129,6 +131,7 @@ import Testing
         ("playback: { access: closed }", "one of open, signed"),
         ("playback: { key: x }", "playback.key: found 1 bytes"), ("relay: { orphanTimeout: 0 }", "1…86400"),
         ("relay: { orphanTimeout: soon }", "found \"soon\""), ("relay: { keep: perhaps }", "true or false"),
+        ("mixer: { encoder: \"NVENC!\" }", "mixer.encoder: found \"NVENC!\""),
         ("rooms: { canvas: { background: red } }", "#1A2B3C"), ("log: { level: loud }", "one of trace"),
         ("store: { url: \"postgresql://x\" }", "expected \"sqlite:\""),
         ("sources: { allow: [\"media\"] }", "scheme://host"),

@@ -76,6 +76,7 @@ struct ServeCommand: AsyncParsableCommand {
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             keepsMixersReady: configuration.keepsMixersReady, programsPerProcess: configuration.programsPerProcess,
+            encoder: configuration.encoder,
             logLevel: configuration.logLevel.rawValue)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(

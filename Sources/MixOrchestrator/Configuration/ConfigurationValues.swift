@@ -57,6 +57,14 @@ struct ConfigurationValues {
         return value
     }
 
+    /// Returns the name of an encoder, which mixers know: lower-case letters and digits.
+    func encoder(_ key: String) throws(StartupError) -> String? {
+        guard let text = text(key) else { return nil }
+        let isName = text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 } && text.utf8.count <= 32
+        guard isName else { throw wrong(key, text, "software, auto, or an encoder that `mixworker doctor` names") }
+        return text
+    }
+
     func colour(_ key: String) throws(StartupError) -> RGB? {
         guard let text = text(key) else { return nil }
         guard let colour = RGB(hex: text) else { throw wrong(key, text, "a colour as in \"#1A2B3C\"") }

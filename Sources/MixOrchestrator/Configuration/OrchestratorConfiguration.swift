@@ -41,6 +41,8 @@ struct OrchestratorConfiguration: Sendable {
     var keepsMixersReady: Bool
     /// Most programs that share a relay process.
     var programsPerProcess: Int
+    /// Encoder of mixers: `software`, `auto`, or the name of a kind.
+    var encoder: String
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
@@ -101,6 +103,7 @@ struct OrchestratorConfiguration: Sendable {
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
+        encoder = try values.encoder("mixer.encoder") ?? "software"
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

@@ -2,6 +2,8 @@ import MixModel
 
 /// Settings of a mixer for the work that its encoders put into pictures.
 public struct EncoderTuning: Hashable, Sendable {
+    /// The encoder that programs without a preset get, if it works.
+    package var encoder = EncoderChoice.software
     /// x264 preset for programs that name none; `nil` means the mixer's own settings (`X264Settings.own`).
     public var preset: EncodingSettings.Preset?
     /// x265 preset for programs that name none.

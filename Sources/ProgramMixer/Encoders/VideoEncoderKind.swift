@@ -3,12 +3,22 @@ import MixModel
 
 /// A way to encode the canvas: the elements of GStreamer that do it, with their settings.
 ///
-/// Every kind outputs a picture before it is given the next one, and an IDR where one is requested.
+/// Every kind outputs a picture before it is given the next one, and an IDR where one is requested. `VideoEncoderKinds.all`
+/// lists the kinds; CONTRIBUTING.md describes how to add one.
 package protocol VideoEncoderKind: Sendable {
+    /// Name in the configuration (`mixer.encoder`) and in `mixworker doctor`: lower-case letters and digits.
+    static var name: String { get }
+    /// Name for people.
+    static var title: String { get }
     static var codec: VideoCodec { get }
+    /// Whether a device encodes, which may be missing, busy, or fail at any time. Its H.264 streams get the number of a
+    /// mix's parameter sets afterwards.
+    static var isHardware: Bool { get }
+    /// The element that encodes.
+    static var element: String { get }
 
     /// Returns the elements, as a pipeline names them, that turn pictures into access units with their configuration
-    /// (`avc` or `hvc1`). SPS and PPS have the number `ParameterSetNumber.ofMix` if the codec is H.264.
+    /// (`avc` or `hvc1`). In H.264 that is not of hardware, SPS and PPS have the number `ParameterSetNumber.ofMix`.
     static func elements(_ request: EncoderRequest) -> [String]
 }
 

@@ -3,7 +3,11 @@ import MixModel
 
 /// H.264 in software, by x264.
 package enum X264Encoder: VideoEncoderKind {
+    package static let name = "x264"
+    package static let title = "x264 (software)"
     package static let codec = VideoCodec.h264
+    package static let isHardware = false
+    package static let element = "x264enc"
 
     package static func elements(_ request: EncoderRequest) -> [String] {
         let settings =

@@ -3,7 +3,11 @@ import MixModel
 
 /// H.265 in software, by x265.
 package enum X265Encoder: VideoEncoderKind {
+    package static let name = "x265"
+    package static let title = "x265 (software)"
     package static let codec = VideoCodec.h265
+    package static let isHardware = false
+    package static let element = "x265enc"
 
     package static func elements(_ request: EncoderRequest) -> [String] {
         // The threads of a pool work on one picture; without a pool there is one thread. All keyframes are IDR frames

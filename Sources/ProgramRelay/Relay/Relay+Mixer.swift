@@ -137,7 +137,7 @@ extension Relay {
         let generation = mixerGeneration
         do {
             let process = try MixerProcess(
-                executable: configuration.worker,
+                executable: configuration.worker, encoder: configuration.encoder,
                 onEvent: { [weak self] event in self?.post(.mixer(generation: generation, event)) })
             return MixerSlot(generation: generation, process: process)
         } catch {

@@ -26,18 +26,21 @@ public actor Relay {
         /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to
         /// spare.
         public var keepsMixerReady: Bool
+        /// The encoder that mixers use, as `mixworker mixer --encoder` takes it.
+        public var encoder: String
         /// The CPU time of a process that runs other relays, too; `nil` if this relay has the process for itself.
         public var shares: CPUShares?
 
         public init(
             task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true,
-            shares: CPUShares? = nil
+            encoder: String = "software", shares: CPUShares? = nil
         ) {
             self.task = task
             self.socketPath = socketPath
             self.orphanTimeout = orphanTimeout
             self.worker = worker
             self.keepsMixerReady = keepsMixerReady
+            self.encoder = encoder
             self.shares = shares
         }
 

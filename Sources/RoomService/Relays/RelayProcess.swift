@@ -33,6 +33,8 @@ package struct RelayStarter: RelayStarting {
     package var orphanTimeout: Int
     /// Whether a mixer's process waits beside a bypass that others may join.
     package var keepsMixersReady = true
+    /// Encoder of mixers, as `mixworker relay --encoder` takes it.
+    package var encoder = "software"
     package var logLevel: String
 
     /// Processes that run several programs; `nil` if every program has its own.
@@ -40,11 +42,13 @@ package struct RelayStarter: RelayStarting {
 
     /// - Parameter programsPerProcess: Most programs that share a process.
     package init(
-        worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, programsPerProcess: Int = 1, logLevel: String
+        worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, programsPerProcess: Int = 1,
+        encoder: String = "software", logLevel: String
     ) {
         self.worker = worker
         self.orphanTimeout = orphanTimeout
         self.keepsMixersReady = keepsMixersReady
+        self.encoder = encoder
         self.logLevel = logLevel
         shared = nil
         guard programsPerProcess > 1 else { return }
@@ -76,7 +80,7 @@ package struct RelayStarter: RelayStarting {
             worker,
             ["relay"] + programs + [
                 "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel,
-                keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer",
+                keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer", "--encoder", encoder,
             ])
         launch.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
         launch.input = input
