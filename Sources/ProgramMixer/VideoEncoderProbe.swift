@@ -67,8 +67,11 @@ package enum VideoEncoderProbe {
         let isIDR = await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await made.first { _ in true } }
             group.addTask {
-                // Ends early, by cancellation, once the picture has come.
-                try? await Task.sleep(for: patience)
+                // Ends early once the picture has come, by cancellation, or the pipeline has failed.
+                let end = ContinuousClock.now + patience
+                while !Task.isCancelled, encoder.failure == nil, ContinuousClock.now < end {
+                    try? await Task.sleep(for: .milliseconds(10))
+                }
                 return nil
             }
             defer { group.cancelAll() }

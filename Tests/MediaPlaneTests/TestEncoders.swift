@@ -38,7 +38,7 @@ enum BrokenEncoder: VideoEncoderKind {
     static let (name, title) = ("broken", "is broken")
     static let (codec, isHardware, element) = (VideoCodec.h264, true, "x264enc")
     static func elements(_ request: EncoderRequest) -> [String] {
-        description(request, before: ["identity error-after=0"])
+        description(request, before: ["identity error-after=1"])
     }
 }
 
