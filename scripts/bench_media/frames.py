@@ -20,8 +20,8 @@ def quantile(numbers, part):
 # Sound may repeat its bytes, so a frame that comes later than this is taken for another one. Pictures never repeat
 # theirs.
 _LATEST_SOUND = 900_000_000
-# The program's copy of a frame may be noted a moment before the source's: one reader takes them in any order.
-_EARLIEST = 20_000_000
+# The program's copy of a frame may be noted before the source's: one reader takes what hundreds of connections have.
+_EARLIEST = 200_000_000
 
 
 def copied(source, program, begin, end):

@@ -54,7 +54,8 @@ def run(stage, options, number):
     arrivals = marks.published(stage.sources.file(1, canvas), streams[people[0]])
     square = window.places[0].mark(canvas)
     for name, side in [*((side.name, side) for side in ours), ("ffmpeg", jobs), ("aligned", jobs)]:
-        figures = row(window, side, paced(streams[name], canvas.fps, window.begin, window.end))
+        figures = row(window, side, paced(streams[name], canvas.fps, window.begin, window.end),
+                      Build.MEDIA if isinstance(side, Build) else None)
         frames = [frame for frame in streams[name].frames if frame.kind == "v"]
         counters = marks.read(options, stage.file(f"{name}.flv"), square, 1)[:len(frames)]
         late, lost, repeated = marks.delays(frames, counters, arrivals, window.begin, window.end)
