@@ -32,14 +32,14 @@ struct MixerCommandLine: AsyncParsableCommand {
             """)
     var encoder = "software"
 
-    @Option(help: "Encoder threads per picture, 1 to 16.")
+    @Option(help: "Encoder threads per picture for programs that set none, 1 to 16; 0: as many as the canvas needs.")
     var threads = EncoderTuning().threads
 
     func validate() throws {
         guard preset == nil || chosenPreset != nil else {
             throw ValidationError("--preset: x264 has no preset '\(preset ?? "")' for live streams.")
         }
-        guard (1...16).contains(threads) else { throw ValidationError("--threads must be 1 to 16.") }
+        guard (0...16).contains(threads) else { throw ValidationError("--threads must be 0 to 16.") }
     }
 
     private var chosenPreset: EncodingSettings.Preset? { EncoderTuning.presets.first { $0.rawValue == preset } }

@@ -31,6 +31,8 @@ final class VideoEncoder: Sendable {
             ? ParameterSetNumbers(sequence: UInt32(ParameterSetNumber.ofMix)) : nil
         let desk = Desk(codec: kind.codec, numbers: numbers, fps: setup.canvas.fps, output: output)
         self.desk = desk
+        var tuning = tuning
+        tuning.threads = EncoderThreads.count(setup, default: tuning.threads)
         let request = EncoderRequest(
             setup, colour: colour.signal, keyframeDistance: setup.keyframeDistance, tuning: tuning)
         let elements = kind.elements(request)

@@ -47,7 +47,7 @@ struct MixerWireTests {
             MixerSetup(
                 canvas: .portrait, videoOrigin: .zero, audioOrigin: .zero, programStart: 1, sampleRate: 16_000,
                 channels: 1, colour: .unsignalled, videoBitrate: 1, audioBitrate: 8_000, host: nil, tracks: .audio,
-                gopFrames: 25, videoCodec: .h265, profile: .baseline, preset: .medium)),
+                gopFrames: 25, videoCodec: .h265, profile: .baseline, preset: .medium, threads: 3)),
     ]
     static let reports: [MixerReport] = [
         .configuration(CodecConfiguration(track: .video, bytes: Array(0...40))),

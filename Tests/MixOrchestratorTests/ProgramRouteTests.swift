@@ -69,12 +69,13 @@ import Testing
     @Test func theCodecOfAMixIsSaidAndTakenBack() async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
-                let body = #"{"program":{"encoding":{"videoCodec":"h265","profile":"main","preset":"superfast"}}}"#
+                let body =
+                    #"{"program":{"encoding":{"videoCodec":"h265","profile":"main","preset":"superfast","threads":2}}}"#
                 let made = try await bench.call(.put, "/v1/rooms/demo", body)
                 #expect(made.status == 201, "\(made.text)")
                 #expect(try made.value("program.encoding.videoCodec") == "h265")
                 try await bench.publish("alice")
-                let plan = try await bench.plan { $0.encoding?.videoCodec == .h265 }
+                let plan = try await bench.plan { $0.encoding?.videoCodec == .h265 && $0.encoding?.threads == 2 }
                 #expect(plan.mode == .bypass("alice/camera"), "one person is copied as ever")
                 let back = try await bench.call(
                     .patch, "/v1/tasks/auto-demo", #"{"program":{"encoding":{"videoCodec":null,"profile":"high"}}}"#,
@@ -143,6 +144,8 @@ import Testing
             ),
             (#"{"encoding":{"videoBitrate":10}}"#, "program.encoding.videoBitrate"),
             (#"{"encoding":{"gopFrames":0}}"#, "program.encoding.gopFrames"),
+            (#"{"encoding":{"threads":0}}"#, "program.encoding.threads"),
+            (#"{"encoding":{"threads":17}}"#, "program.encoding.threads"),
             (#"{"encoding":{"audioSampleRate":44000}}"#, "program.encoding.audioSampleRate"),
             (#"{"encoding":{"audioChannels":6}}"#, "program.encoding.audioChannels"),
             (#"{"encoding":{"profile":"high10"}}"#, "program.encoding.profile"),

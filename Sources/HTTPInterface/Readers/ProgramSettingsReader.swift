@@ -192,6 +192,7 @@ struct ProgramSettingsReader: Sendable {
         let numbers: [(String, WritableKeyPath<EncodingSettings, Int?>, ClosedRange<Int>)] = [
             ("videoBitrate", \.videoBitrate, EncodingSettings.videoBitrates),
             ("gopFrames", \.gopFrames, EncodingSettings.gops),
+            ("threads", \.threads, EncodingSettings.threadCounts),
             ("audioBitrate", \.audioBitrate, EncodingSettings.audioBitrates),
             ("audioChannels", \.audioChannels, EncodingSettings.channelCounts),
         ]

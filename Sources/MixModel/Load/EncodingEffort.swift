@@ -7,7 +7,7 @@ extension EncodingSettings.Preset {
     /// as `CostModel` counts it. The largest number is the one of `slower`: what is slower still cannot be live.
     ///
     /// - Parameter codec: `nil` means H.264.
-    func effort(_ codec: VideoCodec?) -> Double {
+    public func effort(_ codec: VideoCodec?) -> Double {
         switch codec {
         case .h264, nil:
             switch self {

@@ -15,7 +15,7 @@ public struct Workload: Hashable, Codable, Sendable {
         public var composed: Double
         /// Pixels decoded, in megapixels per second.
         public var decoded: Double
-        /// Pixels scaled into panes, in megapixels per second.
+        /// Pixels scaled into panes, in megapixels per second. Moving pictures also cost the encoder more.
         public var scaled: Double
         /// Number of streams whose audio is decoded.
         public var sounds: Int

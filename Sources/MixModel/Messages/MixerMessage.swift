@@ -75,10 +75,13 @@ public struct MixerSetup: Hashable, Codable, Sendable {
     /// H.264 or H.265 profile; `nil` means the encoder's choice.
     public var profile: EncodingSettings.Profile?
     public var preset: EncodingSettings.Preset?
+    /// Number of threads that encode one picture; `nil` means as many as the canvas needs.
+    public var threads: Int?
 
     /// Whether all numbers are within their ranges.
     var isSound: Bool {
         canvas.isPlausible && 8000...48000 ~= sampleRate && 1...2 ~= channels && gopFrames ?? 1 >= 1
+            && EncodingSettings.threadCounts ~= threads ?? 1
     }
 
     /// Whether video is composed.
@@ -88,7 +91,8 @@ public struct MixerSetup: Hashable, Codable, Sendable {
         canvas: Canvas, videoOrigin: MediaTime, audioOrigin: MediaTime, programStart: Int64, sampleRate: Int,
         channels: Int, colour: ColourSignal, videoBitrate: Int, audioBitrate: Int, host: SourceID?,
         tracks: SourceSelection.Tracks? = nil, gopFrames: Int? = nil, videoCodec: VideoCodec? = nil,
-        profile: EncodingSettings.Profile? = nil, preset: EncodingSettings.Preset? = nil
+        profile: EncodingSettings.Profile? = nil, preset: EncodingSettings.Preset? = nil,
+        threads: Int? = nil
     ) {
         self.canvas = canvas
         self.videoOrigin = videoOrigin
@@ -105,5 +109,6 @@ public struct MixerSetup: Hashable, Codable, Sendable {
         self.videoCodec = videoCodec
         self.profile = profile
         self.preset = preset
+        self.threads = threads
     }
 }

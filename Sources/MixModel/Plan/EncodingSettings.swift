@@ -13,6 +13,8 @@ public struct EncodingSettings: Hashable, Codable, Sendable {
     public var gopFrames: Int?
     public var profile: Profile?
     public var preset: Preset?
+    /// Number of threads that encode one picture; `nil` means as many as the canvas needs.
+    public var threads: Int?
     /// Audio bit rate, in bit/s.
     public var audioBitrate: Int?
     /// Number of audio channels, 1 or 2.
@@ -38,13 +40,15 @@ public struct EncodingSettings: Hashable, Codable, Sendable {
 
     public static let videoBitrates = 1_000...10_000_000
     public static let gops = 1...600
+    public static let threadCounts = 1...16
     public static let audioBitrates = 8_000...500_000
     public static let channelCounts = 1...2
     public static let sampleRates = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
 
     public init(
         videoCodec: VideoCodec? = nil, videoBitrate: Int? = nil, gopFrames: Int? = nil, profile: Profile? = nil,
-        preset: Preset? = nil, audioBitrate: Int? = nil, audioChannels: Int? = nil, audioSampleRate: Int? = nil,
+        preset: Preset? = nil, threads: Int? = nil, audioBitrate: Int? = nil, audioChannels: Int? = nil,
+        audioSampleRate: Int? = nil,
         audioOnly: Bool = false
     ) {
         self.videoCodec = videoCodec
@@ -52,6 +56,7 @@ public struct EncodingSettings: Hashable, Codable, Sendable {
         self.gopFrames = gopFrames
         self.profile = profile
         self.preset = preset
+        self.threads = threads
         self.audioBitrate = audioBitrate
         self.audioChannels = audioChannels
         self.audioSampleRate = audioSampleRate

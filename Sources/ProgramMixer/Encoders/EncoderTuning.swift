@@ -8,7 +8,7 @@ public struct EncoderTuning: Hashable, Sendable {
     public var preset: EncodingSettings.Preset?
     /// x265 preset for programs that name none.
     public var h265Preset = EncodingSettings.Preset.superfast
-    /// Threads (slices) per picture.
+    /// Threads (slices) per picture for programs that name none; 0 means as many as the canvas needs.
     public var threads: Int
 
     /// The presets that a mixer may be given. The others are too slow for live pictures on most machines; a program
@@ -17,7 +17,7 @@ public struct EncoderTuning: Hashable, Sendable {
         .ultrafast, .superfast, .veryfast, .faster, .fast, .medium,
     ]
 
-    public init(preset: EncodingSettings.Preset? = nil, threads: Int = 1) {
+    public init(preset: EncodingSettings.Preset? = nil, threads: Int = 0) {
         self.preset = preset
         self.threads = threads
     }

@@ -190,7 +190,7 @@ extension Relay {
             videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
             audioBitrate: encoding?.audioBitrate ?? channels * 64_000, host: host, tracks: plan.tracks,
             gopFrames: encoding?.gopFrames, videoCodec: encoding?.videoCodec, profile: encoding?.profile,
-            preset: encoding?.preset)
+            preset: encoding?.preset, threads: encoding?.threads)
     }
 
     /// The source whose grid and configuration the program follows.
