@@ -10,23 +10,26 @@ import Synchronization
 struct DecodingPlace: Sendable {
     /// Processor time of a frame above which the decoder never uses the reading thread again.
     static let slow = MediaTime.milliseconds(20)
-    /// Mean processor time that all decoders together may need for one frame each, to use the reading thread. More
-    /// people are decoded beside each other.
+    /// Mean time that all decoders together may take for one frame each, to use the reading thread. More people are
+    /// decoded beside each other, and so is everybody on a machine so busy that threads wait for a processor.
     static let budget = MediaTime.milliseconds(10)
     /// Largest frame that the reading thread decodes, in bytes.
     static let mostBytes = 128 << 10
     /// Frames whose time must be known before the reading thread is used.
     private static let framesToJudge = 2
 
-    /// Mean processor time per frame.
+    /// Mean time per frame, the waits for a processor included.
     private(set) var pace = MediaTime.zero
     private var count = 0
     private var isSlow = false
 
-    mutating func noteDecoded(taking time: MediaTime) {
+    /// - Parameters:
+    ///   - time: Time from the beginning to the end of the frame.
+    ///   - processorTime: The thread's processor time for it.
+    mutating func noteDecoded(taking time: MediaTime, processorTime: MediaTime) {
         count = min(count + 1, Self.framesToJudge)
         pace += (time - pace) / 8
-        if time > Self.slow { isSlow = true }
+        if processorTime > Self.slow { isSlow = true }
     }
 
     /// Whether the reading thread decodes the frame.
@@ -39,7 +42,7 @@ struct DecodingPlace: Sendable {
     }
 }
 
-/// Processor time that the decoders of a mixer need for one frame each, together. Safe to use from any thread.
+/// Time that the decoders of a mixer take for one frame each, together. Safe to use from any thread.
 final class DecodingPaces: Sendable {
     private let sum = Atomic<Int64>(0)
 

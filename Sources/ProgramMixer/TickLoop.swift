@@ -85,7 +85,7 @@ final class TickLoop: Sendable {
                     unpainted = nil
                     continue
                 }
-                // An encoder with threads of its own is behind. Look again in 3 ms.
+                // The encoder's own thread is behind. Look again in 3 ms.
                 wake = shared.now + .milliseconds(3)
             }
             shared.waitForRing(until: wake)

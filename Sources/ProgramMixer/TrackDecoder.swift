@@ -85,7 +85,7 @@ final class TrackDecoder: Sendable {
     /// Opens the codec. Blocks meanwhile.
     func start() throws(GStreamerError) { try chain.start() }
 
-    /// Mean processor time per frame.
+    /// Mean time per frame.
     var pace: MediaTime { work.withLock { $0.place.pace } }
 
     /// Ends the decoder and waits for the frame that is being decoded. Must not be called from the output.
@@ -131,17 +131,18 @@ final class TrackDecoder: Sendable {
     }
 
     private func decode(_ frame: EncodedFrame) {
-        let begin = ThreadClock.now()
+        let begin = (MonotonicClock.now(), ThreadClock.now())
         _ = frame.payload.withUnsafeBytes { bytes in
             chain.push(
                 bytes: bytes, pts: Self.pipelineTime(frame.pts), dts: Self.pipelineTime(frame.dts),
                 isDelta: frame.track == .video && !frame.isIDR)
         }
-        let time = MediaTime(nanoseconds: ThreadClock.now() - begin)
+        let time = MediaTime(nanoseconds: MonotonicClock.now() - begin.0)
+        let processorTime = MediaTime(nanoseconds: ThreadClock.now() - begin.1)
         let failure = chain.firstError
         let (change, isNew) = work.withLock { work in
             let before = work.place.pace
-            work.place.noteDecoded(taking: time)
+            work.place.noteDecoded(taking: time, processorTime: processorTime)
             defer { if failure != nil { work.isOver = true } }
             return (work.place.pace - before, failure != nil && !work.isOver)
         }

@@ -1,3 +1,4 @@
+import Dispatch
 import EncodedMedia
 import GStreamerKit
 import LayoutEngine
@@ -8,11 +9,21 @@ import Synchronization
 
 /// The canvas's encoder. Takes pictures by tick and delivers access units with the program times given for them.
 ///
-/// One thread pushes. It encodes, too, unless the encoder is hardware or has threads of its own.
+/// One thread pushes. Pictures are encoded in their order, by that thread or by one of the encoder's own, as
+/// `EncodingPlace` chooses; hardware always has one of its own.
 final class VideoEncoder: Sendable {
     private let chain: any EncodingChain
     private let fps: Int
     private let desk: Desk
+    private let queue = DispatchQueue(label: "mixer-video-encoder")
+    private let work: Mutex<Work>
+
+    private struct Work {
+        var place: EncodingPlace
+        /// Pictures that the encoder's own thread has not finished.
+        var waiting = 0
+        var isOver = false
+    }
 
     /// Longest distance between two keyframes if the task sets none, in seconds.
     static let keyframeSeconds = 2
@@ -33,6 +44,7 @@ final class VideoEncoder: Sendable {
         self.desk = desk
         var tuning = tuning
         tuning.threads = EncoderThreads.count(setup, default: tuning.threads)
+        work = Mutex(Work(place: EncodingPlace(interval: .units(1, rate: setup.canvas.fps))))
         let request = EncoderRequest(
             setup, colour: colour.signal, keyframeDistance: setup.keyframeDistance, tuning: tuning)
         let elements = kind.elements(request)
@@ -46,20 +58,46 @@ final class VideoEncoder: Sendable {
 
     /// Opens the codec. Blocks meanwhile, so that it must not be called in the cooperative pool.
     func start() throws { try chain.start() }
-    func tearDown() { chain.tearDown() }
+
+    /// Ends the encoder and waits for the picture that is being encoded.
+    func tearDown() {
+        work.withLock { $0.isOver = true }
+        queue.sync {}
+        chain.tearDown()
+    }
+
     /// Tears down without waiting, because a failed encoder may never end.
-    func abandon() { chain.abandon() }
+    func abandon() {
+        work.withLock { $0.isOver = true }
+        chain.abandon()
+    }
+
     /// The encoder's first error, if any.
     var failure: BusFailure? { chain.firstError }
 
-    /// Encodes the picture of tick `tick`, which is shown at program time `time`.
+    /// Encodes the picture of tick `tick`, which is shown at program time `time`, at once or later.
     func push(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
+        let isBeside = work.withLock { work in
+            guard work.place.isBeside || work.waiting > 0 else { return false }
+            work.waiting += 1
+            return true
+        }
+        guard isBeside else { return encode(frame, tick: tick, at: time, isIDR: isIDR) }
+        queue.async { [self] in
+            if !work.withLock({ $0.isOver }) { encode(frame, tick: tick, at: time, isIDR: isIDR) }
+            work.withLock { $0.waiting -= 1 }
+        }
+    }
+
+    private func encode(_ frame: VideoFrame, tick: Int64, at time: MediaTime, isIDR: Bool) {
+        let begin = MonotonicClock.now()
         let running = UInt64(MediaTime.units(tick, rate: fps).nanoseconds)
         let isFirst = desk.note(tick: tick, at: time)
         // The first picture is an IDR anyway. If one is requested for it, GStreamer 1.22 reads its time as 1000 h and
         // ignores all further requests.
         if isIDR, !isFirst { chain.requestKeyframe(at: running) }
         chain.encode(frame, at: running, duration: UInt64(MediaTime.units(1, rate: fps).nanoseconds))
+        work.withLock { $0.place.noteEncoded(taking: MediaTime(nanoseconds: MonotonicClock.now() - begin)) }
     }
 }
 

@@ -12,7 +12,9 @@ import Testing
 
     private static func place(_ milliseconds: Int64...) -> DecodingPlace {
         var place = DecodingPlace()
-        for time in milliseconds { place.noteDecoded(taking: .milliseconds(time)) }
+        for time in milliseconds {
+            place.noteDecoded(taking: .milliseconds(time), processorTime: .milliseconds(time))
+        }
         return place
     }
 
@@ -42,15 +44,28 @@ import Testing
     @Test("A decoder that was slow once is never trusted again")
     func slow() {
         var place = Self.place(1, 21)
-        for _ in 0..<1000 { place.noteDecoded(taking: .milliseconds(1)) }
+        for _ in 0..<1000 { place.noteDecoded(taking: .milliseconds(1), processorTime: .milliseconds(1)) }
         #expect(!place.isWithReader(Self.frame(), waiting: 0, total: .milliseconds(1)))
+        // One that had to wait for a processor is.
+        place = Self.place(1, 1)
+        place.noteDecoded(taking: .milliseconds(50), processorTime: .milliseconds(1))
+        #expect(place.isWithReader(Self.frame(), waiting: 0, total: .milliseconds(1)))
     }
 
     @Test("The pace follows what frames cost")
     func pace() {
         var place = DecodingPlace()
-        for _ in 0..<100 { place.noteDecoded(taking: .milliseconds(4)) }
+        for _ in 0..<100 { place.noteDecoded(taking: .milliseconds(4), processorTime: .milliseconds(2)) }
         #expect((place.pace - .milliseconds(4)).magnitude < .milliseconds(1))
+        var encoding = EncodingPlace(interval: .milliseconds(50))
+        for _ in 0..<100 { encoding.noteEncoded(taking: .milliseconds(16)) }
+        #expect(!encoding.isBeside)
+        for _ in 0..<100 { encoding.noteEncoded(taking: .milliseconds(18)) }
+        #expect(encoding.isBeside, "more than a third of the time")
+        for _ in 0..<100 { encoding.noteEncoded(taking: .milliseconds(12)) }
+        #expect(encoding.isBeside, "does not change back at once")
+        for _ in 0..<100 { encoding.noteEncoded(taking: .milliseconds(8)) }
+        #expect(!encoding.isBeside)
         let paces = DecodingPaces()
         paces.change(by: .milliseconds(4))
         paces.change(by: .milliseconds(3))
