@@ -89,11 +89,13 @@ package struct LiveController: Sendable {
     }
 
     private func flv(_ room: RoomID, _ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        // Of all programs together.
+        let deadline = NIODeadline.now() + Self.patience
         for task in try await programs(of: room, request) {
             let place = try playback.enter(task)
             let broadcast = playback.broadcast(of: task)
             // A program that is just ending may still be listed.
-            guard await broadcast.begins(within: Self.patience) else {
+            guard await broadcast.begins(within: max(.zero, deadline - .now())) else {
                 if Task.isShuttingDownGracefully { throw OrchestratorError.stopping }
                 continue
             }
