@@ -16,12 +16,13 @@ def copy_arguments(options, source, output):
 
 
 def encoder_arguments(options, canvas):
-    """Returns what our mixer's encoders are set to: x264enc and avenc_aac in Sources/ProgramMixer."""
+    """Returns what our mixer's encoders are set to: X264Settings.own and AACEncoder in Sources/ProgramMixer/Encoders."""
     rate = f"{canvas.bitrate}k"
     extra = f":{options.x264}" if options.x264 else ""
     return ["-c:v", "libx264", "-preset", options.preset, "-tune", "zerolatency", "-threads", "1", "-pix_fmt",
             "yuv420p", "-b:v", rate, "-maxrate", rate, "-bufsize", rate, "-g", str(2 * canvas.fps), "-bf", "0",
-            "-x264-params", f"weightp=0{extra}", "-c:a", "aac", "-b:a", "128k", "-ar", "48000", "-ac", "2"]
+            "-x264-params", f"weightp=0{extra}", "-c:a", "aac", "-b:a", "128k", "-ar", "48000", "-ac", "2",
+            "-aac_coder", "fast", "-aac_is", "0", "-cutoff", "18000"]
 
 
 def mix_graph(picture, panes, canvas, start=None):
