@@ -38,7 +38,8 @@ import Testing
             }
             #expect(
                 try read("arguments")
-                    == "relay --task auto-demo --socket \(socket) --orphan-timeout 17 --log-level debug --ready-mixer\n"
+                    == "relay --task auto-demo --socket \(socket) --orphan-timeout 17 --log-level debug --ready-mixer "
+                    + "--encoder software\n"
             )
             let descriptors = try read("descriptors").split(separator: "\n").compactMap { Int32($0) }
             #expect(!descriptors.contains(leak), "\(descriptors)")
