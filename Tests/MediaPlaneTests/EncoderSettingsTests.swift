@@ -10,7 +10,7 @@ import Testing
 @Suite("Encoder settings") struct EncoderSettingsTests {
     private static func request(
         profile: EncodingSettings.Profile? = nil, preset: EncodingSettings.Preset? = nil,
-        tuning: EncoderTuning = EncoderTuning()
+        tuning: EncoderTuning = EncoderTuning(threads: 1)
     ) -> EncoderRequest {
         var setup = MixerHarness.setup(width: 720, height: 1280)
         setup.videoBitrate = 1_843_200
