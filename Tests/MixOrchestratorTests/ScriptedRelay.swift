@@ -13,13 +13,22 @@ final class ScriptedRelays: RelayStarting {
     private let relays = Mutex<[ScriptedRelay]>([])
     /// Thrown at the next starts, one after another.
     private let failures = Mutex<[String]>([])
+    private let keepsHistory: Bool
+
+    /// - Parameter keepsHistory: Whether relays that ended, and earlier plans and commands, can be asked for.
+    init(keepsHistory: Bool = true) { self.keepsHistory = keepsHistory }
 
     func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
         let failure = failures.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if let failure { throw .notStarted(failure) }
-        let relay = ScriptedRelay(task: task, socket: socket, processID: Int32(90_000_000 + started.count))
+        let number = started.last.map { $0.processID - 89_999_999 } ?? 0
+        let relay = ScriptedRelay(
+            task: task, socket: socket, processID: 90_000_000 + number, keepsHistory: keepsHistory)
         relay.listen()
-        relays.withLock { $0.append(relay) }
+        relays.withLock { relays in
+            if !keepsHistory { relays.removeAll { $0.exitDescription() != nil } }
+            relays.append(relay)
+        }
         return relay
     }
 
@@ -27,7 +36,7 @@ final class ScriptedRelays: RelayStarting {
 
     func failNextStarts(_ messages: [String]) { failures.withLock { $0 = messages } }
 
-    /// Every relay ever started, oldest first.
+    /// Every relay ever started, oldest first; without history, those that run.
     var started: [ScriptedRelay] { relays.withLock { $0 } }
     var running: [ScriptedRelay] { started.filter { $0.exitDescription() == nil } }
 
@@ -53,8 +62,10 @@ final class ScriptedRelay: RelayProcessHandle {
         var outputs: [OutputID: DestinationStatus] = [:]
     }
     private let state = Mutex(State())
+    private let keepsHistory: Bool
 
-    init(task: TaskID, socket: String, processID: Int32) {
+    init(task: TaskID, socket: String, processID: Int32, keepsHistory: Bool = true) {
+        self.keepsHistory = keepsHistory
         self.task = task
         self.socket = socket
         self.processID = processID
@@ -130,6 +141,7 @@ final class ScriptedRelay: RelayProcessHandle {
     fileprivate func receive(_ command: RelayCommand, on channel: any Channel) {
         state.withLock { state in
             if case .retryOutput(let output) = command { state.outputs[output] = nil }
+            if !keepsHistory { state.commands = [] }
             state.commands.append(command)
         }
         switch command {
@@ -144,7 +156,9 @@ final class ScriptedRelay: RelayProcessHandle {
             let now = MonotonicClock.now()
             let before = status.onAir
             state.withLock { state in
-                if plan.revision > state.plans.last?.plan.revision ?? 0 { state.plans.append((plan, now)) }
+                guard plan.revision > state.plans.last?.plan.revision ?? 0 else { return }
+                if !keepsHistory { state.plans = [] }
+                state.plans.append((plan, now))
             }
             Self.send(.status(status), on: channel)
             if let after = status.onAir, after != before {
