@@ -7,7 +7,13 @@ package struct BitReader {
 
     /// Creates a reader of an RBSP from a NAL unit's bytes: removes the 3 of each `00 00 03` (ITU-T H.264 §7.4.1.1).
     package init(removingEmulationPrevention bytes: some Sequence<UInt8>) {
+        self.bytes = Self.payload(of: bytes)
+    }
+
+    /// Returns the RBSP in a NAL unit's bytes.
+    static func payload(of bytes: some Sequence<UInt8>) -> [UInt8] {
         var payload: [UInt8] = []
+        payload.reserveCapacity(bytes.underestimatedCount)
         var zeros = 0
         for byte in bytes {
             if zeros >= 2, byte == 3 {
@@ -17,7 +23,7 @@ package struct BitReader {
             zeros = byte == 0 ? zeros + 1 : 0
             payload.append(byte)
         }
-        self.bytes = payload
+        return payload
     }
 
     package var isPastEnd: Bool { position > bytes.count * 8 }

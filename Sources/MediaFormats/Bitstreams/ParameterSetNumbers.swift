@@ -56,7 +56,7 @@ package struct ParameterSetNumbers: Hashable, Sendable {
     private func unit(_ unit: ArraySlice<UInt8>) -> [UInt8]? {
         guard let header = unit.first else { return nil }
         switch header & 31 {
-        case 1, 5: return slice(header, RBSP.payload(of: unit.dropFirst()))
+        case 1, 5: return slice(header, BitReader.payload(of: unit.dropFirst()))
         case 7:
             // After profile_idc, constraints and level_idc.
             var payload = RBSP(unit.dropFirst())
@@ -92,28 +92,13 @@ private struct RBSP {
 
     /// Removes emulation prevention bytes and what follows the stop bit.
     init(_ bytes: ArraySlice<UInt8>) {
-        self.init(payload: Self.payload(of: bytes)[...])
+        self.init(payload: BitReader.payload(of: bytes)[...])
         guard let stop = bits.lastIndex(of: true) else { return }
         bits.removeSubrange((stop + 1)...)
     }
 
     init(payload: ArraySlice<UInt8>) {
         bits = payload.flatMap { byte in (0..<8).map { byte >> (7 - $0) & 1 == 1 } }
-    }
-
-    static func payload(of bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var payload: [UInt8] = []
-        payload.reserveCapacity(bytes.count)
-        var zeros = 0
-        for byte in bytes {
-            if zeros >= 2, byte == 3 {
-                zeros = 0
-                continue
-            }
-            zeros = byte == 0 ? zeros + 1 : 0
-            payload.append(byte)
-        }
-        return payload
     }
 
     /// Inserts emulation prevention bytes (ITU-T H.264 §7.4.1).
