@@ -14,6 +14,9 @@ struct SoundJob: Sendable {
 }
 
 extension MixState {
+    /// Length of a fade where a source's sound begins or breaks off: too short to be heard as a fade.
+    static let soundEdge = MediaTime.milliseconds(5)
+
     private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
 
     /// Returns the program time of a frame of sound.

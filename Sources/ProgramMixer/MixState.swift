@@ -134,7 +134,7 @@ struct MixState: Sendable {
                 interval: interval, firstTick: time(ofTick: nextTick), isHost: id == setup.host),
             sound: PCMTimeline(
                 sampleRate: setup.sampleRate, channels: setup.channels, isHost: id == setup.host,
-                start: nextSound * Int64(AudioEncoder.samplesPerFrame)))
+                start: nextSound * Int64(AudioEncoder.samplesPerFrame), edge: Self.soundEdge))
         // The last picture stays until there is a new one.
         sources[id]?.lastShown = old?.lastShown
         sources[id]?.isStalled = old?.isStalled ?? false

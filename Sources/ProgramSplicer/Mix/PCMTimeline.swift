@@ -9,6 +9,9 @@ import EncodedMedia
 ///
 /// Timestamps that drift slowly away from the count of samples (the sender's crystal) are followed by adding a sample
 /// to a block or removing one, except for the host, whose drift the mix's own grid follows (`disagreement`).
+///
+/// Where sound begins, breaks off or is placed anew, it is faded over `edge`: a step in the wave would be heard as a
+/// click. Sound that the mix has from its first sample on continues what was on air before, and is not faded in.
 public struct PCMTimeline: Sendable {
     /// Largest disagreement that is taken for noise.
     public static let tolerance = MediaTime.milliseconds(20)
@@ -18,6 +21,8 @@ public struct PCMTimeline: Sendable {
     public let channels: Int
     /// Whether the mix's grid follows this source, so that its samples are never stretched.
     public let isHost: Bool
+    /// Number of sample frames of a fade.
+    public let edge: Int
 
     /// Index of the first sample frame that is held.
     public private(set) var start: Int64 = 0
@@ -28,13 +33,21 @@ public struct PCMTimeline: Sendable {
 
     private var samples: [Float] = []
     private var isCorrecting = false
+    /// Whether the sample before `start` was held, or is that before the mix's first.
+    private var isUnbroken: Bool
 
-    /// - Parameter start: Index of the first sample that can still be used.
-    public init(sampleRate: Int, channels: Int, isHost: Bool = false, start: Int64 = 0) {
+    /// - Parameters:
+    ///   - start: Index of the first sample that can still be used; 0 if the mix has not begun.
+    ///   - edge: Length of a fade where sound begins or breaks off.
+    public init(
+        sampleRate: Int, channels: Int, isHost: Bool = false, start: Int64 = 0, edge: MediaTime = .zero
+    ) {
         self.sampleRate = sampleRate
         self.channels = max(channels, 1)
         self.isHost = isHost
         self.start = start
+        self.edge = Int(max(0, edge.inSeconds) * Double(sampleRate))
+        isUnbroken = start == 0
     }
 
     /// Longest sound that is held, in seconds; blocks that end further ahead of the mix are dropped.
@@ -78,9 +91,16 @@ public struct PCMTimeline: Sendable {
         let low = max(range.lowerBound, start)
         let high = min(range.upperBound, end)
         guard low < high else { return false }
-        let from = Int(low - start) * channels
+        var from = Int(low - start) * channels
         let to = Int(low - range.lowerBound) * channels
         let count = Int(high - low) * channels
+        var samples = samples
+        if edge > 0, !isUnbroken || high < range.upperBound {
+            samples = Array(samples[from..<from + count])
+            from = 0
+            if !isUnbroken { fadeIn(&samples, from: 0) }
+            if high < range.upperBound { fadeOut(&samples) }
+        }
         if gain == 1, target == 1 {
             for offset in 0..<count { sum[to + offset] += samples[from + offset] }
         } else {
@@ -108,6 +128,7 @@ public struct PCMTimeline: Sendable {
     /// Notes that the mix has passed `index`: samples before it are no longer held, nor accepted.
     public mutating func discard(before index: Int64) {
         guard index > start else { return }
+        isUnbroken = end.map { $0 >= index } ?? false
         samples.removeFirst(min(samples.count, Int(index - start) * channels))
         start = index
     }
@@ -120,6 +141,7 @@ public struct PCMTimeline: Sendable {
     public mutating func restart() {
         end = nil
         samples.removeAll(keepingCapacity: true)
+        isUnbroken = false
         disagreement = 0
     }
 
@@ -127,16 +149,37 @@ public struct PCMTimeline: Sendable {
         let limit = start + Int64(Self.capacitySeconds * sampleRate)
         let blockEnd = index.saturatingSum(Int64(count))
         guard blockEnd <= limit else { return }
+        let isJoined = index == end || (end == nil && index <= start)
         defer { end = blockEnd }
         guard blockEnd > start else { return }
         let skipped = max(0, Int(start - index))
         let position = (Int(max(index, start) - start)) * channels
+        if position < samples.count { samples.removeLast(samples.count - position) }
+        if !isJoined { fadeOut(&samples) }
         if position > samples.count {
             samples.append(contentsOf: repeatElement(0, count: position - samples.count))
-        } else if position < samples.count {
-            samples.removeLast(samples.count - position)
         }
         samples.append(contentsOf: block[(skipped * channels)...])
+        if !isJoined { fadeIn(&samples, from: position) }
+    }
+
+    /// Fades in what begins at a position of `samples`.
+    private func fadeIn(_ samples: inout [Float], from position: Int) {
+        let length = min(edge, (samples.count - position) / channels)
+        for frame in 0..<length {
+            let gain = (Float(frame) + 0.5) / Float(length)
+            for channel in 0..<channels { samples[position + frame * channels + channel] *= gain }
+        }
+    }
+
+    /// Fades out the end of `samples`.
+    private func fadeOut(_ samples: inout [Float]) {
+        let length = min(edge, samples.count / channels)
+        let last = samples.count - channels
+        for frame in 0..<length {
+            let gain = (Float(frame) + 0.5) / Float(length)
+            for channel in 0..<channels { samples[last - frame * channels + channel] *= gain }
+        }
     }
 
     /// Returns the block with one sample more or less if the source has drifted from its timestamps, otherwise `nil`.
