@@ -40,7 +40,7 @@ public struct ProbeLimits: Hashable, Codable, Sendable {
     /// Largest broadband peak at a switch above that of its surroundings, in dB, if it is louder than `clickFloor`.
     public var clickDecibels = 12.0
     /// Level in dB of full scale below which a click cannot be heard.
-    public var clickFloor = -46.0
+    public var clickFloor = -75.0
     /// Largest median delay that the mix adds to the bypass, in ms.
     public var mixDelayMs = 50.0
     /// Longest frozen or black time, in ms.

@@ -59,8 +59,9 @@ struct SwitchAnalysis {
         report.intervalAfterMs = TimingAnalysis.interval(of: times[first..<min(after.range.upperBound, first + near)])
         report.audioGapMs = audio?.length
         report.audioDeviationMs = audio?.deviation
-        report.judgesClick = Set(before.shown.map(\.source)).symmetricDifference(after.shown.map(\.source))
-            .allSatisfy { configuration.publisher($0)?.hasSound == false }
+        report.judgesClick =
+            host != nil
+            || (before.shown + after.shown).allSatisfy { configuration.publisher($0.source)?.hasSound == false }
         guard let publisher else { return report }
         report.hostIntervalMs = 1000 / Double(publisher.fps)
         report.contentStep = contentStep(of: publisher.id, at: first)

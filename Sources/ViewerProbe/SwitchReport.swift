@@ -39,8 +39,8 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Highest broadband peak, in dB of full scale, at the change and in its surroundings.
     public var clickLevel: Double?
     public var clickSurroundings: Double?
-    /// Whether a click says something about the splice. False if a source that can be heard comes or goes with the
-    /// change: its sound begins or ends anywhere in its wave, which is a click of its own.
+    /// Whether a click says something about the splice. False if nobody is there before and after it: the sound of the
+    /// one ends and that of the other begins anywhere in its wave, which is a click of its own.
     public var judgesClick = true
 
     /// Largest difference per channel of the host's colour, of 255, for viewers of all kinds.

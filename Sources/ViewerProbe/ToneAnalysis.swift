@@ -88,19 +88,21 @@ enum ToneAnalysis {
         return found
     }
 
-    /// Returns the highest broadband peak in a range of samples, in dB of full scale: the height of a step in the
-    /// waveform that would look the same. Steady tones and soft beeps below a few kHz do not count.
+    /// Returns the highest peak in a range of samples above what tones and beeps reach, in dB of full scale: the height of
+    /// a step in the waveform that would look the same.
+    ///
+    /// It is the peak of the eighth difference, Σ (−1)ᵏ·C(8, k)·x[n+k]: gain 256 at half the sample rate, 10⁻⁴ at a tenth
+    /// of that, and C(7, 3) = 35 for a step of 1.
     static func clickLevel(_ samples: [Float], range: Range<Int>) -> Double? {
+        let weights: [Float] = [1, -8, 28, -56, 70, -56, 28, -8, 1]
         let range = range.clamped(to: 0..<samples.count)
-        guard range.count > 5 else { return nil }
+        guard range.count >= weights.count else { return nil }
         var peak: Float = 0
-        for index in range.lowerBound..<range.upperBound - 4 {
-            // Fourth difference: gain 16 at the highest frequency, 0.02 at an eighth of that; 3 for a step of 1.
-            let value =
-                samples[index] - 4 * samples[index + 1] + 6 * samples[index + 2] - 4 * samples[index + 3]
-                + samples[index + 4]
+        for index in range.lowerBound...range.upperBound - weights.count {
+            var value: Float = 0
+            for (offset, weight) in weights.enumerated() { value += weight * samples[index + offset] }
             peak = max(peak, abs(value))
         }
-        return 20 * log10(max(Double(peak) / 3, 1e-7))
+        return 20 * log10(max(Double(peak) / 35, 1e-7))
     }
 }
