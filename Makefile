@@ -59,8 +59,8 @@ bench: setup ## benchmark the pure modules and the whole service, optimised
 bench-media: setup ## measure bypass, mix, density, switches and latency beside ffmpeg on RTMP: more than an hour
 	@scripts/bench.sh media
 
-fuzz: setup ## feed the layout decoder a million corrupted files
-	@scripts/bench.sh fuzz
+fuzz: setup ## feed every door for bytes of strangers what libFuzzer finds: SECONDS_EACH (60) for each of nine
+	@scripts/fuzz.sh
 
 clean: ## remove all build products
-	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench demo-out bench-out
+	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench $(BUILD_DIR)-fuzzer demo-out bench-out fuzz-out

@@ -7,10 +7,11 @@ import PackageDescription
 //   media  – pure + everything that links GStreamer
 //   control – pure + everything that must not
 //   bench  – control + RTMP + Benchmarks
+//   fuzz   – control + RTMP + Fuzzing, for `--sanitize fuzzer`
 // Unset, the whole package is described. CI builds everything.
 let only = ProcessInfo.processInfo.environment["MIX_ONLY"] ?? "all"
 let wantsMedia = only == "all" || only == "media"
-let wantsControl = only == "all" || only == "control" || only == "bench"
+let wantsControl = ["all", "control", "bench", "fuzz"].contains(only)
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -30,8 +31,8 @@ var targets: [Target] = [
     .target(name: "ProgramSplicer", dependencies: ["MediaFormats", "MixModel"], swiftSettings: strict),
     .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
     .target(
-        name: "MediaSupport", dependencies: ["MediaFormats", "TestSupport"], path: "Tests/MediaSupport",
-        swiftSettings: strict),
+        name: "MediaSupport", dependencies: ["MediaFormats", "MixModel", "ProgramSplicer", "TestSupport"],
+        path: "Tests/MediaSupport", swiftSettings: strict),
     .testTarget(
         name: "LayoutEngineTests", dependencies: ["LayoutEngine", "TestSupport"], exclude: ["Golden"],
         swiftSettings: strict),
@@ -53,7 +54,7 @@ if wantsMedia || wantsControl {
     ]
 }
 
-if wantsMedia || only == "bench" {
+if wantsMedia || only == "bench" || only == "fuzz" {
     targets += [
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "RTMP", dependencies: ["COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
@@ -217,6 +218,19 @@ if only == "bench" {
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Benchmarks/Service", swiftSettings: strict),
+    ]
+}
+
+if only == "fuzz" {
+    targets += [
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "EventSubscription", "LayoutEngine", "MediaFormats", "MediaSupport", "MixModel", "ProgramSplicer",
+                "RTMP",
+                "TestSupport",
+            ],
+            path: "Fuzzing/Targets", swiftSettings: strict)
     ]
 }
 

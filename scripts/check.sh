@@ -17,7 +17,7 @@ project_files() {
 }
 
 check_format() {
-    local sources=(Package.swift Sources Tests Benchmarks/Sources Benchmarks/Counts)
+    local sources=(Package.swift Sources Tests Benchmarks/Sources Benchmarks/Counts Fuzzing)
     swift format lint --strict --recursive --parallel "${sources[@]}"
 }
 

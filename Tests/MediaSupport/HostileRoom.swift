@@ -8,7 +8,7 @@ import TestSupport
 
 /// A relay's program with a host, a guest and a mixer that all send what they like, and everybody who takes it: what
 /// `Relay` does with their bytes, without sockets, threads and clocks.
-struct HostileRoom {
+package struct HostileRoom {
     private struct Source {
         let id: SourceID
         var reader: FLVReader? = FLVReader(videoCodecs: [.h264])
@@ -24,7 +24,7 @@ struct HostileRoom {
     private var sources = ["host/camera", "guest/camera"].map { Source(id: $0) }
     private var mixerReader = MessageReader<MixerReport>()
     private var pace = FramePace()
-    private(set) var splicer = Splicer()
+    package private(set) var splicer = Splicer()
     private var program = FLVProgram()
     private var messages = SEISchedule()
     private var taker = ProgramTaker()
@@ -34,14 +34,14 @@ struct HostileRoom {
     private let mixer = SpliceInput.mixer(1)
 
     /// Whatever was claimed, these are what a status can say and a mixer can be laid on.
-    var intervals: [MediaTime] { sources.map(\.timeline.frameInterval) }
+    package var intervals: [MediaTime] { sources.map(\.timeline.frameInterval) }
     /// Frames and tags that are kept for whoever comes later.
-    var kept: [Int] {
+    package var kept: [Int] {
         sources.map { $0.timeline.currentGOP.reduce(0) { $0 + $1.footprint } }
             + [program.currentGOP.reduce(0) { $0 + $1.footprint }]
     }
 
-    static func plan(_ mode: ProgramPlan.Mode) -> ProgramPlan {
+    package static func plan(_ mode: ProgramPlan.Mode) -> ProgramPlan {
         let panes = ["host/camera", "guest/camera"].map {
             Pane(source: $0, user: $0, x: 0, y: 0, width: 360, height: 640)
         }
@@ -50,18 +50,18 @@ struct HostileRoom {
             outputs: [], causedAt: 0, cause: "")
     }
 
-    init() {
+    package init() {
         messages.settings = SEISettings(wallClock: .init(intervalMs: 1000))
         for source in sources { splicer.setInterval(source.timeline.frameInterval, of: .source(source.id)) }
     }
 
-    mutating func pass(_ time: MediaTime) {
+    package mutating func pass(_ time: MediaTime) {
         now += time
         perform(splicer.advance(to: now))
         reconsider()
     }
 
-    mutating func apply(_ mode: ProgramPlan.Mode, tracks: SourceSelection.Tracks) {
+    package mutating func apply(_ mode: ProgramPlan.Mode, tracks: SourceSelection.Tracks) {
         plan = Self.plan(mode)
         plan.tracks = tracks
         appliedAt = now
@@ -71,7 +71,7 @@ struct HostileRoom {
     }
 
     /// Bytes of a publisher, cut anywhere. A stream that cannot be read any more is connected anew.
-    mutating func receive(_ bytes: [UInt8], from index: Int) {
+    package mutating func receive(_ bytes: [UInt8], from index: Int) {
         guard let items = try? sources[index].reader?.push(bytes) else {
             sources[index].reader = FLVReader(videoCodecs: [.h264])
             _ = try? sources[index].reader?.push(FLVTag.fileHeader)
@@ -126,7 +126,7 @@ struct HostileRoom {
     }
 
     /// Bytes of a mixer.
-    mutating func receiveMixed(_ bytes: [UInt8]) {
+    package mutating func receiveMixed(_ bytes: [UInt8]) {
         mixerReader.push(bytes)
         do {
             while let report = try mixerReader.next() {
@@ -187,14 +187,14 @@ struct HostileRoom {
 
     private mutating func distribute(_ tags: [FLVTag]) { taker.take(tags) }
 
-    mutating func finish() {
+    package mutating func finish() {
         taker.finish()
         for index in sources.indices { sources[index].taker.finish() }
     }
 }
 
 /// What reads a program in other processes: a recorder, and a packager with a rendition.
-struct ProgramTaker {
+package struct ProgramTaker {
     private var reader = FLVReader()
     private var recording = ProgramRecording(limits: .init(partSeconds: 5))
     private var index: MP4Index?
@@ -205,9 +205,9 @@ struct ProgramTaker {
     private var assembler = RenditionAssembler()
     private var isBroken = false
 
-    init() { _ = try? reader.push(FLVTag.fileHeader) }
+    package init() { _ = try? reader.push(FLVTag.fileHeader) }
 
-    mutating func take(_ tags: [FLVTag]) {
+    package mutating func take(_ tags: [FLVTag]) {
         guard !isBroken, let items = try? reader.push(tags.flatMap { $0.encoded }) else {
             isBroken = true
             return
@@ -249,7 +249,7 @@ struct ProgramTaker {
         while assembler.next() != nil {}
     }
 
-    mutating func finish() {
+    package mutating func finish() {
         take(recording.finish())
         for segment in segmenter.finish() { take(segment) }
     }

@@ -1,20 +1,19 @@
-import MediaSupport
 import MixModel
 import TestSupport
 
 @testable import EncodedMedia
 
 /// The bytes of a mixer that nobody can trust: frames with any times, and messages with any byte changed.
-struct HostileMixer {
+package struct HostileMixer {
     private var random: SeededGenerator
 
-    init(using random: inout SeededGenerator) { self.random = SeededGenerator(seed: random.next()) }
+    package init(using random: inout SeededGenerator) { self.random = SeededGenerator(seed: random.next()) }
 
-    mutating func beginning() -> [UInt8] {
+    package mutating func beginning() -> [UInt8] {
         bytes(.configuration(HLSProgram.video(7))) + bytes(.configuration(HLSProgram.audio))
     }
 
-    mutating func reports(near time: MediaTime) -> [UInt8] {
+    package mutating func reports(near time: MediaTime) -> [UInt8] {
         switch Int.random(in: 0..<20, using: &random) {
         case 0: return bytes(.delays(["host/camera": any(near: time), "guest/camera": any(near: time)]))
         case 1: return bytes(.configuration(CodecConfiguration(track: .audio, bytes: [0x12, 0x10])))

@@ -1,19 +1,18 @@
 import EncodedMedia
-import MediaSupport
 import TestSupport
 
 @testable import MediaFormats
 
 /// Makes FLV tags as somebody would who wants to break whoever reads them: valid headers with any times, offsets and sizes,
 /// codecs that change, bodies that end early, and bytes without any sense.
-struct HostileStream {
-    private(set) var timestamp: UInt32
+package struct HostileStream {
+    package private(set) var timestamp: UInt32
     private var random: SeededGenerator
 
     /// The least that RTMP's client lets through: no frame, but its time is read.
-    static let emptySound: [UInt8] = [0xAF, 0x01]
+    package static let emptySound: [UInt8] = [0xAF, 0x01]
 
-    init(using random: inout SeededGenerator) {
+    package init(using random: inout SeededGenerator) {
         self.random = SeededGenerator(seed: random.next())
         timestamp = 0
         timestamp =
@@ -22,7 +21,7 @@ struct HostileStream {
     }
 
     /// Some tags, mostly one after another like those of a publisher. The first begin the stream as it should be.
-    mutating func tags() -> [UInt8] {
+    package mutating func tags() -> [UInt8] {
         switch Int.random(in: 0..<40, using: &random) {
         case 0: return Self.repeated(Self.emptySound, step: delta(), count: 40, from: &timestamp)
         case 1: return bytes(.random(in: 0..<40, using: &random))
@@ -31,14 +30,14 @@ struct HostileStream {
     }
 
     /// Sequence headers of pictures and sound.
-    mutating func beginning() -> [UInt8] {
+    package mutating func beginning() -> [UInt8] {
         let pictures = HLSProgram.video(UInt8.random(in: 0...3, using: &random)).bytes
         return Self.tag(9, [0x17, 0, 0, 0, 0] + pictures, at: timestamp)
             + Self.tag(8, [0xAF, 0] + HLSProgram.audio.bytes, at: timestamp)
     }
 
     /// The same body again and again, each so much later than the one before.
-    static func repeated(_ body: [UInt8], step: UInt32, count: Int, from timestamp: inout UInt32) -> [UInt8] {
+    package static func repeated(_ body: [UInt8], step: UInt32, count: Int, from timestamp: inout UInt32) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<count {
             timestamp &+= step
@@ -47,7 +46,7 @@ struct HostileStream {
         return bytes
     }
 
-    static func tag(_ kind: UInt8, _ body: [UInt8], at timestamp: UInt32, size: Int? = nil) -> [UInt8] {
+    package static func tag(_ kind: UInt8, _ body: [UInt8], at timestamp: UInt32, size: Int? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
         FLVTagHeader(kind: kind, size: size ?? body.count, timestamp: timestamp).append(to: &bytes)
         bytes += body
