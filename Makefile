@@ -5,6 +5,8 @@ CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
 # A debug build takes 18 ms for each; a million are five hours.
 FUZZ_REQUESTS ?= 50000
+# Length of `make soak`.
+MINUTES ?= 60
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
@@ -14,7 +16,7 @@ export KEEP BUILD_DIR SWIFT
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-fast test-long run check format bench bench-media fuzz clean
+.PHONY: help setup build demo test test-fast test-long soak run check format bench bench-media fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
@@ -43,6 +45,9 @@ test-long: ## run the long form of some tests: a million rooms, 50000 malformed 
 	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \
 		scripts/test.sh $(BUILD_DIR) --filter '$(LONG_TESTS)'
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
+
+soak: build ## run four rooms for MINUTES (60) and say whether a process grows
+	@scripts/soak.py --binary $(BUILD_DIR)/debug --minutes $(MINUTES)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
