@@ -124,6 +124,58 @@ import EncodedMedia
         }
     }
 
+    /// The clock of a program outlives its relay and the service, but not the program.
+    @Test(.timeLimit(.minutes(1))) func theClockOfAProgramEndsWithIt() async throws {
+        try await ControlStage.run { stage in
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            let clock = stage.data.appendingPathComponent("relays/auto-a.clock")
+            let log = stage.data.appendingPathComponent("relays/auto-a.log")
+            func continuations() throws -> Int {
+                try String(contentsOf: log, encoding: .utf8).components(separatedBy: "continues the program").count - 1
+            }
+            // As a relay with media would have written it.
+            let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8).prefix(36)
+            let text = #"{"boot":"\#(boot)","zero":1,"wallZero":0,"noted":1000000000,"ahead":50000000}"#
+            try text.write(to: clock, atomically: true, encoding: .utf8)
+            kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
+            try await waitUntil("another relay continues", within: 10) { try continuations() == 1 }
+            try await stage.settled("auto-a")
+
+            // The service has to start another relay itself.
+            try await stage.kill()
+            kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
+            try await waitUntil("the relay is gone", within: 5, every: 5) { stage.relays["auto-a"] == nil }
+            #expect(try await stage.start())
+            try await stage.settled("auto-a")
+            #expect(try continuations() == 2)
+
+            // The room ends while no relay is there.
+            try await stage.kill()
+            kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
+            try await stage.withStore { store in
+                let room = try #require(try await store.room("a"))
+                let task = try #require(try await store.task("auto-a"))
+                let change = StoreChange(
+                    room: .delete(id: "a", expected: room.version),
+                    tasks: [.init(id: "auto-a", write: .delete(id: "auto-a", expected: task.version))])
+                #expect(try await store.commit(change) == .committed)
+            }
+            #expect(try await stage.start())
+            try await waitUntil("the clock is gone", within: 10) { access(clock.path, F_OK) != 0 }
+
+            // A program that ends in good order leaves none either.
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            #expect(try continuations() == 2)
+            try text.write(to: clock, atomically: true, encoding: .utf8)
+            try await stage.client.deleteRoom("a")
+            try await waitUntil("the clock is gone", within: 10) { access(clock.path, F_OK) != 0 }
+        }
+    }
+
     /// A relay that hangs holds its sockets and outputs; it says nothing any more, also to the one who would end it.
     @Test(.timeLimit(.minutes(1))) func aRelayThatHangsIsReplaced() async throws {
         try await ControlStage.run { stage in

@@ -2,8 +2,22 @@ import EncodedMedia
 
 /// Writes a program as FLV tags and keeps the tags that a new connection needs to begin.
 ///
-/// Timestamp 0 is the program's first frame. Timestamps then follow the program's clock, whichever feed is on air.
+/// Timestamp 0 is the program's first frame, unless an earlier writer began the stream. Timestamps then follow the
+/// program's clock, whichever feed is on air.
 public struct FLVProgram: Sendable {
+    /// The place at which a stream goes on that an earlier writer began.
+    public struct Continuation: Hashable, Sendable {
+        /// Program time of stream time 0.
+        public var origin: MediaTime
+        /// Stream time up to which the earlier writer may have sent frames.
+        public var earliest: MediaTime
+
+        public init(origin: MediaTime, earliest: MediaTime) {
+            self.origin = origin
+            self.earliest = earliest
+        }
+    }
+
     /// The tags since the last IDR, without headers.
     public private(set) var currentGOP: [FLVTag] = []
 
@@ -13,11 +27,18 @@ public struct FLVProgram: Sendable {
     private var audio: CodecConfiguration?
     private var written: FLVMetadata?
     private var gopBytes = 0
+    private let continuation: Continuation?
+    /// Program time before which no further picture goes out, while pictures of an earlier time are being caught up.
+    private var earliestPicture: MediaTime?
 
     /// Largest GOP that is kept, in bytes as `FLVTag.footprint` counts. Beyond it, late viewers wait for the next IDR.
     package static let byteLimit = 32 << 20
 
-    public init() {}
+    /// - Parameter continuation: The place at which to go on; `nil` for a new stream.
+    public init(continuing continuation: Continuation? = nil) {
+        self.continuation = continuation
+        earliestPicture = continuation.map { $0.origin + $0.earliest }
+    }
 
     /// Sets the tracks that the program has from now on. Returns metadata that withdraws what was announced of others.
     public mutating func setTracks(_ tracks: TrackSelection) -> [FLVTag] {
@@ -47,14 +68,36 @@ public struct FLVProgram: Sendable {
 
     /// Returns the tags of `frame`; the first frame is preceded by metadata and all headers.
     ///
+    /// Where an earlier writer's stream goes on, sound that this writer may have sent is left out. Pictures of that time
+    /// are needed to decode later ones: they follow each other in the smallest steps until their own times are reached.
+    ///
     /// The sequence header is repeated before each IDR of H.265: servers that do not know Enhanced RTMP keep none for
     /// viewers who join later (nginx-rtmp 1.2.2).
     public mutating func write(_ frame: EncodedFrame) -> [FLVTag] {
+        guard let frame = place(frame) else { return [] }
+        return write(placed: frame)
+    }
+
+    private mutating func place(_ frame: EncodedFrame) -> EncodedFrame? {
+        guard let continuation, let earliestPicture else { return frame }
+        switch frame.track {
+        case .audio: return frame.dts < continuation.origin + continuation.earliest ? nil : frame
+        case .video:
+            guard frame.dts < earliestPicture else { return frame }
+            var frame = frame
+            frame.dts = earliestPicture
+            frame.pts = max(frame.pts, frame.dts)
+            self.earliestPicture = earliestPicture + .milliseconds(1)
+            return frame
+        }
+    }
+
+    private mutating func write(placed frame: EncodedFrame) -> [FLVTag] {
         guard let origin else {
-            origin = frame.dts
+            origin = continuation?.origin ?? frame.dts
             lastTime = frame.dts
             written = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)
-            return preamble + write(frame)
+            return preamble + write(placed: frame)
         }
         lastTime = max(lastTime, frame.dts)
         if frame.isIDR {
@@ -84,8 +127,8 @@ public struct FLVProgram: Sendable {
         }
     }
 
-    /// Returns the stream time of a program time; `nil` before the first frame.
-    public func streamTime(of time: MediaTime) -> MediaTime? { origin.map { time - $0 } }
+    /// Returns the stream time of a program time; `nil` before the first frame of a new stream.
+    public func streamTime(of time: MediaTime) -> MediaTime? { (origin ?? continuation?.origin).map { time - $0 } }
 
     private mutating func metadataIfChanged() -> [FLVTag] {
         let metadata = FLVMetadata(video: video, audio: audio, framesPerSecond: nil)

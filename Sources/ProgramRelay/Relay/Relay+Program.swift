@@ -13,7 +13,9 @@ extension Relay {
             case .configure(let configuration):
                 if configuration.track == .video { pictures = VideoConfiguration(configuration) }
                 distribute(program.configure(configuration))
-            case .emit(let frame): distribute(program.write(withMessages(frame)))
+            case .emit(let frame):
+                distribute(program.write(withMessages(frame)))
+                noteAnchor(frame)
             case .requestIDR(let generation, let time):
                 logger.debug("asks mixer \(generation) for an IDR at \(time), now \(now)")
                 if mixer?.generation == generation { mixer?.process.send(.requestIDR(time)) }

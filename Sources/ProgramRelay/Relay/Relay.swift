@@ -46,9 +46,13 @@ public actor Relay {
 
         /// The file that names the process of a relay that shares it. A relay with a process of its own is recorded by
         /// the service.
-        var processFile: String {
-            let path = socketPath.endsInUTF8(with: ".sock") ? String(socketPath.dropLast(5)) : socketPath
-            return path + ".pid"
+        var processFile: String { file(".pid") }
+
+        /// The file with which a relay that takes this one's place continues its timestamps.
+        var anchorFile: AnchorFile { AnchorFile(path: file(".clock")) }
+
+        private func file(_ ending: String) -> String {
+            (socketPath.endsInUTF8(with: ".sock") ? String(socketPath.dropLast(5)) : socketPath) + ending
         }
     }
 
@@ -84,6 +88,7 @@ public actor Relay {
     var sources: [SourceID: PulledSource] = [:]
     var splicer = Splicer()
     var program = FLVProgram()
+    var anchors = AnchorSchedule()
     /// Schedule of the SEI messages that players get inside the picture.
     var messages = SEISchedule()
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
@@ -150,6 +155,7 @@ public actor Relay {
             // The file protects a successor from this relay if the process hangs; without it, the relay works as well.
             try? "\(getpid())\n".write(toFile: configuration.processFile, atomically: true, encoding: .utf8)
         }
+        continueProgram()
         orphanSince = .zero
         tickDeadline.begin { [weak self] in self?.post(.tick) }
         scheduleTick(now: now, isCalm: false)
@@ -281,6 +287,7 @@ public actor Relay {
             endings.append { await slot.process.end() }
         }
         finishConnections()
+        forgetAnchor()
         for output in outputs.values { endings.append { await output.close() } }
     }
 }

@@ -3,8 +3,9 @@ import NIOCore
 /// Puts the tags of several connections, one after another, onto one timeline. Pure.
 ///
 /// Timestamps stay those of the program for as long as its relay lives. A new connection to the same relay repeats the
-/// newest group of pictures; tags that viewers have are left out. The program of another relay begins at 0. It is moved
-/// to the present of the timeline, so that players see a pause and not a step back.
+/// newest group of pictures; tags that viewers have are left out. A relay that takes the place of a killed one goes on with
+/// its timestamps. If another relay does not, because it begins at 0, its program is moved to the present of the timeline,
+/// so that players see a pause and not a step back.
 struct ProgramStitcher: Sendable {
     /// Process of the relay; 0 = unknown.
     private var process: Int32?
@@ -20,6 +21,9 @@ struct ProgramStitcher: Sendable {
     private var awaitsIDR = true
     private var skipsPictures = false
     private var skipsSounds = false
+
+    /// Most by which the timestamps of a relay that goes on may be ahead of the time that has passed, in ms.
+    private static let mostAhead = 5000
 
     /// Takes note of a new connection.
     mutating func connected(to process: Int32) {
@@ -41,7 +45,10 @@ struct ProgramStitcher: Sendable {
     mutating func accept(_ tag: ViewedTag, now: Int64) -> ViewedTag? {
         if isNewProgram, let newest {
             let elapsed = max((now - newest.at) / 1_000_000, 1)
-            offset = newest.timestamp &+ UInt32(truncatingIfNeeded: elapsed) &- tag.timestamp
+            let step = (tag.timestamp &+ offset).milliseconds(since: newest.timestamp)
+            if step <= 0 || Int64(step) > elapsed + Int64(Self.mostAhead) {
+                offset = newest.timestamp &+ UInt32(truncatingIfNeeded: elapsed) &- tag.timestamp
+            }
             isNewProgram = false
         }
         var tag = tag

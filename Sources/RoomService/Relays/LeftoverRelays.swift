@@ -40,6 +40,10 @@ struct LeftoverRelays: Sendable {
                     starter.killLeftover(socket: path)
                     unlink(path)
                 }
+            } else if name.hasSuffix(".clock") {
+                // Of a program that is over. The relay of one that goes on finds its own.
+                let socket = path.dropLast(6) + ".sock"
+                if !wanted.contains(String(socket)) { unlink(path) }
             } else if name.hasSuffix(".pid") {
                 // A relay that was killed after it had removed its socket, or before it had created it.
                 let socket = path.dropLast(4) + ".sock"

@@ -18,6 +18,9 @@ enum RelayProcessFile {
 
     static func remove(socket: String) { unlink(path(socket)) }
 
+    /// Removes the file by which a relay continues the timestamps of one that was killed, because the program is over.
+    static func removeClock(socket: String) { unlink(path(socket, ".clock")) }
+
     /// Returns the process that was started for this socket, if it still runs. Compares its command line, because
     /// process ids are reused.
     static func runningProcess(socket: String) -> Int32? {

@@ -173,6 +173,7 @@ actor RelaySupervisor {
         guard let ended = session, ended.number == number else { return }
         ended.commands.finish()
         session = nil
+        if ended.isDraining { RelayProcessFile.removeClock(socket: socket) }
         report(ended.isDraining ? .drained : .lost(reason))
     }
 

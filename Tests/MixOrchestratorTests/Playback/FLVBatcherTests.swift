@@ -163,6 +163,19 @@ struct ProgramStitcherTests {
         #expect(try names(&stitcher, tags, at: 1500) == ["V1@91500", "I91500", "P91550"])
     }
 
+    /// A relay that took the place of a killed one goes on with its timestamps.
+    @Test func aProgramThatGoesOnKeepsItsTimes() throws {
+        var stitcher = ProgramStitcher()
+        stitcher.connected(to: 1)
+        #expect(try names(&stitcher, [Program.picture(90_000, isIDR: true)], at: 0) == ["I90000"])
+        stitcher.connected(to: 2)
+        let tags = [Program.picture(91_320, isIDR: true), Program.picture(91_370)]
+        #expect(try names(&stitcher, tags, at: 1500) == ["I91320", "P91370"])
+        // What is too far ahead is another program.
+        stitcher.connected(to: 3)
+        #expect(try names(&stitcher, [Program.picture(99_000, isIDR: true)], at: 2500) == ["I92370"])
+    }
+
     @Test func theFirstProgramKeepsItsTimes() throws {
         var stitcher = ProgramStitcher()
         stitcher.connected(to: 1)
@@ -175,6 +188,6 @@ struct ProgramStitcherTests {
         stitcher.connected(to: 1)
         _ = try names(&stitcher, [Program.picture(.max - 10, isIDR: true)], at: 0)
         stitcher.connected(to: 2)
-        #expect(try names(&stitcher, [Program.picture(0, isIDR: true)], at: 20) == ["I9"])
+        #expect(try names(&stitcher, [Program.picture(100_000, isIDR: true)], at: 20) == ["I9"])
     }
 }

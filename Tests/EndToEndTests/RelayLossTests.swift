@@ -1,0 +1,106 @@
+import EncodedMedia
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// A relay is killed without warning: its successor goes on where it was.
+@Suite(.serialized) struct RelayLossTests {
+    /// What a viewer received around the loss of a relay.
+    private struct Gap {
+        /// Time without a picture, as it arrived and as the timestamps say, in ms.
+        var arrival: Double
+        var timestamps: Double
+    }
+
+    /// Returns the longest time without a picture in the three seconds after `from`, in ns of CLOCK_MONOTONIC.
+    private func gap(in trace: ProgramTrace, after from: Int64) throws -> Gap {
+        let span = from - 200_000_000...from + 3_000_000_000
+        let pictures = trace.video.filter { $0.arrival.map(span.contains) ?? false }
+        let gaps = zip(pictures, pictures.dropFirst()).map { before, after in
+            Gap(
+                arrival: Double((after.arrival ?? 0) - (before.arrival ?? 0)) / 1e6,
+                timestamps: (after.frame.dts - before.frame.dts).inMilliseconds)
+        }
+        return try #require(gaps.max { $0.arrival < $1.arrival })
+    }
+
+    private func expectRisingTimestamps(_ trace: ProgramTrace, _ viewer: Comment) {
+        for track in [trace.video, trace.audio] {
+            let times = track.map(\.frame.dts)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 }, viewer)
+        }
+    }
+
+    /// Killed in a bypass and in a mix.
+    @Test(.timeLimit(.minutes(3))) func aKilledRelayCostsAPauseAndNothingElse() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let hls = try await stage.client.request(
+                "PUT", "/v1/rooms/\(stage.room)/hls", json: #"{"segmentSeconds":1}"#)
+            #expect(hls.status == 200, "\(hls.text)")
+            _ = try await stage.client.request("PUT", "/v1/rooms/\(stage.room)/recording", json: "")
+            let viewer = try await stage.watch()
+            let player = try await stage.record(
+                "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "flv")
+            try await Task.sleep(for: .seconds(3))
+
+            var kills: [(program: String, at: Int64)] = []
+            for program in ["bypass", "mix"] {
+                if program == "mix" {
+                    try await stage.join("bob")
+                    try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                    try await Task.sleep(for: .seconds(2))
+                }
+                let relay = try stage.relay()
+                kills.append((program, MonotonicClock.now()))
+                kill(relay, SIGKILL)
+                try await waitUntil("another relay has the program", within: 20) {
+                    (try? stage.relay()).map { $0 != relay } ?? false
+                }
+                try await stage.waitForOnAir(program, within: 20)
+                try await Task.sleep(for: .seconds(3))
+            }
+            let task = try await stage.waitForOnAir("mix")
+            #expect(task.outputs.map(\.reconnects) == [0], "the relay's first connection is the destination's second")
+            viewer.stop()
+            player.stop()
+
+            let seen = await viewer.recording()
+            let played = await player.recording()
+            #expect(seen.publisherLosses == 2, "one reconnect for each killed relay")
+            #expect(played.connections == 1)
+            for (recording, name) in [(seen, "RTMP" as Comment), (played, "HTTP-FLV")] {
+                let trace = try recording.trace()
+                expectRisingTimestamps(trace, name)
+                for (program, at) in kills {
+                    let gap = try gap(in: trace, after: at)
+                    print(
+                        "\(name) \(program): \(gap.arrival) ms without a picture, \(gap.timestamps) ms in the timestamps"
+                    )
+                    #expect(gap.arrival < 1600, name)
+                    #expect(abs(gap.timestamps - gap.arrival) < 200, name)
+                }
+                // Over everything that was seen the timestamps keep step with the clock.
+                let (first, last) = (try #require(trace.video.first), try #require(trace.video.last))
+                let drift =
+                    Double((last.arrival ?? 0) - (first.arrival ?? 0)) / 1e6
+                    - (last.frame.dts - first.frame.dts).inMilliseconds
+                #expect(abs(drift) < 250, "\(name): \(drift) ms")
+                #expect(
+                    trace.audio.last.map { ($0.frame.dts - last.frame.dts).magnitude < .milliseconds(200) } ?? false)
+            }
+            let master = try await stage.client.request("GET", "/live/\(stage.room)/index.m3u8").text
+            let top = try #require(master.split(separator: "\n").first { !$0.hasPrefix("#") })
+            let list = try await stage.client.request("GET", "/live/\(stage.room)/\(top)").text
+            #expect(list.contains("#EXT-X-DISCONTINUITY\n") && !list.contains("#EXT-X-ENDLIST"), "\(list)")
+            let shelf = try await stage.client.request("GET", "/v1/rooms/\(stage.room)/recordings")
+            let listed = try JSONSerialization.jsonObject(with: shelf.body) as? [String: Any]
+            let files = try #require(listed?["recordings"] as? [[String: Any]])
+            #expect(Set(files.compactMap { $0["part"] as? Int }) == [1, 2, 3])
+            #expect(Set(files.compactMap { $0["recording"] as? String }).count == 1, "\(files)")
+        }
+    }
+}
