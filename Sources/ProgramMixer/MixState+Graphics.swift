@@ -37,9 +37,15 @@ extension MixState {
         guard pane.isLive else { return true }
         let source = sources[SourceID(pane.source)]
         // Drawn ahead for a source that seems to be stalling.
-        if let last = source?.lastPicture, source?.hasEnded == false { return now - last > Patience.stall / 2 }
+        if let last = source?.lastPicture, source?.hasEnded == false { return now - last > pane.timeToCard / 2 }
         guard !isConnecting(pane, now: now) else { return false }
         return source?.fedVideo == nil || source?.hasEnded == true || since.map { now - $0 > Patience.card } ?? true
+    }
+
+    /// Returns the time without a picture after which a source gives way to its fallback.
+    func cardAfter(_ id: SourceID) -> MediaTime {
+        let pane = player?.scene.panes.first { $0.source == id.rawValue }
+        return pane?.timeToCard ?? .milliseconds(Pane.usualCardAfter)
     }
 
     /// Whether the mix has just begun and the pane's source may still deliver its first picture.
@@ -181,4 +187,8 @@ extension MixState {
     private mutating func order(_ graphics: [Graphic], _ tick: Int64) {
         for graphic in graphics { _ = shelf.still(graphic, tick: tick) }
     }
+}
+
+extension Pane {
+    fileprivate var timeToCard: MediaTime { .milliseconds(cardAfter ?? Pane.usualCardAfter) }
 }

@@ -67,7 +67,8 @@ extension MixState {
             if hasSound(of: id, until: index + 1) {
                 awaited.isLive = true
             } else if let last = source.lastSound {
-                awaited.sources[id] = min(deadline, last + Patience.silence)
+                let patience = source.stalled.contains(.audio) ? Patience.drained : Patience.silence
+                awaited.sources[id] = min(deadline, last + patience)
             } else if index == 0 {
                 awaited.sources[id] = started + Patience.start
             }

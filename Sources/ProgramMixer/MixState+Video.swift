@@ -69,8 +69,10 @@ extension MixState {
             case .pending:
                 let silent = (source.lastPicture ?? now) + Patience.silence
                 let isComing = source.decoding.contains { source.sampler.isAwaited($0, tick: time) }
+                guard isComing || !source.stalled.contains(.video) else { break }
                 let latest = isComing ? max(deadline, time + Patience.decoding) : deadline
-                awaited.sources[id] = min(latest, silent)
+                let drained = (source.lastPicture ?? now) + Patience.drained
+                awaited.sources[id] = source.stalled.contains(.video) ? min(latest, drained) : min(latest, silent)
             }
         }
         guard awaited.due <= now else {
@@ -119,7 +121,7 @@ extension MixState {
             source.sampler.commit(tick: time, shown: pts)
             chosen[id] = pts.flatMap { source.pictures[$0] }
             source.dropPictures()
-            if let last = source.lastPicture, now - last > Patience.stall { source.isStalled = true }
+            if let last = source.lastPicture, now - last > cardAfter(id) { source.isStalled = true }
             sources[id] = source
         }
         if let host = setup.host, let sampler = sources[host]?.sampler, sampler.lock == 1 {

@@ -31,10 +31,8 @@ struct MixState: Sendable {
         /// Time at the start for which a source that is still connecting gets no card. The mix is mostly not on air
         /// yet, and drawing the first card takes the processor from the decoders.
         static let firstCard = MediaTime.milliseconds(1000)
-        /// Time without a picture after which a source has stalled and gives way to its fallback. Longer than a network
-        /// hiccup, or a relay's reconnect with the next keyframe, mostly takes: the last frame is better than a card
-        /// that flashes up.
-        static let stall = MediaTime.milliseconds(3000)
+        /// Time without a result after which the decoder of a stalled source has nothing left.
+        static let drained = MediaTime.milliseconds(20)
         /// Time after which a decoder that is fed without a result is given up.
         static let decoder = MediaTime.milliseconds(3000)
         /// Lateness beyond which frames of the mix are left out.
@@ -142,6 +140,7 @@ struct MixState: Sendable {
 
     /// Notes that a frame of the source, with this timestamp, goes to its decoder.
     mutating func noteFed(_ track: Track, at time: MediaTime, of id: SourceID, now: MediaTime) {
+        sources[id]?.stalled.remove(track)
         switch track {
         case .video:
             if sources[id]?.fedVideo == nil { sources[id]?.fedVideo = now }
@@ -149,6 +148,9 @@ struct MixState: Sendable {
         case .audio: if sources[id]?.fedSound == nil { sources[id]?.fedSound = now }
         }
     }
+
+    /// Notes that nothing more of a track comes at the moment.
+    mutating func noteStalled(_ track: Track, of id: SourceID) { sources[id]?.stalled.insert(track) }
 
     /// Whether a track's decoder is fed and has never delivered, for longer than `Patience.decoder`.
     func isDumb(_ track: Track, of id: SourceID, now: MediaTime) -> Bool {
@@ -189,6 +191,8 @@ struct MixSource {
     /// Time of the last decoded picture. `lastSound`: of the last decoded sound.
     var lastPicture: MediaTime?
     var lastSound: MediaTime?
+    /// Tracks of which nothing comes at the moment.
+    var stalled: Set<Track> = []
     var hasEnded = false
     /// Time of the last frame of the canvas that showed the source's own pictures.
     var lastSeen: MediaTime?

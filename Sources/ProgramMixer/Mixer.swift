@@ -129,6 +129,8 @@ private final class MixerCore: @unchecked Sendable {
             decode(frame, of: source, running)
         case .ended(let source):
             end(source, running)
+        case .stalled(let source, let track):
+            shared.change { $0.noteStalled(track, of: source) }
         case .requestIDR(let time):
             shared.change { $0.requestIDR(at: time) }
         case .frameDivisor(let divisor):

@@ -73,6 +73,23 @@ struct AudioLane: Sendable {
         return frames.compactMap { emit($0) }
     }
 
+    /// Returns silent frames that follow the last one and end by `time`, at most `mostSilence` at a time. Frames of the feed
+    /// that come later for the time of a silent one are left out.
+    ///
+    /// - Parameter payload: A silent frame in the format of the feed being heard.
+    mutating func fill(until time: MediaTime, with payload: [UInt8]) -> [EncodedFrame] {
+        guard next == nil, frameLength > .zero else { return [] }
+        var frames: [EncodedFrame] = []
+        while let (_, end) = last, end + frameLength <= time, frames.count < AudioLane.mostSilence {
+            frames.append(EncodedFrame(track: .audio, pts: end, dts: end, payload: payload))
+            last = (end, end + frameLength)
+        }
+        return frames
+    }
+
+    /// Most silent frames that go out at once: a second's worth of the highest rate.
+    static let mostSilence = 94
+
     private mutating func emit(_ frame: EncodedFrame) -> EncodedFrame? {
         if let last, frame.pts + correction.rest < last.pts + frameLength / 4 { return nil }
         let frame = correction.place(frame)

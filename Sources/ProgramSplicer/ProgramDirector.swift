@@ -11,8 +11,12 @@ public struct ProgramDirector: Sendable {
     public struct SourceFact: Hashable, Sendable {
         /// Whether a decoder can begin now.
         public var isDecodable: Bool
-        /// Whether the source was on air and has been silent for too long, or is gone.
+        /// Whether the source has stalled or is gone.
         public var isSilent: Bool
+        /// Whether the source is about to stall.
+        public var isSuspect: Bool
+        /// Whether the source has delivered for long enough since it stalled to go on air again.
+        public var isSteady: Bool
         /// Whether the source has video; false while it is known to have sound alone, or nothing is known of it.
         public var hasVideo: Bool
         /// Whether the source's server has answered; the first keyframe may still be to come.
@@ -21,8 +25,11 @@ public struct ProgramDirector: Sendable {
         public var isSettled: Bool
 
         public init(
-            isDecodable: Bool, isSilent: Bool, hasVideo: Bool, isConnected: Bool = true, isSettled: Bool = true
+            isDecodable: Bool, isSilent: Bool, hasVideo: Bool, isConnected: Bool = true, isSettled: Bool = true,
+            isSuspect: Bool = false, isSteady: Bool = true
         ) {
+            self.isSuspect = isSuspect
+            self.isSteady = isSteady
             self.isConnected = isConnected
             self.isSettled = isSettled
             self.isDecodable = isDecodable
@@ -31,6 +38,12 @@ public struct ProgramDirector: Sendable {
         }
 
         var canBypass: Bool { isDecodable && isSettled && !isSilent && hasVideo }
+
+        var countingAsSteady: SourceFact {
+            var fact = self
+            fact.isSteady = true
+            return fact
+        }
 
         var countingSound: SourceFact {
             var fact = self
@@ -52,6 +65,9 @@ public struct ProgramDirector: Sendable {
         case none
         /// A process that has been started, so that starting it costs no time later.
         case warm
+        /// A mixer that decodes what the host on air has sent, so that it can stand in at once. It shows no scene, and only
+        /// a process that waits anyway is used.
+        case ready
         /// A mixer that composes, whether or not viewers see it.
         case running
 
@@ -85,7 +101,9 @@ public struct ProgramDirector: Sendable {
     ) -> Decision {
         let isSoundAlone = plan.tracks == .audio
         // In a program without video, a source with sound is as good as one with pictures.
-        let sources = isSoundAlone ? sources.mapValues(\.countingSound) : sources
+        var sources = isSoundAlone ? sources.mapValues(\.countingSound) : sources
+        // Where no mixer works, a source that stalls now and then is better than nothing.
+        if isMixerFailing { sources = sources.mapValues(\.countingAsSteady) }
         switch plan.mode {
         case .slate:
             return Decision(aim: .mixer, mixer: .running, isSceneReady: true)
@@ -140,7 +158,8 @@ public struct ProgramDirector: Sendable {
             let isLost = fact?.isSilent ?? true
             return isLost
                 ? Decision(aim: .mixer, mixer: .running, isSceneReady: true)
-                : Decision(aim: .source(source), mixer: .none, isSceneReady: true)
+                : Decision(
+                    aim: .source(source), mixer: fact?.isSuspect ?? false ? .ready : .none, isSceneReady: true)
         case .source(let other):
             // From one participant to another: a mix bridges until the other's next IDR.
             let isOtherLive = sources[other].map { !$0.isSilent } ?? false
@@ -155,8 +174,10 @@ public struct ProgramDirector: Sendable {
             // The next mixer continues where the last one ended; waiting for the source's keyframe would leave a gap.
             return Decision(aim: .mixer, mixer: .running, isSceneReady: true)
         case .mixer:
+            // A source that has just stalled would take the program to and fro.
+            let isSteady = fact?.isSteady ?? false
             return Decision(
-                aim: canBypass ? .source(source) : .mixer, mixer: .running, isSceneReady: true)
+                aim: canBypass && isSteady ? .source(source) : .mixer, mixer: .running, isSceneReady: true)
         }
     }
 }

@@ -22,6 +22,15 @@ extension Splicer {
         return newest >= frame.dts - Splicer.readyLag ? generation : nil
     }
 
+    /// Returns the request for an IDR if the feed on air is gone and a mixer that already runs has to take over. Once only.
+    mutating func requestIfLost(after frame: EncodedFrame, of feed: SpliceInput) -> Action? {
+        guard case .mixer(let generation) = feed, !frame.isIDR, onAir != nil, isOnAirGone, askedForLost != feed else {
+            return nil
+        }
+        askedForLost = feed
+        return .requestIDR(generation: generation, at: frame.pts + interval(of: feed))
+    }
+
     /// Handles a frame that the mixer delivered while the source is held at `boundary`.
     mutating func takeOver(
         with frame: EncodedFrame, of feed: SpliceInput, at boundary: MediaTime, from held: [EncodedFrame],

@@ -1,4 +1,5 @@
 import EncodedMedia
+import MediaFormats
 import MixModel
 
 /// Splices of programs that have one track.
@@ -33,5 +34,17 @@ extension Splicer {
         unreported = (splice, now)
         audio.change(to: target, at: at, now: now)
         return actions
+    }
+}
+
+/// Sound that is missing in a bypass.
+extension Splicer {
+    /// Fills the sound of the source on air with silence up to its last picture, because its sound has stalled.
+    public mutating func fillSound(of feed: SpliceInput) -> [Action] {
+        guard tracks == .all, pending == nil, feed == onAir, feed == audio.feed, !feed.isMixer, let lastVideo,
+            let format = feeds[feed]?.audio.flatMap({ AudioSpecificConfig($0.bytes) }),
+            let silence = SilentAAC.frame(of: format)
+        else { return [] }
+        return emit(audio: audio.fill(until: lastVideo, with: silence))
     }
 }

@@ -65,6 +65,8 @@ public struct Splicer: Sendable {
     /// Whether an IDR of the target came when the program had already passed its time.
     var hasMissedIDR = false
     var configured: [Track: CodecConfiguration] = [:]
+    /// The mixer that was asked for an IDR because the feed on air is gone.
+    var askedForLost: SpliceInput?
     var unreported: (splice: Splice, since: MediaTime)?
 
     public init() {}
@@ -77,6 +79,7 @@ public struct Splicer: Sendable {
         guard feed != target else { return [] }
         target = feed
         hasMissedIDR = false
+        askedForLost = nil
         return abandonPending() + advanceSound(now: now)
     }
 
@@ -201,6 +204,7 @@ public struct Splicer: Sendable {
             pending = .entering(feed, at: time, held: held, since: since)
             return enterIfReached(now: now)
         case .entering, nil:
+            if let request = requestIfLost(after: frame, of: feed) { return [request] }
             guard frame.isIDR, !isTooLate(frame, of: feed) else { return [] }
             // A mixer takes over from a living source only at a boundary it was asked for.
             if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
@@ -288,7 +292,7 @@ public struct Splicer: Sendable {
         return emit(audio: frames) + report(now: now)
     }
 
-    private mutating func emit(audio frames: [EncodedFrame]) -> [Action] {
+    mutating func emit(audio frames: [EncodedFrame]) -> [Action] {
         guard tracks != .video else { return [] }
         let configuration = audio.feed.flatMap { feeds[$0]?.audio }
         return frames.flatMap { configureIfNeeded(configuration) + [.emit($0)] }

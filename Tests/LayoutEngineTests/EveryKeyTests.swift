@@ -100,7 +100,7 @@ struct EveryKeyTests {
     @Test func stylesAreInheritedKeyByKey() throws {
         let arrangement = try arrangement(
             """
-            { "opacity": 0.5, "label": { "side": "right", "color": "#FF0000" }, "fallback": { "stalled": "card" },
+            { "opacity": 0.5, "label": { "side": "right", "color": "#FF0000" }, "fallback": { "stalled": "nothing" },
               "panes": [
                 { "slot": 1, "x": 0, "y": 0, "width": 0.5, "height": 0.5 },
                 { "slot": 2, "x": 0.5, "y": 0, "width": 0.5, "height": 0.5, "label": false, "border": false,
@@ -110,13 +110,13 @@ struct EveryKeyTests {
             """,
             top: """
                 "fit": "contain", "align": "bottom-left", "border": { "width": 0.01, "color": "#FF0000" },
-                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame" },
+                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame", "cardAfter": 3.5 },
                 """)
         var style = PaneStyle(
             fit: .contain, align: .bottomLeft, opacity: half,
             border: .init(width: UnitFraction(0.01), colour: red),
             label: .init(edge: .top, side: .right, colour: red),
-            fallback: .init(cameraOff: .nothing, absent: .lastFrame, stalled: .card))
+            fallback: .init(cameraOff: .nothing, absent: .lastFrame, stalled: .nothing, cardAfter: 3500))
         #expect(arrangement.settings.style == style)
         guard case .panes(let panes, nil) = arrangement.placement else {
             Issue.record("\(arrangement.placement)")

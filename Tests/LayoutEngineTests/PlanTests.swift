@@ -84,7 +84,7 @@ struct PlanTests {
         var scene = LayoutEngine.plan(LayoutLibrary.automatic, participants: crowd, canvas: .portrait)
         #expect(scene.panes.map(\.user) == ["user0", "user1", "user2"])
         #expect(scene.panes.map(\.isLive) == [true, false, true])
-        #expect(scene.panes.map(\.fallback) == [.lastFrame, .card, .lastFrame])
+        #expect(scene.panes.map(\.fallback) == [.card, .card, .card])
 
         var template = LayoutLibrary.automatic
         for index in template.arrangements.indices { template.arrangements[index].settings.omitsAudioOnly = true }

@@ -42,7 +42,8 @@ struct MixerWireTests {
                 track: .video, pts: MediaTime(nanoseconds: -5), dts: MediaTime(nanoseconds: .min), isIDR: true,
                 payload: [0, 0, 0, 1, 0x65])),
         .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
-        .ended("bob/camera"), .requestIDR(.milliseconds(50)), .frameDivisor(3), .reportVolumes(true), .stop,
+        .ended("bob/camera"), .stalled("bob/camera", .audio), .requestIDR(.milliseconds(50)), .frameDivisor(3),
+        .reportVolumes(true), .stop,
         .start(
             MixerSetup(
                 canvas: .portrait, videoOrigin: .zero, audioOrigin: .zero, programStart: 1, sampleRate: 16_000,

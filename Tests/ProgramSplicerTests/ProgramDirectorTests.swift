@@ -23,6 +23,8 @@ import Testing
 
     static let live = Fact(isDecodable: true, isSilent: false, hasVideo: true)
     static let silent = Fact(isDecodable: true, isSilent: true, hasVideo: true)
+    static let suspect = Fact(isDecodable: true, isSilent: false, hasVideo: true, isSuspect: true)
+    static let unsteady = Fact(isDecodable: true, isSilent: false, hasVideo: true, isSteady: false)
     static let connecting = Fact(isDecodable: false, isSilent: true, hasVideo: false, isConnected: false)
     static let awaitingKeyframe = Fact(isDecodable: false, isSilent: true, hasVideo: true)
     static let sound = Fact(isDecodable: true, isSilent: false, hasVideo: false)
@@ -46,6 +48,18 @@ import Testing
         Case(
             testDescription: "a stalled bypass goes to a mixer", mode: .bypass(a), onAir: .source(a),
             sources: [a: silent], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "a mixer decodes beside a bypass that is about to stall", mode: .bypass(a),
+            onAir: .source(a), sources: [a: suspect], aim: .source(a), mixer: .ready),
+        Case(
+            testDescription: "a source that has just stalled stays in the mix", mode: .bypass(a), onAir: .mixer(1),
+            sources: [a: unsteady], aim: .mixer, mixer: .running),
+        Case(
+            testDescription: "but not if no mixer works", mode: .bypass(a), onAir: .mixer(1), sources: [a: unsteady],
+            isMixerFailing: true, aim: .source(a), mixer: .running),
+        Case(
+            testDescription: "a source that stalled before is copied until it stalls again", mode: .bypass(a),
+            onAir: .source(a), sources: [a: unsteady], aim: .source(a), mixer: .none),
         Case(
             testDescription: "back from the mixer once it lives", mode: .bypass(a), onAir: .mixer(1),
             sources: [a: live], aim: .source(a), mixer: .running),

@@ -68,6 +68,9 @@ extension TemplateDecoder {
         if let fallback = fallback("cameraOff", &reader) { style.fallback.cameraOff = fallback }
         if let fallback = fallback("absent", &reader) { style.fallback.absent = fallback }
         if let fallback = fallback("stalled", &reader) { style.fallback.stalled = fallback }
+        if let seconds = reader.number("cardAfter", in: 0.5...60, issues: &issues) {
+            style.fallback.cardAfter = Int((seconds * 1000).rounded())
+        }
         reader.finish(issues: &issues)
     }
 

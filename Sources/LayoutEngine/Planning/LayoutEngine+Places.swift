@@ -36,7 +36,7 @@ extension LayoutEngine {
             guard let rectangle = Rectangle(place.area, on: canvas) else { continue }
             let occupant = place.occupant.flatMap { taken.insert($0.source).inserted ? $0 : nil }
             let isLive = occupant?.hasVideo ?? false
-            let fallback: Pane.Fallback = place.placeholder.map { .image($0) } ?? (isLive ? .lastFrame : .nothing)
+            let fallback: Pane.Fallback = place.placeholder.map { .image($0) } ?? (isLive ? .card : .nothing)
             panes.append(
                 Pane(
                     source: occupant?.source ?? "place-\(index + 1)", user: occupant?.user ?? "", x: rectangle.x,

@@ -69,7 +69,8 @@ struct Stage {
             source: source, user: user, x: rectangle.x, y: rectangle.y, width: rectangle.width,
             height: rectangle.height, z: z, fit: style.fit, align: style.align, opacity: style.opacity,
             border: border, label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil }, isLive: isLive,
-            fallback: fallback, card: Card(name: name, user: user))
+            fallback: fallback, card: Card(name: name, user: user),
+            cardAfter: style.fallback.cardAfter == Pane.usualCardAfter ? nil : style.fallback.cardAfter)
     }
 
     private func label(_ name: String, _ style: PaneStyle.LabelStyle) -> Label {

@@ -27,16 +27,25 @@ public struct Pane: Hashable, Codable, Sendable {
     public var isLive: Bool
     /// Content shown instead of the stream while it is not live, and when its pictures stop coming.
     public var fallback: Fallback
+    /// Time without a picture after which a live pane shows its `fallback`, in ms; `nil` means `usualCardAfter`. Until then
+    /// it shows the last picture.
+    public var cardAfter: Int?
     /// The card that `Fallback.card` shows, and that stands in for a fallback that cannot be shown.
     public var card: Card
     /// Colour that fills the pane behind its content; `nil` lets what is behind the pane show through.
     public var matte: RGB?
 
+    /// The usual `cardAfter`, in ms: longer than a network hiccup mostly takes, because the last picture is better than a card
+    /// that flashes up.
+    public static let usualCardAfter = 2000
+
     public init(
         source: String, user: String, x: Int, y: Int, width: Int, height: Int, z: Int = 0, fit: Fit = .cover,
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
-        isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil
+        isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil,
+        cardAfter: Int? = nil
     ) {
+        self.cardAfter = cardAfter
         self.source = source
         self.user = user
         self.x = x

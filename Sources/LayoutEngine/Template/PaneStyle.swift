@@ -64,10 +64,14 @@ public struct PaneStyle: Hashable, Sendable {
         public var absent: Pane.Fallback
         /// Shown while pictures should arrive but do not.
         public var stalled: Pane.Fallback
+        /// Time without a picture after which `stalled` takes the place of the last picture, in ms. 500…60000.
+        public var cardAfter: Int
 
         public init(
-            cameraOff: Pane.Fallback = .card, absent: Pane.Fallback = .nothing, stalled: Pane.Fallback = .lastFrame
+            cameraOff: Pane.Fallback = .card, absent: Pane.Fallback = .nothing, stalled: Pane.Fallback = .card,
+            cardAfter: Int = Pane.usualCardAfter
         ) {
+            self.cardAfter = cardAfter
             self.cameraOff = cameraOff
             self.absent = absent
             self.stalled = stalled

@@ -41,6 +41,7 @@ extension Pane: DocumentWritable {
             try pane.field("label", ifPresent: label)
             pane.field("isLive", isLive)
             try pane.field("fallback", fallback)
+            pane.field("cardAfter", ifPresent: cardAfter)
             try pane.field("card", card)
             pane.field("matte", ifPresent: matte?.description)
         }

@@ -16,6 +16,7 @@ extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
         case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor, reportVolumes
+        case stalled
     }
     private struct StartBody: Codable {
         var version: Int
@@ -24,6 +25,10 @@ extension MixerCommand: WireMessage {
     /// Decodes only the version of a message that may otherwise be unreadable.
     private struct Version: Codable { var version: Int? }
     private struct EndedBody: Codable { var source: SourceID }
+    private struct StalledBody: Codable {
+        var source: SourceID
+        var track: Track
+    }
     private struct TimeBody: Codable { var time: MediaTime }
     private struct DivisorBody: Codable { var divisor: Int }
     private struct VolumesBody: Codable { var isOn: Bool }
@@ -51,6 +56,9 @@ extension MixerCommand: WireMessage {
         case .ended(let source):
             writer = WireWriter(kind: Kind.ended.rawValue)
             try writer.append(json: EndedBody(source: source))
+        case .stalled(let source, let track):
+            writer = WireWriter(kind: Kind.stalled.rawValue)
+            try writer.append(json: StalledBody(source: source, track: track))
         case .requestIDR(let time):
             writer = WireWriter(kind: Kind.requestIDR.rawValue)
             try writer.append(json: TimeBody(time: time))
@@ -99,6 +107,9 @@ extension MixerCommand: WireMessage {
             self = .frame(SourceID(source), frame)
         case .ended:
             self = .ended(try parser.json(EndedBody.self).source)
+        case .stalled:
+            let body = try parser.json(StalledBody.self)
+            self = .stalled(body.source, body.track)
         case .requestIDR:
             self = .requestIDR(try parser.json(TimeBody.self).time)
         case .frameDivisor:

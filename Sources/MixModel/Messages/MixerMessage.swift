@@ -13,6 +13,9 @@ public enum MixerCommand: Hashable, Sendable {
     case frame(SourceID, EncodedFrame)
     /// The end of a source's stream. What the source showed is removed with the next scene.
     case ended(SourceID)
+    /// Nothing of this track of the source has come for a while: the mix waits for no more of it than its decoder has, until
+    /// its next frame.
+    case stalled(SourceID, Track)
     /// A request for an IDR frame at this program time.
     case requestIDR(MediaTime)
     /// A request to render only every n-th canvas frame from now on, 1…`mostFrameDivisor`. Frames requested as IDR are
@@ -23,7 +26,7 @@ public enum MixerCommand: Hashable, Sendable {
     case stop
 
     /// Version of the messages in both directions, carried by `start`. A mixer accepts no other.
-    public static let version = 4
+    public static let version = 5
     public static let mostFrameDivisor = 16
 }
 

@@ -21,7 +21,7 @@ extension ProgramPlanner {
         if tracks != .audio {
             let pane = Pane(
                 source: person.source, user: person.user, x: 0, y: 0, width: canvas.width, height: canvas.height,
-                isLive: person.hasVideo, fallback: person.hasVideo ? .lastFrame : .card,
+                isLive: person.hasVideo, fallback: .card,
                 card: Card(name: person.name ?? person.user, user: person.user))
             program.scene.panes = [pane]
         }

@@ -21,6 +21,8 @@ struct MixerSlot {
     private var reportsVolumes = false
     private var encoding: EncodingSettings?
     private var sources: Set<SourceID> = []
+    /// Tracks that the mixer has been told not to wait for.
+    private var stalled: [SourceID: Set<Track>] = [:]
 
     init(generation: Int, process: MixerProcess) {
         self.generation = generation
@@ -103,8 +105,17 @@ struct MixerSlot {
         process.send(.configuration(source, configuration))
     }
 
-    func send(_ frame: EncodedFrame, of source: SourceID) {
+    /// Tells the mixer that nothing comes of these tracks of a source at the moment.
+    mutating func noteStalled(_ tracks: [Track], of source: SourceID) {
+        guard isRunning, sources.contains(source) else { return }
+        for track in tracks where stalled[source, default: []].insert(track).inserted {
+            process.send(.stalled(source, track))
+        }
+    }
+
+    mutating func send(_ frame: EncodedFrame, of source: SourceID) {
         guard sources.contains(source) else { return }
+        if !stalled.isEmpty { stalled[source]?.remove(frame.track) }
         process.send(.frame(source, frame))
     }
 

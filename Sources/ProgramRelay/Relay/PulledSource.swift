@@ -23,6 +23,8 @@ final class PulledSource {
     var removedAt: MediaTime?
 
     private var pull: (any SourcePull)?
+    /// Arrivals of each track, across connections.
+    var stalls: [Track: StallWatch] = [:]
     private var gate = SourceGate()
     private var isUnsupported = false
     /// Program time at which it was planned.
@@ -35,7 +37,7 @@ final class PulledSource {
     /// Errors that were reported since the source last worked.
     private var told: [String] = []
 
-    /// Silence after which a source is reported as stalled.
+    /// Silence after which a source is reported as stalled. The program reacts earlier: see `StallWatch`.
     static let silence = MediaTime.milliseconds(1000)
     /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
     static let patience = MediaTime.seconds(6)
@@ -155,9 +157,10 @@ final class PulledSource {
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {
         ProgramDirector.SourceFact(
             isDecodable: timeline.isDecodable(at: now, expectsVideo: planned.video) && !isUnsupported,
-            isSilent: isSilent(now: now),
+            isSilent: hasStalled(now: now),
             hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
-            isSettled: timeline.clock.isSettled(at: now))
+            isSettled: timeline.clock.isSettled(at: now), isSuspect: isSuspect(now: now),
+            isSteady: isSteadyAgain(now: now))
     }
 
     func status(now: MediaTime) -> SourceStatus {

@@ -34,11 +34,16 @@ extension Relay {
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
             }
-            self.mixer?.show(shown, now: now)
-            if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
-                fadesUntil = now + Relay.fadeOut
+            if decision.mixer == .ready, mixer.scene == nil {
+                // It decodes and waits.
+            } else {
+                standIn(now: now)
+                self.mixer?.show(shown, now: now)
+                if splicer.onAir == mixer.feed, let before = sceneOnAir, before.isHeardLess(in: shown) {
+                    fadesUntil = now + Relay.fadeOut
+                }
+                sceneOnAir = shown
             }
-            sceneOnAir = shown
         }
         switch decision.aim {
         case .wait: break
@@ -85,6 +90,12 @@ extension Relay {
         return scene.opening(with: source)
     }
 
+    /// Tells the mixer what it need not wait for, because the source on air has stalled.
+    private func standIn(now: MediaTime) {
+        guard let id = splicer.onAir.flatMap(source(of:)), let source = sources[id] else { return }
+        mixer?.noteStalled(source.stalledTracks(now: now), of: id)
+    }
+
     /// Whether a bypass runs undisturbed, so that only packets and messages can change anything next.
     func isCalm(now: MediaTime) -> Bool {
         guard case .bypass(let source) = plan?.mode, mixer == nil, outgoingMixer == nil else { return false }
@@ -108,7 +119,7 @@ extension Relay {
     /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene goes on, fed as
     /// before, until another one takes over. It is not replaced if a source is about to take over.
     private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
-        guard decision.mixer == .running else { return }
+        guard decision.mixer == .running || decision.mixer == .ready && (spareMixer ?? mixer) != nil else { return }
         if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
             if case .source = decision.aim, splicer.onAir == mixer.feed { return }
             outgoingMixer = mixer
@@ -208,7 +219,7 @@ extension Relay {
         guard case .source(let id) = onAir, let source = sources[id] else {
             return last + .units(1, rate: fps)
         }
-        let frames: Int64 = source.isSilent(now: now) ? 1 : 2
+        let frames: Int64 = source.isSuspect(now: now) ? 1 : 2
         return last + source.timeline.frameInterval * frames
     }
 

@@ -110,15 +110,23 @@ extension Relay {
                     splicer.configure(feed, configuration)
                     for slot in mixers { slot.configure(id, configuration) }
                 case .moved(let amount):
+                    source.noteMovement(now: arrival)
                     splicer.move(feed, by: amount)
                 case .discontinuity:
+                    source.noteMovement(now: arrival)
                     logger.notice("source \(id): its timestamps jumped and were remapped")
                 case .frame(let frame):
+                    source.noteArrival(of: frame.track, now: arrival)
                     if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
                     perform(splicer.frame(frame, of: feed, now: arrival))
-                    for slot in mixers { slot.send(frame, of: id) }
+                    mixer?.send(frame, of: id)
+                    outgoingMixer?.send(frame, of: id)
                 }
             }
+        }
+        if splicer.onAir == feed {
+            if source.stalledTracks(now: arrival).contains(.audio) { perform(splicer.fillSound(of: feed)) }
+            watchForStall(now: arrival)
         }
         if !basis.holds(with: source.fact(now: arrival), of: id) || !basis.holds(with: feeds) { reconsider() }
     }

@@ -65,6 +65,8 @@ public actor Relay {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
     private let tickDeadline = LoopDeadline()
     private var ticks = TickSchedule()
+    /// Deadline of the source on air, which every packet puts off.
+    private let stallDeadline = LoopDeadline()
     private var listener: UnixListener?
     /// Inputs that came before the relay runs or while one is handled.
     private var waiting: [RelayInput] = []
@@ -158,6 +160,7 @@ public actor Relay {
         continueProgram()
         orphanSince = .zero
         tickDeadline.begin { [weak self] in self?.post(.tick) }
+        stallDeadline.begin { [weak self] in self?.post(.tick) }
         scheduleTick(now: now, isCalm: false)
         phase = .running
         handleWaiting()
@@ -207,6 +210,7 @@ public actor Relay {
         guard phase == .running else { return }
         phase = .over
         tickDeadline.end()
+        stallDeadline.end()
         // Nobody must kill the process for what is left to do.
         if configuration.shares != nil { unlink(configuration.processFile) }
         listener?.close()
@@ -244,12 +248,13 @@ public actor Relay {
         for (id, source) in sources {
             tellNews(of: id)
             if source.isDue(now: now) { connect(id) }
-            if splicer.onAir == .source(id), source.isSilent(now: now) {
+            if splicer.onAir == .source(id), source.hasStalled(now: now) {
                 perform(splicer.ended(.source(id), now: now))
             }
         }
         perform(splicer.advance(to: now))
         reconsider()
+        watchForStall(now: now)
         removeIdleSources()
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
@@ -260,6 +265,13 @@ public actor Relay {
             isDraining = true
         }
         scheduleTick(now: now, isCalm: isCalm(now: now))
+    }
+
+    /// Sets the time at which the source on air is suspect or has stalled if nothing more comes of it.
+    func watchForStall(now: MediaTime) {
+        let source = splicer.onAir.flatMap(source(of:)).flatMap { sources[$0] }
+        let next = source?.nextStall(after: now).map { programStart + $0.nanoseconds }
+        stallDeadline.set(next ?? .max)
     }
 
     /// Sets the time of the next tick.

@@ -154,6 +154,14 @@ final class Stage: Sendable {
         await process?.stop()
     }
 
+    /// Stops a publisher's process where it is, or lets it go on.
+    func holdPublisher(_ name: String, _ isHeld: Bool) throws {
+        guard let process = state.withLock({ $0.publishers[name]?.process }) else {
+            throw EndToEndError("no publisher \(name)")
+        }
+        kill(process.identifier, isHeld ? SIGSTOP : SIGCONT)
+    }
+
     // MARK: Room
 
     /// Makes the room with `host` on air, and returns when the program is a bypass of it.

@@ -1,0 +1,113 @@
+import EncodedMedia
+
+/// Decides from the arrivals of one track when its source has stalled, and when it is steady again. Pure.
+///
+/// A stall is a time without a frame that is longer than the interval of the frames and the jitter of a network. A track
+/// whose frames have lately come with longer gaps is given more time, so that a bad network does not cause splices to and
+/// fro. See ADR 42 for the numbers.
+public struct StallWatch: Sendable {
+    /// Jitter of a network that is no stall.
+    static let jitter = MediaTime.milliseconds(200)
+    /// Time beyond the interval after which a stall is suspected, and a mixer begins to prepare for it.
+    static let suspicion = MediaTime.milliseconds(70)
+    /// Time that is left for that at least.
+    static let lead = MediaTime.milliseconds(40)
+    /// Longest gap that may be jitter. A longer one is a stall of its own, unless it comes again and again.
+    static let hiccup = MediaTime.milliseconds(600)
+    /// Most patience, unless the track's own interval is longer.
+    static let mostPatience = MediaTime.milliseconds(1000)
+    /// Time for which gaps and stalls are remembered.
+    static let memory = MediaTime.seconds(30)
+    /// Number of gaps after which they count as the track's nature, whatever their length.
+    static let usual = 3
+    /// Time without a stall after which the source is steady again. It doubles with each stall that is remembered.
+    static let calm = MediaTime.seconds(1)
+    static let mostCalm = MediaTime.seconds(8)
+    /// Time without a movement of the timeline after a stall.
+    static let settling = MediaTime.milliseconds(500)
+
+    /// Arrival of the newest frame; `nil` before the first one.
+    public private(set) var last: MediaTime?
+    /// The longest gaps, at most `mostGaps`, with the times at which they ended.
+    private var gaps: [(length: MediaTime, at: MediaTime)] = []
+    private static let mostGaps = 8
+    /// Times at which stalls ended, at most `mostGaps`.
+    private var stalls: [MediaTime] = []
+    private var calmAt: MediaTime?
+    private var interval = MediaTime.milliseconds(40)
+
+    public init() {}
+
+    /// Takes a frame that arrived.
+    /// - Parameter interval: Usual time between two frames of the track.
+    public mutating func arrived(at now: MediaTime, interval: MediaTime) {
+        defer { last = max(last ?? now, now) }
+        guard let last, now > last else {
+            self.interval = interval
+            return
+        }
+        let gap = now - last
+        let (patience, usual) = (patience(at: now), least)
+        self.interval = interval
+        guard gap > usual / 2 else { return }
+        gaps.removeAll { now - $0.at > Self.memory }
+        gaps.append((gap, now))
+        gaps.sort { $0.length > $1.length }
+        if gaps.count > Self.mostGaps { gaps.removeLast() }
+        if gap > patience {
+            stalls.removeAll { now - $0 > Self.memory }
+            stalls.append(now)
+            if stalls.count > Self.mostGaps { stalls.removeFirst() }
+        }
+        guard gap > patience || gap > usual && !isSteady(at: now) else { return }
+        calmAt = now + min(Self.calm * (1 << Int64(max(stalls.count - 1, 0))), Self.mostCalm)
+    }
+
+    /// Notes that the source's timeline was moved: after a stall it is still catching up.
+    public mutating func moved(at now: MediaTime) {
+        guard !stalls.isEmpty else { return }
+        calmAt = max(calmAt ?? now, now + Self.settling)
+    }
+
+    /// Whether the source has stalled. False before its first frame.
+    public func hasStalled(at now: MediaTime) -> Bool {
+        guard let last, now - last > least else { return false }
+        return now - last > patience(at: now)
+    }
+
+    /// Whether the source is about to stall.
+    public func isSuspect(at now: MediaTime) -> Bool {
+        guard let last, now - last > interval + Self.suspicion else { return false }
+        return now - last > trust(at: now)
+    }
+
+    /// Whether the source has delivered for long enough since its last stall to be copied.
+    public func isSteady(at now: MediaTime) -> Bool { calmAt.map { now >= $0 } ?? true }
+
+    /// Time of the next change if nothing arrives; `nil` if there is none.
+    public func nextChange(after now: MediaTime) -> MediaTime? {
+        guard let last else { return nil }
+        // Beyond the limits, which are exclusive.
+        return [trust(at: now), patience(at: now)].map { last + $0 + MediaTime(nanoseconds: 1) }.first { $0 > now }
+    }
+
+    private var least: MediaTime { interval + Self.jitter }
+
+    /// Time without a frame up to which no stall is suspected. Gaps as long as lately raise no suspicion, which costs the
+    /// start of a process each time.
+    private func trust(at now: MediaTime) -> MediaTime {
+        min(max(interval + Self.suspicion, longestHiccup(at: now) * 5 / 4), patience(at: now) - Self.lead)
+    }
+
+    private func longestHiccup(at now: MediaTime) -> MediaTime {
+        gaps.first { now - $0.at <= Self.memory && $0.length <= Self.hiccup }?.length ?? .zero
+    }
+
+    /// Time without a frame up to which the source has not stalled.
+    func patience(at now: MediaTime) -> MediaTime {
+        let recent = gaps.filter { now - $0.at <= Self.memory }
+        let hiccup = longestHiccup(at: now)
+        let nature = recent.count >= Self.usual ? recent[Self.usual - 1].length : .zero
+        return max(least, min(max(hiccup, nature) * 5 / 4, Self.mostPatience))
+    }
+}
