@@ -27,6 +27,8 @@ final class PulledSource {
     var stalls: [Track: StallWatch] = [:]
     private var gate = SourceGate()
     private var isUnsupported = false
+    /// Whether it is not connected because it may have made relays crash.
+    private var isQuarantined = false
     /// Program time at which it was planned.
     private let plannedAt: MediaTime
     /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
@@ -72,6 +74,7 @@ final class PulledSource {
         firstKeyframeAt = nil
         firstFrameAt = nil
         connectedAt = now
+        isQuarantined = false
         gate = SourceGate()
         self.pull = pull
     }
@@ -81,6 +84,20 @@ final class PulledSource {
         attempt += 1
         defer { pull = nil }
         return pull
+    }
+
+    /// Notes that the source may not be connected yet.
+    func hold(_ admission: SourceQuarantine.Admission) {
+        switch admission {
+        case .now: break
+        case .afterOthers(let time): retryAt = time
+        case .quarantined(let time, let seconds, let crashes):
+            retryAt = time
+            isQuarantined = true
+            error =
+                "the relay crashed \(crashes) times in a row while it pulled this source, which is left out for "
+                + "\(seconds) s"
+        }
     }
 
     /// Notes the items that arrived, and returns those of the planned tracks, within the bounds of `SourceGate`.
@@ -151,7 +168,7 @@ final class PulledSource {
 
     /// Whether the source has nothing to show, for other reasons than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
-        isUnsupported || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
+        isUnsupported || isQuarantined || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
     }
 
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {
@@ -165,7 +182,7 @@ final class PulledSource {
 
     func status(now: MediaTime) -> SourceStatus {
         let state: SourceStatus.State =
-            if isUnsupported {
+            if isUnsupported || isQuarantined {
                 .failed
             } else if retryAt != nil {
                 .recovering
@@ -194,7 +211,7 @@ final class PulledSource {
         if let error = status.error {
             guard !told.contains(error), told.count < PulledSource.mostTold else { return nil }
             told.append(error)
-            return ("source-\(status.state)", "\(status.id): \(error)")
+            return (isQuarantined ? "source-quarantined" : "source-\(status.state)", "\(status.id): \(error)")
         }
         guard status.state == .live, !told.isEmpty else { return nil }
         told = []

@@ -99,12 +99,16 @@ extension Relay {
         if messages.settings != plan.sei { messages.settings = plan.sei }
         if case .bypass = plan.mode { mixerError = nil }
         let planned = Dictionary(plan.sources.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        for (id, source) in planned {
+        // The host first, if sources have to be connected one at a time.
+        let order = plan.sources.map(\.id).sorted { $0 == hostID && $1 != hostID }
+        for id in order {
+            guard let source = planned[id] else { continue }
             if let known = sources[id], known.planned.url == source.url {
                 sources[id]?.planned = source
                 sources[id]?.removedAt = nil
             } else {
                 disconnect(id)
+                if sources[id] != nil { quarantine.forget(id) }
                 sources[id] =
                     sources[id].map { PulledSource(planned: source, replacing: $0, now: now) }
                     ?? PulledSource(planned: source, now: now)

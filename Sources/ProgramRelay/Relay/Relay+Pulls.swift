@@ -10,10 +10,27 @@ extension Relay {
     private static let tooMuch = PullEnd(
         .tooMuchPending, "it sends faster than can be processed: \(pullLimit >> 20) MiB are pending")
 
-    /// Makes a new connection to a source, in place of any other.
+    /// Reads which sources the relay before this one was pulling when it crashed.
+    func takeUpQuarantine() {
+        quarantine = SourceQuarantine(after: pullRecord.read(), now: now)
+        guard !quarantine.records.isEmpty else { return }
+        let suspects = quarantine.records.map { "\($0) (crashes in a row: \($1.crashes))" }.sorted()
+        logger.warning("the relay before this one crashed shortly after it had begun to pull \(suspects)")
+        pullRecord.write(quarantine.records)
+    }
+
+    /// Makes a new connection to a source, in place of any other. A source that may have ended the relay before this
+    /// one has to wait.
     func connect(_ id: SourceID) {
         disconnect(id)
         guard let source = sources[id] else { return }
+        let admission = quarantine.admit(id, now: now)
+        guard admission == .now else {
+            source.hold(admission)
+            return tellNews(of: id)
+        }
+        quarantine.connected(id, now: now)
+        pullRecord.write(quarantine.records)
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
         let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [weak self, logger] event in
@@ -49,6 +66,7 @@ extension Relay {
 
     func disconnect(_ id: SourceID) {
         if let pull = sources[id]?.disconnect() { endings.append { await pull.close() } }
+        quarantine.disconnected(id)
     }
 
     /// Removes sources that left the plan once they are off air (make before break), and a little later still, so that
@@ -59,6 +77,7 @@ extension Relay {
             guard let removedAt = source.removedAt, now - removedAt > Relay.farewell else { continue }
             guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
             disconnect(id)
+            quarantine.forget(id)
             sources[id] = nil
             perform(splicer.remove(.source(id), now: now))
             removeFromMixers(id)
@@ -91,6 +110,7 @@ extension Relay {
         if !isOdd, source.correctedFrames > 0 {
             logger.notice("source \(id): presentation times far from the decoding times are corrected")
         }
+        quarantine.delivered(id, isConfigured: false, now: arrival)
         let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
@@ -105,6 +125,8 @@ extension Relay {
                 switch event {
                 case .configuration(let configuration):
                     logger.debug("source \(id): \(configuration.track) configured at \(arrival)")
+                    quarantine.delivered(id, isConfigured: true, now: arrival)
+                    pullRecord.write(quarantine.records)
                     // A layout may depend on the shape of the pictures.
                     if configuration.track == .video { reportStatus() }
                     splicer.configure(feed, configuration)

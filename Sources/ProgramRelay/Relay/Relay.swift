@@ -51,6 +51,9 @@ public actor Relay {
         /// The file with which a relay that takes this one's place continues its timestamps.
         var anchorFile: AnchorFile { AnchorFile(path: file(".clock")) }
 
+        /// The file of `PullRecord`.
+        var pullFile: String { file(".pulls") }
+
         private func file(_ ending: String) -> String {
             (socketPath.endsInUTF8(with: ".sock") ? String(socketPath.dropLast(5)) : socketPath) + ending
         }
@@ -88,6 +91,9 @@ public actor Relay {
     var plan: ProgramPlan?
     var planAppliedAt = MediaTime.zero
     var sources: [SourceID: PulledSource] = [:]
+    /// Which sources may have ended the relay before this one.
+    var quarantine = SourceQuarantine()
+    let pullRecord: PullRecord
     var splicer = Splicer()
     var program = FLVProgram()
     var anchors = AnchorSchedule()
@@ -141,6 +147,7 @@ public actor Relay {
         self.configuration = configuration
         self.logger = logger
         shares = configuration.shares ?? CPUShares()
+        pullRecord = PullRecord(path: configuration.pullFile, queue: documents)
         (closings, closing) = AsyncStream.makeStream()
     }
 
@@ -153,6 +160,7 @@ public actor Relay {
             self?.post(.connected(descriptor: descriptor))
         }
         share = shares.join(process: ProcessClock.own)
+        takeUpQuarantine()
         if configuration.shares != nil {
             // The file protects a successor from this relay if the process hangs; without it, the relay works as well.
             try? "\(getpid())\n".write(toFile: configuration.processFile, atomically: true, encoding: .utf8)
@@ -214,6 +222,7 @@ public actor Relay {
         // Nobody must kill the process for what is left to do.
         if configuration.shares != nil { unlink(configuration.processFile) }
         listener?.close()
+        pullRecord.remove()
         if let share { shares.leave(share, process: ProcessClock.own) }
         endAll()
         closing.finish()
@@ -256,6 +265,8 @@ public actor Relay {
         reconsider()
         watchForStall(now: now)
         removeIdleSources()
+        quarantine.advance(to: now)
+        pullRecord.write(quarantine.records)
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || absent != absentSources { reportStatus() }

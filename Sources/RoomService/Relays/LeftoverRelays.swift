@@ -33,6 +33,9 @@ struct LeftoverRelays: Sendable {
             let path = directory + "/" + name
             if name.hasSuffix(".log") {
                 removeOldLog(path)
+            } else if name.hasSuffix(".pulls") {
+                // What a relay that crashed left for its successor, which no task wants.
+                if !wanted.contains(path.dropLast(6) + ".sock") { unlink(path) }
             } else if name.hasSuffix(".sock"), !wanted.contains(path) {
                 if await (try? RelayConnection.open(path: path))?.close() != nil {
                     listening.append(path)

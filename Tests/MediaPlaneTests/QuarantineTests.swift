@@ -1,0 +1,119 @@
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MixModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ProgramRelay
+@testable import RTMP
+@testable import TextFormats
+
+/// Relays in processes of their own that die while they pull a source, one after another at the same socket.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct QuarantineTests {
+    @Test func aSourceThatTwoRelaysDiedOfIsLeftOutAndTheOthersGoOn() async throws {
+        var peer = RTMPPeer()
+        var timestamp: UInt32 = 0
+        let bytes =
+            peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
+            + peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
+        let (host, eve) = (try RTMPOddServer(saying: bytes), try RTMPOddServer(saying: bytes))
+        defer { for server in [host, eve] { server.stop() } }
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "quarantine-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let record = directory.appending(path: "relay.pulls").path
+        func plan(_ told: Told) -> ProgramPlan {
+            ProgramPlan(
+                revision: 1, task: "t", room: "r",
+                sources: [("eve/camera", eve), ("host/camera", host)].map {
+                    PlannedSource(id: SourceID($0.0), url: "rtmp://127.0.0.1:\($0.1.port)/live/x")
+                },
+                mode: .bypass("host/camera"), scene: Scene(canvas: .portrait, panes: []), outputs: [],
+                causedAt: MonotonicClock.now(), cause: "test")
+        }
+
+        for crash in 1...2 {
+            let told = Told()
+            let relay = try await RelayProcess(in: directory, told: told)
+            relay.apply(plan(told))
+            #expect(try await outputEventually { host.accepted == crash && told.state(of: "host/camera") == .live })
+            if crash == 2 { #expect(eve.accepted == 1, "it is pulled after the host") }
+            #expect(try await outputEventually { eve.accepted == crash })
+            #expect(try await outputEventually { FileManager.default.fileExists(atPath: record) })
+            #expect(try await outputEventually { told.state(of: "eve/camera") == .live })
+            await relay.kill()
+        }
+        let told = Told()
+        let relay = try await RelayProcess(in: directory, told: told)
+        relay.apply(plan(told))
+        #expect(try await outputEventually { told.state(of: "host/camera") == .live })
+        #expect(told.state(of: "eve/camera") == .failed && eve.accepted == 2)
+        #expect(told.status?.sources.first { $0.id == "eve/camera" }?.isAbsent == true)
+        #expect(try await outputEventually { told.notes.contains { $0.hasPrefix("source-quarantined: eve/camera: ") } })
+        // One that ends as it should leaves nothing behind.
+        await relay.terminate()
+        #expect(!FileManager.default.fileExists(atPath: record))
+    }
+
+    private final class RelayProcess {
+        private let process = Process()
+        private let control: SocketChannel
+
+        init(in directory: URL, told: Told) async throws {
+            let socket = directory.appending(path: "relay.sock").path
+            let products = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            process.executableURL = URL(filePath: products).deletingLastPathComponent().appending(path: "mixworker")
+            process.arguments = ["relay", "--task", "t", "--socket", socket, "--log-level", "critical"]
+            unlink(socket)
+            try process.run()
+            control = try await RelayRig.connect(socket) { told.push($0) }
+            send(.hello(version: RelayCommand.version))
+        }
+
+        func apply(_ plan: ProgramPlan) { send(.apply(plan)) }
+
+        private func send(_ command: RelayCommand) {
+            guard let line = try? DocumentEncoder.json(command) else { return }
+            control.send(Array(line.utf8) + [0x0A])
+        }
+
+        func kill() async { await end(SIGKILL) }
+        func terminate() async { await end(SIGTERM) }
+
+        private func end(_ signal: Int32) async {
+            Glibc.kill(process.processIdentifier, signal)
+            _ = try? await outputEventually { !process.isRunning }
+            control.close()
+        }
+
+        deinit { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
+    }
+
+    private final class Told: Sendable {
+        private struct State {
+            var lines = LineBuffer()
+            var status: RelayStatus?
+            var notes: [String] = []
+        }
+        private let shared = Mutex(State())
+
+        var status: RelayStatus? { shared.withLock { $0.status } }
+        var notes: [String] { shared.withLock { $0.notes } }
+        func state(of id: SourceID) -> SourceStatus.State? { status?.sources.first { $0.id == id }?.state }
+
+        func push(_ bytes: [UInt8]) {
+            shared.withLock { shared in
+                for line in shared.lines.push(bytes) ?? [] {
+                    switch try? JSONDecoder().decode(RelayReport.self, from: Data(line)) {
+                    case .status(let status): shared.status = status
+                    case .note(let code, let message): shared.notes.append("\(code): \(message)")
+                    default: break
+                    }
+                }
+            }
+        }
+    }
+}
