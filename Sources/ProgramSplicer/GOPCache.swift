@@ -2,7 +2,7 @@ import EncodedMedia
 
 /// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
 ///
-/// Times are the source's own. Audio is kept from one second before the IDR, because a splice needs the audio around
+/// Times are the program's. Audio is kept from one second before the IDR, because a splice needs the audio around
 /// the IDR, which may have arrived first.
 public struct GOPCache: Sendable {
     public private(set) var frames: [EncodedFrame] = []
@@ -39,6 +39,19 @@ public struct GOPCache: Sendable {
         bytes += frame.footprint
         if bytes > GOPCache.byteLimit { removeAll() }
         if !hasIDR { trimAudio(to: frame.pts) }
+    }
+
+    /// Latest decoding time of the pictures that are kept.
+    var newestDecoding: MediaTime? { hasIDR ? frames.last { $0.track == .video }?.dts : nil }
+
+    /// Moves all frames by `amount`.
+    mutating func shift(by amount: MediaTime) {
+        guard amount != .zero else { return }
+        for index in frames.indices {
+            frames[index].pts += amount
+            frames[index].dts += amount
+        }
+        newestVideo = newestVideo.map { $0 + amount }
     }
 
     /// Forgets everything. The source is decodable again from the next IDR.

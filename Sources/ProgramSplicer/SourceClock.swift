@@ -6,9 +6,16 @@ import EncodedMedia
 /// when it arrives. Beside a host whose packets come before or after their time, it is set so that the source's packets
 /// are as late as the host's: what was recorded at the same moment is mixed at the same moment, and neither waits for
 /// the other. Until the source is on air, the offset follows the earliest arrival at once, because a server that sends
-/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, by at most `slewRate`,
-/// after the smallest lateness of a window, so that a publisher's drifting clock builds up neither latency nor A/V
-/// skew. A timestamp jump or a pause starts a new mapping.
+/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, at a rate that grows
+/// with the distance from the smallest lateness of a window, so that a publisher's drifting clock builds up neither
+/// latency nor A/V skew.
+///
+/// On air, too, the source stays near the time of its arrival, because a mix cannot take over from one that is ahead:
+/// packets more than `ahead` before their time, or `behind` after it for a whole window, move the offset. A step in the
+/// timestamps of one track begins a new timeline, which continues where the track's last packet ended if it can. The
+/// other track stays where it is until its own timestamps make the same step, and then both have the distance again
+/// that their source gave them. Tracks that arrive more than `apart` from each other for as long as they are seen are
+/// mapped by their arrival each. A pause starts a new mapping.
 ///
 /// Unless it slews, the offset is in whole milliseconds, like FLV's timestamps, so that the program's pictures keep
 /// exactly the distance from their sound that the source gave them. Any other offset would round all pictures, which
@@ -17,12 +24,29 @@ public struct SourceClock: Sendable {
     /// Program time minus source time; `nil` before the first packet.
     public private(set) var offset: MediaTime?
 
-    /// Largest rate at which the offset slews: 500 ppm, more than any crystal drifts and less than a listener can hear.
+    /// Rate at which the offset slews: 500 ppm, more than any crystal drifts and less than a listener can hear.
     public static let slewRate = 0.0005
-    /// Smallest step back in the timestamps that counts as a new timeline.
-    static let jumpBack = MediaTime.milliseconds(1000)
-    /// Smallest excess of a step forward over the elapsed time that counts as a new timeline.
+    /// Largest rate, for publishers whose clock is no crystal. It is reached at `farCorrection` and grows from
+    /// `nearCorrection` on.
+    public static let fastestSlewRate = 0.004
+    /// Largest step of the offset between two packets while it slews.
+    static let longestSlew = MediaTime(nanoseconds: 500_000)
+    static let nearCorrection = MediaTime.milliseconds(25)
+    static let farCorrection = MediaTime.milliseconds(90)
+    /// Smallest step back in a track's timestamps that counts as a new timeline.
+    static let jumpBack = MediaTime.milliseconds(300)
+    /// Smallest excess of a step forward over the elapsed time that counts as a new timeline, in any case and if it
+    /// puts the track ahead.
     static let jumpForward = MediaTime.milliseconds(3000)
+    static let stepForward = MediaTime.milliseconds(150)
+    /// Largest lead of packets over their time on air; a mix is made at most 250 ms early.
+    static let ahead = MediaTime.milliseconds(200)
+    /// Largest lateness of a window on air, and if the source is about to be left at a boundary that a mix must not
+    /// have passed.
+    static let behind = MediaTime.milliseconds(300)
+    static let behindWhenLeaving = MediaTime.milliseconds(100)
+    /// Distance between the arrivals of two tracks from which on their timestamps are taken to be unrelated.
+    static let apart = MediaTime.milliseconds(1000)
     /// Silence after which a late source is taken to have paused.
     static let pause = MediaTime.milliseconds(900)
     static let window = MediaTime.milliseconds(2000)
@@ -43,7 +67,30 @@ public struct SourceClock: Sendable {
         case mappedAnew
     }
 
-    private var last: (dts: MediaTime, arrival: MediaTime)?
+    /// The role of a source on the program's timeline.
+    public struct Role: Hashable, Sendable {
+        /// Whether viewers see or hear the source, so that its timeline must not step for small reasons.
+        public var isOnAir = false
+        /// Whether its timestamps are the program's own (bypass).
+        public var isCopied = false
+        /// Whether a mix is to take over from it that must not have passed its time.
+        public var isLeaving = false
+        /// Lateness that the earliest packets should have: the host's `leastLateness`.
+        public var reference = MediaTime.zero
+
+        public init(
+            isOnAir: Bool = false, isCopied: Bool = false, isLeaving: Bool = false, reference: MediaTime = .zero
+        ) {
+            self.isOnAir = isOnAir
+            self.isCopied = isCopied
+            self.isLeaving = isLeaving
+            self.reference = reference
+        }
+    }
+
+    private var video = TrackClock()
+    private var audio = TrackClock()
+    private var lastArrival: MediaTime?
     private var movedAt: MediaTime?
     private var windowStart: MediaTime?
     private var windowMinimum: MediaTime?
@@ -51,6 +98,8 @@ public struct SourceClock: Sendable {
     private var correction = MediaTime.zero
     /// Whether the next packet begins a new timeline.
     private var isBroken = false
+    /// Whether the timeline is not the first one, so that it may begin with a burst on air.
+    private var isLaterTimeline = false
 
     public init() {}
 
@@ -59,41 +108,50 @@ public struct SourceClock: Sendable {
     /// - Parameters:
     ///   - dts: Decoding time of the packet on the source's timeline.
     ///   - arrival: Program time at which the packet arrived.
-    ///   - isOnAir: Whether viewers see or hear the source, so that its timeline must not step for small reasons.
-    ///   - isCopied: Whether its timestamps are the program's own (bypass), so that only a jump of its own may make
-    ///     them step.
-    ///   - reference: Lateness that the earliest packets should have: the host's `leastLateness`.
     /// - Returns: The relation of packets that were mapped before to those that follow.
-    public mutating func observe(
-        dts: MediaTime, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false, reference: MediaTime = .zero
+    public mutating func observe(_ track: Track, dts: MediaTime, arrival: MediaTime, as role: Role) -> Change {
+        defer { lastArrival = arrival }
+        let due = arrival - role.reference
+        let change = place(track, dts: dts, due: due, arrival: arrival, as: role)
+        self[track].note(dts: dts, mapped: map(dts, of: track), arrival: arrival, lateness: due - map(dts, of: track))
+        return separate(track, at: arrival) ? .mappedAnew : change
+    }
+
+    private mutating func place(
+        _ track: Track, dts: MediaTime, due: MediaTime, arrival: MediaTime, as role: Role
     ) -> Change {
-        defer { last = (dts, arrival) }
-        let due = arrival - reference
-        guard let offset, let last else {
-            remap(dts: dts, arrival: arrival, due: due)
-            return .steady
+        guard let offset, let lastArrival, !isBroken else {
+            let isFirst = self.offset == nil
+            (video, audio) = (TrackClock(), TrackClock())
+            remap(to: due - dts, at: arrival)
+            isLaterTimeline = !isFirst
+            return isFirst ? .steady : .mappedAnew
         }
-        let step = dts - last.dts
-        let elapsed = arrival - last.arrival
-        let lateness = due - (dts + offset)
-        let isJump = step < -SourceClock.jumpBack || step > elapsed + SourceClock.jumpForward
-        let isPause = !isCopied && elapsed > SourceClock.pause && lateness > SourceClock.pause / 2
-        if isJump || isPause || isBroken {
-            remap(dts: dts, arrival: arrival, due: due)
+        let elapsed = arrival - lastArrival
+        let lateness = due - map(dts, of: track)
+        if !role.isCopied, elapsed > Self.pause, lateness > Self.pause / 2 {
+            (video.extra, audio.extra) = (video.home, audio.home)
+            remap(to: due - dts - self[track].extra, at: arrival)
             return .mappedAnew
         }
-        let isBurst = !isCopied && lateness < -SourceClock.burst && isNew(at: arrival)
-        let isFixed = isOnAir && !isBurst
+        let isAhead = role.isOnAir && lateness < -Self.ahead
+        if self[track].steps(to: dts, at: arrival, isAhead: isAhead) {
+            return follow(track, dts: dts, due: due) ? .steady : begin(track, dts: dts, due: due, at: arrival)
+        }
+        if isAhead, follow(track, dts: dts, due: due) { return .steady }
+        let isBurst = (!role.isCopied || isLaterTimeline) && lateness < -Self.burst && isNew(at: arrival)
+        let isFixed = role.isOnAir && !isBurst && !isAhead
         if isFixed {
+            rejoin(at: arrival)
             slew(after: elapsed)
         } else if lateness < .zero {
-            self.offset = (offset + lateness).rounded
+            self.offset = rejoined(track, (offset + lateness).rounded)
             // A step of this size is a burst; smaller ones are jitter.
             if lateness < -MediaTime.milliseconds(10) { movedAt = arrival }
         }
-        follow(
-            lateness: isFixed ? lateness : max(lateness, .zero), reference: reference, arrival: arrival,
-            isOnAir: isFixed)
+        let isLate = follow(
+            lateness: isFixed ? lateness : max(lateness, .zero), arrival: arrival, isFixed: isFixed, as: role)
+        if isLate { return .mappedAnew }
         guard !isFixed, let moved = self.offset.map({ $0 - offset }), moved != .zero else { return .steady }
         return .moved(by: moved)
     }
@@ -110,7 +168,7 @@ public struct SourceClock: Sendable {
     }
 
     /// Maps `time` from the source's timeline to program time; returns it unchanged before the first packet.
-    public func map(_ time: MediaTime) -> MediaTime { time + (offset ?? .zero) }
+    public func map(_ time: MediaTime, of track: Track) -> MediaTime { time + self[track].extra + (offset ?? .zero) }
 
     /// Whether no burst is under way, so that the mapping is good enough to go on air.
     public func isSettled(at now: MediaTime) -> Bool {
@@ -127,10 +185,82 @@ public struct SourceClock: Sendable {
         self.offset = offset + amount
         lastMinimum = lastMinimum.map { $0 - amount }
         windowMinimum = windowMinimum.map { $0 - amount }
+        video.last?.mapped += amount
+        audio.last?.mapped += amount
     }
 
-    private mutating func remap(dts: MediaTime, arrival: MediaTime, due: MediaTime) {
-        offset = (due - dts).rounded
+    // MARK: Tracks
+
+    private subscript(track: Track) -> TrackClock {
+        get { track == .video ? video : audio }
+        set { if track == .video { video = newValue } else { audio = newValue } }
+    }
+
+    /// Lets a track follow the other one, whose timestamps have stepped before.
+    ///
+    /// - Returns: Whether it does, so that both lie as their source made them.
+    private mutating func follow(_ track: Track, dts: MediaTime, due: MediaTime) -> Bool {
+        guard let offset, self[track].isBehindStep else { return false }
+        guard (due - (dts + self[track].home + offset)).magnitude < Self.apart else { return false }
+        self[track].extra = self[track].home
+        return true
+    }
+
+    /// Begins a new timeline with a packet, at the end of the track's packet before it if that is near its arrival.
+    private mutating func begin(_ track: Track, dts: MediaTime, due: MediaTime, at arrival: MediaTime) -> Change {
+        guard let offset else { return .steady }
+        let next = self[track].next ?? due
+        let isNear = next - due <= Self.ahead && due - next <= Self.behindWhenLeaving
+        self[track].extra = self[track].home
+        let other: Track = track == .video ? .audio : .video
+        remap(to: (isNear ? next : due) - dts - self[track].extra, at: arrival)
+        isLaterTimeline = true
+        // It stays where it is, until it makes the same step.
+        if let moved = self.offset.map({ $0 - offset }), self[other].last != nil { self[other].extra -= moved }
+        return .mappedAnew
+    }
+
+    /// Returns the offset to which a burst moves a track: `wanted`, or the other track's if that has not stepped and is
+    /// near.
+    private mutating func rejoined(_ track: Track, _ wanted: MediaTime) -> MediaTime {
+        let other: Track = track == .video ? .audio : .video
+        guard let offset else { return wanted }
+        guard self[other].isBehindStep else { return wanted }
+        // The other track is not moved.
+        let line = offset + self[other].extra - self[other].home
+        let result = (line - wanted).magnitude <= Self.ahead ? line : wanted
+        self[other].extra += offset - result
+        return result
+    }
+
+    /// Gives the tracks their distance again where no step has followed, and only the end of a burst lies between them.
+    private mutating func rejoin(at now: MediaTime) {
+        guard video.isBehindStep || audio.isBehindStep, !isNew(at: now), let offset else { return }
+        for track in Track.allCases where self[track].isBehindStep {
+            let distance = self[track].extra - self[track].home
+            guard distance.magnitude <= Self.ahead else { continue }
+            self[track].extra = self[track].home
+            self.offset = offset + distance
+        }
+    }
+
+    /// Maps a track by its arrival whose packets have come far behind those of the other one for some time.
+    private mutating func separate(_ track: Track, at now: MediaTime) -> Bool {
+        let other: Track = track == .video ? .audio : .video
+        guard let lateness = self[track].steadyLateness, let reference = self[other].steadyLateness,
+            lateness - reference > Self.apart
+        else { return false }
+        self[track].extra += (lateness - reference).rounded
+        self[track].home = self[track].extra
+        self[track].forgetLateness()
+        movedAt = now
+        return true
+    }
+
+    // MARK: Offset
+
+    private mutating func remap(to offset: MediaTime, at arrival: MediaTime) {
+        self.offset = offset.rounded
         movedAt = arrival
         windowStart = arrival
         windowMinimum = nil
@@ -140,17 +270,26 @@ public struct SourceClock: Sendable {
     }
 
     /// Takes the smallest lateness of each window as the amount to correct. `lateness` is relative to the reference.
-    private mutating func follow(lateness: MediaTime, reference: MediaTime, arrival: MediaTime, isOnAir: Bool) {
+    ///
+    /// - Returns: Whether the source on air was so late that its timeline stepped forward.
+    private mutating func follow(lateness: MediaTime, arrival: MediaTime, isFixed: Bool, as role: Role) -> Bool {
+        let reference = role.reference
         windowMinimum = min(windowMinimum ?? lateness + reference, lateness + reference)
+        if isFixed, role.isLeaving, let least = lastMinimum.map({ min($0, windowMinimum ?? $0) }),
+            least - reference > Self.behindWhenLeaving
+        {
+            return stepForward(by: least - reference, at: arrival)
+        }
         guard let start = windowStart, let minimum = windowMinimum, arrival - start >= SourceClock.window else {
-            return
+            return false
         }
         windowStart = arrival
         windowMinimum = nil
         lastMinimum = minimum
-        guard let offset else { return }
+        guard let offset else { return false }
         let excess = minimum - reference
-        if isOnAir {
+        if isFixed {
+            if excess > Self.behind { return stepForward(by: excess, at: arrival) }
             let isOff = excess.magnitude > .milliseconds(1)
             correction = (offset + (isOff ? excess : .zero)).rounded - offset
         } else {
@@ -158,13 +297,29 @@ public struct SourceClock: Sendable {
             self.offset = moved
             lastMinimum = minimum - (moved - offset)
         }
+        return false
+    }
+
+    private mutating func stepForward(by amount: MediaTime, at arrival: MediaTime) -> Bool {
+        guard let offset else { return false }
+        let settled = movedAt
+        remap(to: offset + amount, at: arrival)
+        // No burst follows.
+        movedAt = settled
+        return true
     }
 
     private mutating func slew(after elapsed: MediaTime) {
         guard correction != .zero, let offset else { return }
-        let limit = Int64(Double(max(elapsed.nanoseconds, 0)) * SourceClock.slewRate)
+        let far =
+            (correction.magnitude - Self.nearCorrection).inSeconds
+            / (Self.farCorrection - Self.nearCorrection).inSeconds
+        let rate = Self.slewRate + (Self.fastestSlewRate - Self.slewRate) * min(max(far, 0), 1)
+        let limit = min(Int64(Double(max(elapsed.nanoseconds, 0)) * rate), Self.longestSlew.nanoseconds)
         let step = MediaTime(nanoseconds: min(max(correction.nanoseconds, -limit), limit))
         self.offset = offset + step
         correction -= step
+        lastMinimum = lastMinimum.map { $0 - step }
+        windowMinimum = windowMinimum.map { $0 - step }
     }
 }

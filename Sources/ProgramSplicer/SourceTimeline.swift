@@ -11,7 +11,7 @@ public struct SourceTimeline: Sendable {
         case frame(EncodedFrame)
         /// Amount by which frames delivered before have to be moved to fit those that follow.
         case moved(by: MediaTime)
-        /// A new mapping of the source's timeline; its GOP is gone until the next IDR.
+        /// A new mapping of the source's timeline.
         case discontinuity
     }
 
@@ -31,14 +31,14 @@ public struct SourceTimeline: Sendable {
     private var samples: AudioSampleClock?
     private var gop = GOPCache()
     private var decodingTimes: [MediaTime] = []
+    /// Whether a frame has been decoded earlier than it is shown.
+    private var reorders = false
 
     public init() {}
 
-    /// Accepts an item of the source. `arrival` is program time; `isOnAir`, `isCopied` and `reference` are as
-    /// in `SourceClock.observe`.
+    /// Accepts an item of the source. `arrival` is program time.
     package mutating func accept(
-        _ item: MediaItem, arrival: MediaTime, isOnAir: Bool, isCopied: Bool = false,
-        reference: MediaTime = .zero
+        _ item: MediaItem, arrival: MediaTime, as role: SourceClock.Role = SourceClock.Role()
     ) -> [Event] {
         switch item {
         case .metadata:
@@ -51,7 +51,7 @@ public struct SourceTimeline: Sendable {
             return [.configuration(configuration)]
         case .frame(let frame):
             guard (frame.track == .video ? video : audio) != nil else { return [] }
-            return accept(frame, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied, reference: reference)
+            return accept(frame, arrival: arrival, as: role)
         }
     }
 
@@ -76,7 +76,7 @@ public struct SourceTimeline: Sendable {
     }
 
     /// The current GOP, in program time.
-    public var currentGOP: [EncodedFrame] { gop.frames.map(mapped) }
+    public var currentGOP: [EncodedFrame] { gop.frames }
 
     /// The mean distance of recent video frames, else the interval from the SPS, else 40 ms. From 1 ms to 10 s.
     public var frameInterval: MediaTime {
@@ -91,11 +91,14 @@ public struct SourceTimeline: Sendable {
     /// Time of the newest audio frame, and the audio format: the grid on which a mix of this source is laid.
     public var audioGrid: (newest: MediaTime, format: AudioSpecificConfig)? {
         guard let newestAudio, let audioFormat else { return nil }
-        return (clock.map(newestAudio), audioFormat)
+        return (clock.map(newestAudio, of: .audio), audioFormat)
     }
 
     /// Moves the source on the program's timeline; the cached GOP moves with it.
-    public mutating func shift(by amount: MediaTime) { clock.shift(by: amount) }
+    public mutating func shift(by amount: MediaTime) {
+        clock.shift(by: amount)
+        gop.shift(by: amount)
+    }
 
     private mutating func accept(_ configuration: CodecConfiguration) -> Bool {
         switch configuration.track {
@@ -105,6 +108,7 @@ public struct SourceTimeline: Sendable {
             sequenceParameters = VideoConfiguration(configuration)?.sequenceParameters
             gop.removeAll()
             decodingTimes = []
+            reorders = false
         case .audio:
             guard configuration != audio else { return false }
             audio = configuration
@@ -117,17 +121,22 @@ public struct SourceTimeline: Sendable {
     }
 
     private mutating func accept(
-        _ frame: EncodedFrame, arrival: MediaTime, isOnAir: Bool, isCopied: Bool, reference: MediaTime
+        _ frame: EncodedFrame, arrival: MediaTime, as role: SourceClock.Role
     ) -> [Event] {
         var frame = frame
         var events: [Event] = []
-        let change = clock.observe(
-            dts: frame.dts, arrival: arrival, isOnAir: isOnAir, isCopied: isCopied, reference: reference)
-        switch change {
+        if frame.pts != frame.dts { reorders = true }
+        var role = role
+        // A mix that is past the time of a source without B-frames waits for it; see `Splicer.takeOverLater`.
+        role.isLeaving = role.isLeaving && reorders
+        switch clock.observe(frame.track, dts: frame.dts, arrival: arrival, as: role) {
         case .steady: break
-        case .moved(let amount): events.append(.moved(by: amount))
+        case .moved(let amount):
+            gop.shift(by: amount)
+            events.append(.moved(by: amount))
         case .mappedAnew:
-            gop.removeAll()
+            // A decoder needs the frames before; only where they would lie behind this one, they are of no use.
+            if let newest = gop.newestDecoding, clock.map(frame.dts, of: frame.track) < newest { gop.removeAll() }
             decodingTimes = []
             samples = samples.map {
                 AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)
@@ -149,15 +158,10 @@ public struct SourceTimeline: Sendable {
             }
             newestAudio = frame.pts
         }
+        frame.pts = clock.map(frame.pts, of: frame.track)
+        frame.dts = clock.map(frame.dts, of: frame.track)
         gop.append(frame)
-        events.append(.frame(mapped(frame)))
+        events.append(.frame(frame))
         return events
-    }
-
-    private func mapped(_ frame: EncodedFrame) -> EncodedFrame {
-        var frame = frame
-        frame.pts = clock.map(frame.pts)
-        frame.dts = clock.map(frame.dts)
-        return frame
     }
 }

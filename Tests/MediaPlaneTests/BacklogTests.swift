@@ -131,10 +131,11 @@ import Testing
     @Test func whatASourceSaysOfItsRateCanBeTold() throws {
         let source = PulledSource(planned: PlannedSource(id: "a/b", url: "rtmp://h/a/b"), now: .zero)
         _ = source.timeline.accept(
-            .configuration(CodecConfiguration(track: .video, bytes: [1])), arrival: .zero, isOnAir: false)
+            .configuration(CodecConfiguration(track: .video, bytes: [1])), arrival: .zero, as: .init(isOnAir: false))
         for index in 0..<10 {
             let frame = EncodedFrame(track: .video, pts: .zero, dts: .zero, isIDR: true, payload: [])
-            _ = source.timeline.accept(.frame(frame), arrival: .milliseconds(index), isOnAir: true, isCopied: true)
+            _ = source.timeline.accept(
+                .frame(frame), arrival: .milliseconds(index), as: .init(isOnAir: true, isCopied: true))
         }
         #expect((try? DocumentEncoder.json(source.status(now: .milliseconds(20)))) != nil)
     }

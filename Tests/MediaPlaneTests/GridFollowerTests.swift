@@ -56,19 +56,19 @@ struct GridFollowerTests {
             let lateness = time < .seconds(1) ? early : 0
             let jitter = Double.random(in: 0...0.003, using: &random)
             let arrival = MediaTime.seconds(10 + time.inSeconds * (1 + ppm / 1e6) + jitter + lateness)
-            _ = clock.observe(dts: time.rounded, arrival: arrival, isOnAir: time >= .seconds(1))
+            _ = clock.observe(.video, dts: time.rounded, arrival: arrival, as: .init(isOnAir: time >= .seconds(1)))
             guard time >= .seconds(1) else {
                 if isPicture { pictureCount += 1 } else { soundCount += 1 }
                 continue
             }
             // The mix begins with the first picture after a second; sound keeps its exact times.
-            let start = origin ?? clock.map(time.rounded)
+            let start = origin ?? clock.map(time.rounded, of: .video)
             if origin == nil {
                 origin = start
                 sampler = FrameSampler(interval: interval, firstTick: start, isHost: true)
             }
             if isPicture {
-                let pts = clock.map(time.rounded)
+                let pts = clock.map(time.rounded, of: .video)
                 sampler.append(pts)
                 let tick = start + ticks.offset + interval * (pictureCount - 20)
                 sampler.commit(tick: tick, shown: pts)
@@ -77,7 +77,7 @@ struct GridFollowerTests {
                 pictureError = tick.rounded - time
                 pictureCount += 1
             } else {
-                let exact = clock.map(time)
+                let exact = clock.map(time, of: .video)
                 sound.append(at: exact - start - blocks.offset, [Float](repeating: 0, count: 1024))
                 let heard = start + blocks.offset + .units((sound.end ?? 0) - 1024, rate: 48_000)
                 sound.noteGridMoved(by: blocks.follow(.seconds(sound.disagreement / 48_000)))

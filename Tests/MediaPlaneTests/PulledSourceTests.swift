@@ -60,8 +60,8 @@ import Testing
         for item in try source.take([Self.sound], now: .seconds(4)) {
             _ = source.timeline.accept(
                 .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(4),
-                isOnAir: false)
-            _ = source.timeline.accept(item, arrival: .seconds(4), isOnAir: false)
+                as: .init(isOnAir: false))
+            _ = source.timeline.accept(item, arrival: .seconds(4), as: .init(isOnAir: false))
         }
         #expect(!source.isAbsent(now: .seconds(4)))
     }
@@ -89,9 +89,9 @@ import Testing
             if index == 0 {
                 _ = source.timeline.accept(
                     .configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90])), arrival: .seconds(1),
-                    isOnAir: false)
+                    as: .init(isOnAir: false))
             }
-            _ = source.timeline.accept(item, arrival: .seconds(1), isOnAir: false)
+            _ = source.timeline.accept(item, arrival: .seconds(1), as: .init(isOnAir: false))
         }
         #expect(source.fact(now: .seconds(1)).isDecodable && !source.fact(now: .seconds(1)).hasVideo)
         #expect(source.status(now: .seconds(1)).state == .live && source.status(now: .seconds(1)).pictureSize == nil)

@@ -87,7 +87,8 @@ package struct HostileRoom {
         let reference = index == 0 ? MediaTime.zero : sources[0].timeline.clock.leastLateness ?? .zero
         let isCopied = splicer.onAir == feed
         let events = sources[index].timeline.accept(
-            item, arrival: now, isOnAir: isCopied || splicer.onAir == mixer, isCopied: isCopied, reference: reference)
+            item, arrival: now,
+            as: .init(isOnAir: isCopied || splicer.onAir == mixer, isCopied: isCopied, reference: reference))
         for event in events {
             switch event {
             case .configuration(let configuration):

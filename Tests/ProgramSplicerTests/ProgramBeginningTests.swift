@@ -26,7 +26,7 @@ import Testing
             CodecConfiguration(track: .video, bytes: [1]), CodecConfiguration(track: .audio, bytes: [0x11, 0x90]),
         ]
         for configuration in configurations {
-            _ = timeline.accept(.configuration(configuration), arrival: .zero, isOnAir: false)
+            _ = timeline.accept(.configuration(configuration), arrival: .zero, as: .init(isOnAir: false))
             splicer.configure(feed, configuration)
         }
         let frames = Self.frames(seconds: 4)
@@ -38,14 +38,18 @@ import Testing
             let due = isBurst ? max(frame.dts, .milliseconds(1000)) : frame.dts
             arrival = max(arrival, due + lateness)
             let isOnAir = splicer.onAir == feed
-            for event in timeline.accept(.frame(frame), arrival: arrival, isOnAir: isOnAir, isCopied: isOnAir) {
+            for event in timeline.accept(
+                .frame(frame), arrival: arrival, as: .init(isOnAir: isOnAir, isCopied: isOnAir))
+            {
                 switch event {
                 case .moved(let amount): splicer.move(feed, by: amount)
                 case .frame(let frame): perform(splicer.frame(frame, of: feed, now: arrival))
                 case .configuration, .discontinuity: Issue.record("seed \(seed): \(event)")
                 }
             }
-            guard splicer.target == nil, arrival >= goesOnAir, timeline.isDecodable(at: arrival) else { continue }
+            guard splicer.target == nil, arrival >= goesOnAir, timeline.isDecodable(at: arrival),
+                timeline.clock.isSettled(at: arrival)
+            else { continue }
             perform(splicer.setTarget(feed, now: arrival))
             for frame in timeline.currentGOP where frame.track == .video {
                 perform(splicer.frame(frame, of: feed, now: arrival))

@@ -13,7 +13,9 @@ import Testing
         for index in 0..<Int(seconds * 50) {
             let media = start + Double(index) * 0.02
             let arrival = 100 + media * rate + lateness(index)
-            if clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: isOnAir) == .mappedAnew {
+            if clock.observe(.video, dts: .seconds(media), arrival: .seconds(arrival), as: .init(isOnAir: isOnAir))
+                == .mappedAnew
+            {
                 remaps += 1
             }
         }
@@ -24,7 +26,7 @@ import Testing
     func firstPacket() {
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: false) { $0 == 0 ? 0.08 : 0.01 }
-        #expect((clock.map(.zero) - .seconds(100.01)).magnitude < .milliseconds(1))
+        #expect((clock.map(.zero, of: .video) - .seconds(100.01)).magnitude < .milliseconds(1))
         #expect(clock.isSettled(at: .seconds(101)))
     }
 
@@ -37,15 +39,15 @@ import Testing
         for index in 200..<400 {
             let media = Double(index) * 0.02
             let arrival = MediaTime.seconds(100 + media)
-            _ = host.observe(dts: .seconds(media), arrival: arrival, isOnAir: true)
+            _ = host.observe(.video, dts: .seconds(media), arrival: arrival, as: .init(isOnAir: true))
             _ = guest.observe(
-                dts: .seconds(media - 3), arrival: arrival, isOnAir: index > 210,
-                reference: host.leastLateness ?? .zero)
+                .video, dts: .seconds(media - 3), arrival: arrival,
+                as: .init(isOnAir: index > 210, reference: host.leastLateness ?? .zero))
         }
-        let apart = host.map(.seconds(8)) - guest.map(.seconds(5))
-        // The host slews, and what is known of it is up to a window old.
-        #expect(apart.magnitude < .milliseconds(5), "\(apart)")
-        #expect((host.map(.seconds(8)) - .seconds(108)).magnitude > .milliseconds(15))
+        let apart = host.map(.seconds(8), of: .video) - guest.map(.seconds(5), of: .video)
+        // The host slews, faster than the guest, and what is known of it is up to a window old.
+        #expect(apart.magnitude < .milliseconds(8), "\(apart)")
+        #expect((host.map(.seconds(8), of: .video) - .seconds(108)).magnitude > .milliseconds(15))
     }
 
     @Test("a burst of a cached GOP does not put the source ahead")
@@ -53,10 +55,11 @@ import Testing
         var clock = SourceClock()
         for index in 0..<100 {
             let media = MediaTime.seconds(Double(index) * 0.02)
-            _ = clock.observe(dts: media, arrival: .seconds(100 + Double(index) * 0.0001), isOnAir: false)
+            _ = clock.observe(
+                .video, dts: media, arrival: .seconds(100 + Double(index) * 0.0001), as: .init(isOnAir: false))
         }
         #expect(!clock.isSettled(at: .seconds(100.011)))
-        #expect((clock.map(.seconds(2)) - .seconds(100.03)).magnitude < .milliseconds(20))
+        #expect((clock.map(.seconds(2), of: .video) - .seconds(100.03)).magnitude < .milliseconds(20))
     }
 
     @Test("±200 ppm over 24 hours build no latency", arguments: [0.9998, 1.0002])
@@ -67,8 +70,9 @@ import Testing
         for second in 1..<86_400 {
             let media = Double(second)
             let arrival = 100 + media * rate
-            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: true)
-            if second > 60 { worst = max(worst, abs(clock.map(.seconds(media)).inSeconds - arrival)) }
+            _ = clock.observe(
+                .video, dts: .seconds(media), arrival: .seconds(arrival), as: .init(isOnAir: true, isCopied: true))
+            if second > 60 { worst = max(worst, abs(clock.map(.seconds(media), of: .video).inSeconds - arrival)) }
         }
         // Observed once a second here, so the window is two packets; a real source gives a hundred.
         #expect(worst < 0.005, "off by \(worst * 1000) ms")
@@ -83,7 +87,8 @@ import Testing
         for index in 50..<5000 {
             let media = Double(index) * 0.02
             let jitter = Double.random(in: 0...0.03, using: &generator)
-            _ = clock.observe(dts: .seconds(media), arrival: .seconds(100.2 + media + jitter), isOnAir: true)
+            _ = clock.observe(
+                .video, dts: .seconds(media), arrival: .seconds(100.2 + media + jitter), as: .init(isOnAir: true))
             let offset = clock.offset ?? .zero
             #expect((offset - last).magnitude <= .milliseconds(0) + MediaTime(nanoseconds: 200_000))
             last = offset
@@ -99,7 +104,7 @@ import Testing
         for index in 0..<10_000 {
             let media = Double(index) * 0.02
             let arrival = 100 + media * rate + Double.random(in: 0...0.002, using: &generator)
-            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: index > 50)
+            _ = clock.observe(.video, dts: .seconds(media), arrival: .seconds(arrival), as: .init(isOnAir: index > 50))
             let offset = clock.offset ?? .zero
             if offset == last {
                 #expect(offset == offset.rounded, "packet \(index)")
@@ -114,9 +119,10 @@ import Testing
     func jump(by seconds: Double) {
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: true)
-        let remapped = clock.observe(dts: .seconds(1 + seconds), arrival: .seconds(101), isOnAir: true)
+        let remapped = clock.observe(
+            .video, dts: .seconds(1 + seconds), arrival: .seconds(101), as: .init(isOnAir: true))
         #expect(remapped == .mappedAnew)
-        #expect(clock.map(.seconds(1 + seconds)) == .seconds(101))
+        #expect(clock.map(.seconds(1 + seconds), of: .video) == .seconds(101))
     }
 
     @Test("after a pause, the burst that catches up does not put the source ahead, also on air")
@@ -127,9 +133,9 @@ import Testing
         for index in 0..<300 {
             let media = 1 + Double(index) * 0.02
             let arrival = max(105 + Double(index) * 0.0005, 100 + media)
-            _ = clock.observe(dts: .seconds(media), arrival: .seconds(arrival), isOnAir: true)
+            _ = clock.observe(.video, dts: .seconds(media), arrival: .seconds(arrival), as: .init(isOnAir: true))
         }
-        #expect((clock.map(.seconds(7)) - .seconds(107)).magnitude < .milliseconds(20))
+        #expect((clock.map(.seconds(7), of: .video) - .seconds(107)).magnitude < .milliseconds(20))
     }
 
     @Test("in a bypass neither a first packet that was held up nor a pause makes the timestamps step back")
@@ -141,8 +147,8 @@ import Testing
             let lateness = index < 4 ? 0.12 : index == 200 ? 1.2 : 0
             let media = MediaTime.seconds(Double(index) * 0.02)
             let arrival = MediaTime.seconds(100 + Double(index) * 0.02 + lateness)
-            _ = clock.observe(dts: media, arrival: arrival, isOnAir: true, isCopied: true)
-            let mapped = clock.map(media)
+            _ = clock.observe(.video, dts: media, arrival: arrival, as: .init(isOnAir: true, isCopied: true))
+            let mapped = clock.map(media, of: .video)
             if let last { #expect(mapped - last >= .milliseconds(19), "packet \(index)") }
             last = mapped
         }
@@ -154,9 +160,14 @@ import Testing
         _ = run(&clock, seconds: 1, isOnAir: true)
         clock.breakTimeline()
         #expect(
-            clock.observe(dts: .seconds(1.02), arrival: .seconds(101.5), isOnAir: true, isCopied: true) == .mappedAnew)
-        #expect(clock.map(.seconds(1.02)) == .seconds(101.5))
-        #expect(clock.observe(dts: .seconds(1.04), arrival: .seconds(101.52), isOnAir: true, isCopied: true) == .steady)
+            clock.observe(
+                .video, dts: .seconds(1.02), arrival: .seconds(101.5), as: .init(isOnAir: true, isCopied: true))
+                == .mappedAnew)
+        #expect(clock.map(.seconds(1.02), of: .video) == .seconds(101.5))
+        #expect(
+            clock.observe(
+                .video, dts: .seconds(1.04), arrival: .seconds(101.52), as: .init(isOnAir: true, isCopied: true))
+                == .steady)
     }
 
     @Test("a discontinuity of a source reaches its timeline with the next frame")
@@ -164,7 +175,7 @@ import Testing
         var timeline = SourceTimeline()
         let configuration = CodecConfiguration(track: .audio, bytes: [0x11, 0x90])
         func accept(_ item: MediaItem, at seconds: Double) -> [SourceTimeline.Event] {
-            timeline.accept(item, arrival: .seconds(seconds), isOnAir: true, isCopied: true)
+            timeline.accept(item, arrival: .seconds(seconds), as: .init(isOnAir: true, isCopied: true))
         }
         func sound(_ seconds: Double) -> MediaItem {
             .frame(EncodedFrame(track: .audio, pts: .seconds(seconds), dts: .seconds(seconds), payload: [1]))
@@ -180,9 +191,9 @@ import Testing
     func shortStall() {
         var clock = SourceClock()
         _ = run(&clock, seconds: 1, isOnAir: true)
-        let remapped = clock.observe(dts: .seconds(1), arrival: .seconds(101.5), isOnAir: true)
+        let remapped = clock.observe(.video, dts: .seconds(1), arrival: .seconds(101.5), as: .init(isOnAir: true))
         #expect(remapped == .steady)
-        #expect(clock.map(.seconds(1)) == .seconds(101))
+        #expect(clock.map(.seconds(1), of: .video) == .seconds(101))
     }
 }
 

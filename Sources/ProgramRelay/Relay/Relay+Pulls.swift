@@ -117,8 +117,11 @@ extension Relay {
         for item in items {
             let isCopied = splicer.onAir == feed
             let isMixed = splicer.onAir?.isMixer ?? false && mixer?.scene?.uses(id) ?? false
-            let events = source.timeline.accept(
-                item, arrival: arrival, isOnAir: isCopied || isMixed, isCopied: isCopied, reference: reference)
+            let role = SourceClock.Role(
+                isOnAir: isCopied || isMixed, isCopied: isCopied,
+                isLeaving: isCopied && splicer.target?.isMixer ?? false,
+                reference: reference)
+            let events = source.timeline.accept(item, arrival: arrival, as: role)
             for event in events {
                 // Before the splicer, because a splice may move the source's timeline.
                 sendToOutputs(event, of: id)

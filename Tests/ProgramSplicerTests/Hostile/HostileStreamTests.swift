@@ -60,7 +60,7 @@ import Testing
                 for item in try reader.push(FLVTag.fileHeader + stream.beginning() + stream.tags() + stream.tags()) {
                     now += .milliseconds(Int.random(in: 0...900, using: &random))
                     let isOnAir = Bool.random(using: &random)
-                    _ = timeline.accept(item, arrival: now, isOnAir: isOnAir, isCopied: isOnAir)
+                    _ = timeline.accept(item, arrival: now, as: .init(isOnAir: isOnAir, isCopied: isOnAir))
                 }
             } catch {
                 #expect(!error.description.isEmpty)
@@ -105,9 +105,10 @@ import Testing
         #expect(jumps.allSatisfy { $0.1 <= Int64(UInt32.max) && $0.0 > 1 << 39 })
         // And that is a jump to whoever maps it.
         var clock = SourceClock()
-        _ = clock.observe(dts: .milliseconds(jumps[0].0), arrival: .seconds(1), isOnAir: true, isCopied: true)
+        _ = clock.observe(
+            .video, dts: .milliseconds(jumps[0].0), arrival: .seconds(1), as: .init(isOnAir: true, isCopied: true))
         let change = clock.observe(
-            dts: .milliseconds(jumps[0].1), arrival: .seconds(1.02), isOnAir: true, isCopied: true)
+            .video, dts: .milliseconds(jumps[0].1), arrival: .seconds(1.02), as: .init(isOnAir: true, isCopied: true))
         #expect(change == .mappedAnew)
     }
 
@@ -137,11 +138,12 @@ import Testing
     func intervalOfStandingTimes() throws {
         for step: Int in [0, -40, 100_000_000] {
             var timeline = SourceTimeline()
-            _ = timeline.accept(.configuration(HLSProgram.video(0)), arrival: .zero, isOnAir: false)
+            _ = timeline.accept(.configuration(HLSProgram.video(0)), arrival: .zero, as: .init(isOnAir: false))
             for index in 0..<20 {
                 let time = MediaTime.milliseconds(index * step)
                 let frame = EncodedFrame(track: .video, pts: time, dts: time, isIDR: true, payload: [0, 0, 0, 1, 0x65])
-                _ = timeline.accept(.frame(frame), arrival: .milliseconds(index * 40), isOnAir: true, isCopied: true)
+                _ = timeline.accept(
+                    .frame(frame), arrival: .milliseconds(index * 40), as: .init(isOnAir: true, isCopied: true))
                 let rate = 1 / timeline.frameInterval.inSeconds
                 #expect(rate.isFinite && rate > 0, "step \(step)")
             }

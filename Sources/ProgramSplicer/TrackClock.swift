@@ -1,0 +1,69 @@
+import EncodedMedia
+
+/// The part of a `SourceClock` that concerns one track.
+struct TrackClock: Sendable {
+    /// The last packet: its time on the source's timeline, where it was mapped, and its arrival.
+    var last: (dts: MediaTime, mapped: MediaTime, arrival: MediaTime)?
+    /// Amount added to the track's times, beside the source's offset.
+    var extra = MediaTime.zero
+    /// The amount with which the tracks have the distance that their source gave them.
+    var home = MediaTime.zero
+
+    /// Distance of the last packets.
+    private var interval = MediaTime.zero
+    /// Smallest lateness of the last `windows` windows, and of the current one.
+    private var latest: [MediaTime] = []
+    private var minimum: MediaTime?
+    private var windowStart: MediaTime?
+
+    private static let window = MediaTime.milliseconds(250)
+    private static let windows = 4
+    /// Largest difference between windows in which packets come as they were sent: a server that catches up does so
+    /// faster.
+    private static let steadiness = MediaTime.milliseconds(60)
+
+    /// Whether the other track's timestamps have made a step that this track's have not.
+    var isBehindStep: Bool { extra != home }
+
+    /// Where the next packet lies if the timestamps go on.
+    var next: MediaTime? { last.map { $0.mapped + interval } }
+
+    /// Lateness of the earliest packets of the last second; `nil` while they come as in a burst, or are too few.
+    var steadyLateness: MediaTime? {
+        guard latest.count == Self.windows, let least = latest.min(), let most = latest.max() else { return nil }
+        return most - least < Self.steadiness ? least : nil
+    }
+
+    /// Whether a packet is not on the timeline of those before it.
+    ///
+    /// - Parameter isAhead: Whether it would lie far ahead of its arrival.
+    func steps(to dts: MediaTime, at arrival: MediaTime, isAhead: Bool) -> Bool {
+        guard let last else { return false }
+        let step = dts - last.dts
+        let excess = step - (arrival - last.arrival)
+        return step < -SourceClock.jumpBack || excess > SourceClock.jumpForward
+            || isAhead && excess > SourceClock.stepForward + interval
+    }
+
+    mutating func note(dts: MediaTime, mapped: MediaTime, arrival: MediaTime, lateness: MediaTime) {
+        if let last, dts > last.dts, dts - last.dts < .seconds(1) { interval = dts - last.dts }
+        last = (dts, mapped, arrival)
+        guard let start = windowStart, arrival - start < .seconds(1) else {
+            latest = []
+            (windowStart, minimum) = (arrival, lateness)
+            return
+        }
+        guard arrival - start >= Self.window else {
+            minimum = min(minimum ?? lateness, lateness)
+            return
+        }
+        latest.append(min(minimum ?? lateness, lateness))
+        if latest.count > Self.windows { latest.removeFirst() }
+        (windowStart, minimum) = (arrival, nil)
+    }
+
+    mutating func forgetLateness() {
+        latest = []
+        (windowStart, minimum) = (nil, nil)
+    }
+}
