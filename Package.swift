@@ -73,6 +73,8 @@ if wantsMedia {
         .target(
             name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
             swiftSettings: strict),
+        .target(name: "CContainment"),
+        .target(name: "ProcessContainment", dependencies: ["CContainment"], swiftSettings: strict),
         .target(
             name: "ProgramRelay",
             dependencies: [
@@ -83,7 +85,7 @@ if wantsMedia {
         .executableTarget(
             name: "MixWorker",
             dependencies: [
-                "ProgramMixer", "ProgramRelay", "ViewerProbe",
+                "ChildProcesses", "ProcessContainment", "ProgramMixer", "ProgramRelay", "ViewerProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -93,7 +95,9 @@ if wantsMedia {
         .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
         .testTarget(
             name: "MediaPlaneTests",
-            dependencies: ["COpenSSL", "ProgramMixer", "ProgramRelay", "TestSupport", "ViewerProbe"],
+            dependencies: [
+                "COpenSSL", "ProcessContainment", "ProgramMixer", "ProgramRelay", "TestSupport", "ViewerProbe",
+            ],
             exclude: ["Golden"],
             swiftSettings: strict),
     ]

@@ -1,6 +1,9 @@
 import ArgumentParser
+import ChildProcesses
+import Dispatch
 import Foundation
 import GStreamerKit
+import ProcessContainment
 import ProgramMixer
 import ProgramRelay
 
@@ -34,6 +37,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var checked: Int
         var missing: [Finding]
         var encoders: [EncoderFinding]
+        /// What mixers can do although they should not; `nil` if nothing.
+        var containment: String?
     }
 
     func run() async throws {
@@ -46,7 +51,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         let report = Report(
             healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing,
-            encoders: await encoders())
+            encoders: await encoders(), containment: await containment())
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
         } else if report.healthy {
@@ -61,8 +66,33 @@ struct DoctorCommand: AsyncParsableCommand {
             for encoder in report.encoders {
                 print("encoder \(encoder.name), \(encoder.title): \(encoder.reason ?? "works")")
             }
+            print(report.containment ?? "mixers are contained: no files, no network, no programs")
         }
         if !report.healthy { throw ExitCode.failure }
+    }
+
+    /// Tries what a mixer may not do, in a process that is contained like one.
+    private func containment() async -> String? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: Self.trial()) }
+        }
+    }
+
+    /// Returns what is wrong with the containment; `nil` if nothing. Blocks.
+    private static func trial() -> String? {
+        let file = FileManager.default.temporaryDirectory.appending(path: "mixworker-\(UUID())").path
+        guard FileManager.default.createFile(atPath: file, contents: Data()) else {
+            return "containment is not known: \(file) cannot be written"
+        }
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        var launch = ProcessLaunch("/proc/self/exe", [TrialCommand.name, "--file", file])
+        launch.errors = .null
+        guard let answer = try? launch.run(collecting: \.output),
+            let trial = try? JSONDecoder().decode(ContainmentTrial.self, from: Data(answer.bytes))
+        else { return "containment is not known: the trial did not answer" }
+        guard !trial.breaches.isEmpty || !trial.outcome.missing.isEmpty else { return nil }
+        let can = trial.breaches.isEmpty ? "" : "; a mixer can \(trial.breaches.joined(separator: ", "))"
+        return "a mixer \(trial.outcome.warning ?? "is contained")\(can)"
     }
 
     /// Tries every kind of encoder.

@@ -16,5 +16,12 @@ struct MixWorker: AsyncParsableCommand {
             PublishCommand.self,
             PictureCommand.self,
             DoctorCommand.self,
+            TrialCommand.self,
         ])
+
+    /// On the main thread, the only one at that time: most limits hold for a thread and its successors.
+    @MainActor static func main() async {
+        WorkerStart.begin(CommandLine.arguments)
+        await main(nil)
+    }
 }

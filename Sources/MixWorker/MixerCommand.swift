@@ -55,6 +55,7 @@ struct MixerCommandLine: AsyncParsableCommand {
         let logger = Logger(label: "mixworker.mixer")
         // A relay that is gone is noticed by a failed write.
         signal(SIGPIPE, SIG_IGN)
+        if let warning = WorkerStart.containment?.warning { logger.warning("the mixer \(warning)") }
         let socket = MixerSocket(descriptor: FileHandle.standardInput.fileDescriptor)
         guard socket.isSocket else {
             throw ValidationError("The mixer is started by `mixworker relay` with a socket as standard input.")

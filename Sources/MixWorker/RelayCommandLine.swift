@@ -63,6 +63,7 @@ struct RelayCommandLine: AsyncParsableCommand {
         let log = LogWriter(descriptor: FileHandle.standardError.fileDescriptor)
         defer { log.flush(within: 1) }
         LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
+        LoopPriority.raise()
         var logger = Logger(label: "relay")
         logger.logLevel = logLevel
         let worker = ownExecutable

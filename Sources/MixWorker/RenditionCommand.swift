@@ -14,8 +14,9 @@ struct RenditionCommand: AsyncParsableCommand {
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)
-        // A lower priority, because the program itself comes first when the machine is short of time.
-        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
+        if let warning = WorkerStart.containment?.warning {
+            FileHandle.standardError.write(Data("rendition \(warning)\n".utf8))
+        }
         let input = ConsumerInput()
         guard let settings = input.readSettings() else {
             throw ValidationError("The first line of the input must be the rendition's settings.")

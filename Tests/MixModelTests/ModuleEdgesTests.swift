@@ -6,11 +6,13 @@ import Testing
 struct ModuleEdgesTests {
     /// The project's modules that each may import.
     static let allowed: [String: Set<String>] = [
+        "CContainment": [],
         "CEmbeddedFiles": [],
         "CGStreamer": [],
         "COpenSSL": [],
         "TextFormats": [],
         "ChildProcesses": [],
+        "ProcessContainment": ["CContainment"],
         "EncodedMedia": [],
         "LayoutEngine": ["TextFormats"],
         "MediaFormats": ["EncodedMedia", "TextFormats"],
@@ -32,8 +34,8 @@ struct ModuleEdgesTests {
             "TextFormats",
         ],
         "MixWorker": [
-            "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "ProgramMixer", "ProgramRelay",
-            "ProgramSplicer", "TextFormats", "ViewerProbe",
+            "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
+            "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "TextFormats", "ViewerProbe",
         ],
         "RoomService": [
             "ChildProcesses", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel",

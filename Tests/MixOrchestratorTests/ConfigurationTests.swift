@@ -1,3 +1,4 @@
+import ChildProcesses
 import Configuration
 import EventSubscription
 import Foundation
@@ -65,6 +66,7 @@ import Testing
               canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
             relay: { orphanTimeout: 7, keep: true, readyMixer: false, programsPerProcess: 3 }
             mixer: { encoder: va }
+            memory: { mixer: 3000, rendition: 0 }
             log: { level: debug }
             """)
         #expect(configuration.listen.port == 9)
@@ -93,6 +95,7 @@ import Testing
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
         #expect(configuration.programsPerProcess == 3)
         #expect(configuration.encoder == "va")
+        #expect(configuration.limits == WorkerLimits(memory: [.mixer: 3000, .rendition: 0], images: "/d/images"))
         #expect(configuration.logLevel == .debug)
     }
 
@@ -132,6 +135,8 @@ import Testing
         ("playback: { key: x }", "playback.key: found 1 bytes"), ("relay: { orphanTimeout: 0 }", "1…86400"),
         ("relay: { orphanTimeout: soon }", "found \"soon\""), ("relay: { keep: perhaps }", "true or false"),
         ("mixer: { encoder: \"NVENC!\" }", "mixer.encoder: found \"NVENC!\""),
+        ("memory: { relay: 15 }", "memory.relay: found \"15\""),
+        ("memory: { viewer: 99 }", "memory.viewer is not a setting"),
         ("rooms: { canvas: { background: red } }", "#1A2B3C"), ("log: { level: loud }", "one of trace"),
         ("store: { url: \"postgresql://x\" }", "expected \"sqlite:\""),
         ("sources: { allow: [\"media\"] }", "scheme://host"),

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import MixModel
 import Testing
@@ -13,7 +14,9 @@ import Testing
         let path = directory + "/mixworker"
         try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-        return RelayStarter(worker: path, orphanTimeout: 17, logLevel: "debug")
+        return RelayStarter(
+            worker: path, orphanTimeout: 17, logLevel: "debug",
+            limits: WorkerLimits(memory: [.mixer: 99, .recorder: 0], images: "/the/images"))
     }
 
     @Test func theRelayGetsItsArgumentsAndNothingElse() async throws {
@@ -44,6 +47,8 @@ import Testing
             let descriptors = try read("descriptors").split(separator: "\n").compactMap { Int32($0) }
             #expect(!descriptors.contains(leak), "\(descriptors)")
             #expect(!(try read("environment").contains("S3CRET")))
+            #expect(try read("environment").contains("MIXWORKER_MEMORY=mixer=99,recorder=0\n"))
+            #expect(try read("environment").contains("MIXWORKER_IMAGES=/the/images\n"))
             // Services ignore SIGTERM and SIGINT in favour of their own handlers; a relay must not inherit that.
             let ignored = try #require(
                 try read("signals").split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) })

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcesses
 import Foundation
 import Hummingbird
 import Logging
@@ -57,6 +58,8 @@ struct ServeCommand: AsyncParsableCommand {
             ConfigurationKeys.reader(file: config), file: config,
             overrides: .init(
                 listen: listen, data: data, layouts: layouts, keepsRelays: keepRelays, logFormat: logFormat))
+        // Every worker that it starts goes first when memory is short.
+        OwnProcess.setMemoryShortage(-900)
         ServiceLogHandler.bootstrap(format: configuration.logFormat, level: configuration.logLevel)
         var logger = Logger(label: "mixorchestrator")
         logger.logLevel = configuration.logLevel
@@ -77,7 +80,7 @@ struct ServeCommand: AsyncParsableCommand {
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             keepsMixersReady: configuration.keepsMixersReady, programsPerProcess: configuration.programsPerProcess,
             encoder: configuration.encoder,
-            logLevel: configuration.logLevel.rawValue)
+            logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
@@ -130,7 +133,8 @@ struct DataDirectory {
     init(_ path: String) throws(StartupError) {
         let relays = path + "/relays"
         do {
-            for directory in [path, relays] {
+            // Mixers get the right to read images when they start, which a directory has to exist for.
+            for directory in [path, relays, path + "/images"] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,
                     // The directory contains stream keys.

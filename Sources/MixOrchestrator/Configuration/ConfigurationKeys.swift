@@ -1,3 +1,4 @@
+import ChildProcesses
 import Configuration
 import EventSubscription
 import Foundation
@@ -32,7 +33,7 @@ enum ConfigurationKeys {
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
         "hooks.unmatched": .scalar, "hooks.failClosed": .scalar,
-    ].merging(ofHooks) { $1 }
+    ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.
     private static let ofHooks: [String: Kind] = {

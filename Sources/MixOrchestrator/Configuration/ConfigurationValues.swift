@@ -1,3 +1,4 @@
+import ChildProcesses
 import Configuration
 import EventSubscription
 import LayoutEngine
@@ -63,6 +64,21 @@ struct ConfigurationValues {
         let isName = text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 } && text.utf8.count <= 32
         guard isName else { throw wrong(key, text, "software, auto, or an encoder that `mixworker doctor` names") }
         return text
+    }
+
+    /// Returns the memory limits that are set, in MiB; 0 = no limit.
+    func workerMemory() throws(StartupError) -> [WorkerKind: Int] {
+        var limits: [WorkerKind: Int] = [:]
+        for kind in WorkerKind.allCases {
+            let key = "memory.\(kind.rawValue)"
+            guard let text = text(key) else { continue }
+            guard let value = Int(text), value == 0 || WorkerLimits.memoryRange.contains(value) else {
+                let range = WorkerLimits.memoryRange
+                throw wrong(key, text, "MiB, \(range.lowerBound)…\(range.upperBound), or 0 for no limit")
+            }
+            limits[kind] = value
+        }
+        return limits
     }
 
     func colour(_ key: String) throws(StartupError) -> RGB? {

@@ -1,3 +1,4 @@
+import ChildProcesses
 import Configuration
 import EventSubscription
 import Foundation
@@ -43,6 +44,8 @@ struct OrchestratorConfiguration: Sendable {
     var programsPerProcess: Int
     /// Encoder of mixers: `software`, `auto`, or the name of a kind.
     var encoder: String
+    /// Limits of relays and of the workers that they start.
+    var limits: WorkerLimits
     /// Whether relays stay on air when the service is shut down.
     var keepsRelays: Bool
     var logLevel: Logger.Level
@@ -104,6 +107,7 @@ struct OrchestratorConfiguration: Sendable {
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
         encoder = try values.encoder("mixer.encoder") ?? "software"
+        limits = WorkerLimits(memory: try values.workerMemory(), images: data + "/images")
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

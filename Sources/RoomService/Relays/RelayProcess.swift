@@ -36,6 +36,8 @@ package struct RelayStarter: RelayStarting {
     /// Encoder of mixers, as `mixworker relay --encoder` takes it.
     package var encoder = "software"
     package var logLevel: String
+    /// Limits of the relay and of the workers that it starts.
+    package var limits: WorkerLimits
 
     /// Processes that run several programs; `nil` if every program has its own.
     private var shared: SharedRelays?
@@ -43,13 +45,14 @@ package struct RelayStarter: RelayStarting {
     /// - Parameter programsPerProcess: Most programs that share a process.
     package init(
         worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, programsPerProcess: Int = 1,
-        encoder: String = "software", logLevel: String
+        encoder: String = "software", logLevel: String, limits: WorkerLimits = WorkerLimits()
     ) {
         self.worker = worker
         self.orphanTimeout = orphanTimeout
         self.keepsMixersReady = keepsMixersReady
         self.encoder = encoder
         self.logLevel = logLevel
+        self.limits = limits
         shared = nil
         guard programsPerProcess > 1 else { return }
         let starter = self
@@ -83,6 +86,7 @@ package struct RelayStarter: RelayStarting {
                 keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer", "--encoder", encoder,
             ])
         launch.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
+            .merging(limits.environment) { $1 }
         launch.input = input
         let log = RelayProcessFile.path(socket, ".log")
         let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0

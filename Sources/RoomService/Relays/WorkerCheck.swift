@@ -36,6 +36,8 @@ package enum WorkerCheck {
         }
         var checked: Int
         var missing: [Element]
+        /// What mixers can do although they should not; `nil` if nothing, or of an older worker.
+        var containment: String?
     }
 
     package static func findings(from answer: Data, worker: String) -> [Finding] {
@@ -46,7 +48,9 @@ package enum WorkerCheck {
             ]
         }
         if report.missing.isEmpty {
-            return [Finding(isGood: true, text: "mixworker at \(worker), \(report.checked) GStreamer elements checked")]
+            let worker = Finding(
+                isGood: true, text: "mixworker at \(worker), \(report.checked) GStreamer elements checked")
+            return [worker] + [report.containment].compactMap { $0 }.map { Finding(verdict: .note, text: $0) }
         }
         return report.missing.map { missing in
             let cure = missing.package.map { "apt-get install \($0)" } ?? "no Debian package is known for it"

@@ -1,0 +1,41 @@
+import Foundation
+
+/// Settings of the process that calls, which concern itself and what it starts.
+public enum OwnProcess {
+    /// Takes on the limits of a kind of worker.
+    ///
+    /// Call it while the process has one thread: niceness belongs to threads, and new ones inherit it. What the system
+    /// refuses stays as it was.
+    public static func become(_ kind: WorkerKind, limits: WorkerLimits) {
+        setMemoryShortage(kind.memoryShortage)
+        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, kind.niceness)
+        // Counts the process's own writable memory: heaps and stacks, but no address space that is only reserved, and no
+        // file that is mapped.
+        if let bytes = limits.bytes(of: kind) { lower(RLIMIT_DATA, to: rlim_t(bytes)) }
+        if let descriptors = kind.descriptors { lower(RLIMIT_NOFILE, to: rlim_t(descriptors)) }
+        // A core file would have participants' pictures in it, and writing gigabytes would delay the next process.
+        lower(RLIMIT_CORE, to: 0)
+    }
+
+    /// Sets `oom_score_adj`: -1000 (never killed when memory is short) to 1000 (first). Lowering it needs a privilege.
+    /// - Returns: Whether it is set.
+    @discardableResult public static func setMemoryShortage(_ value: Int) -> Bool {
+        let file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        let text = Array("\(value)".utf8)
+        return write(file, text, text.count) == text.count
+    }
+
+    /// Puts the calling thread before others of the machine, as far as that is allowed.
+    public static func favourThread() { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -4) }
+
+    /// Lowers a limit, soft and hard, unless it is lower already.
+    private static func lower(_ resource: __rlimit_resource, to value: rlim_t) {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return }
+        limit.rlim_max = min(limit.rlim_max, value)
+        limit.rlim_cur = min(limit.rlim_cur, limit.rlim_max)
+        setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+    }
+}

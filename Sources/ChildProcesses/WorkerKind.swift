@@ -1,0 +1,47 @@
+/// The kinds of worker processes, by the name of their subcommand of `mixworker`.
+public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
+    case relay, mixer, recorder, packager, rendition
+
+    /// Memory that the process may use unless the configuration says otherwise, in MiB.
+    ///
+    /// docs/performance.md has what they need: a mix of 16 people at 1080p takes 2.4 GiB of what is counted.
+    public var defaultMemory: Int {
+        switch self {
+        case .relay, .mixer: 4096
+        case .recorder: 512
+        case .packager, .rendition: 1024
+        }
+    }
+
+    /// The place in the kernel's order of processes to kill when memory is short (`oom_score_adj`, -1000 to 1000). The
+    /// highest goes first: what can be missed first, and the relay last of all.
+    ///
+    /// Grows from each parent to its children, because only a privileged process can lower it.
+    public var memoryShortage: Int {
+        switch self {
+        case .relay: 100
+        case .mixer: 300
+        case .recorder, .packager: 500
+        case .rendition: 800
+        }
+    }
+
+    /// Niceness of the process's threads, 0 to 19. Grows from each parent to its children.
+    public var niceness: Int32 {
+        switch self {
+        case .relay: 0
+        case .mixer: 1
+        case .recorder, .packager: 5
+        case .rendition: 10
+        }
+    }
+
+    /// Most descriptors; `nil` = as many as the service may have. A mix of 16 people uses 140.
+    public var descriptors: UInt? {
+        switch self {
+        case .relay: nil
+        case .mixer, .packager: 1024
+        case .recorder, .rendition: 256
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// Limits of worker processes as the service passes them on: in the environment, which each worker hands to those that
+/// it starts.
+public struct WorkerLimits: Hashable, Sendable {
+    /// Name of the environment variable with the memory limits.
+    public static let memoryVariable = "MIXWORKER_MEMORY"
+    /// Name of the environment variable with the directory of images that mixers may read.
+    public static let imagesVariable = "MIXWORKER_IMAGES"
+
+    /// Range of a memory limit in MiB, beside 0 = no limit.
+    public static let memoryRange = 16...1_048_576
+
+    /// Memory limits that differ from the defaults, in MiB; 0 = no limit.
+    public var memory: [WorkerKind: Int]
+    /// Directory of images that layouts show; `nil` = none.
+    public var images: String?
+
+    public init(memory: [WorkerKind: Int] = [:], images: String? = nil) {
+        self.memory = memory
+        self.images = images
+    }
+
+    /// Reads the variables. A value that cannot be read counts as absent.
+    public init(environment: [String: String]) {
+        memory = [:]
+        for entry in (environment[Self.memoryVariable] ?? "").split(separator: ",") {
+            let parts = entry.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, let kind = WorkerKind(rawValue: String(parts[0])), let limit = Int(parts[1]),
+                limit == 0 || Self.memoryRange.contains(limit)
+            else { continue }
+            memory[kind] = limit
+        }
+        images = environment[Self.imagesVariable]
+    }
+
+    /// The variables from which `init(environment:)` makes these limits.
+    public var environment: [String: String] {
+        var variables: [String: String] = [:]
+        if !memory.isEmpty {
+            variables[Self.memoryVariable] = memory.map { "\($0.key.rawValue)=\($0.value)" }.sorted()
+                .joined(separator: ",")
+        }
+        variables[Self.imagesVariable] = images
+        return variables
+    }
+
+    /// Memory that a process of this kind may use, in bytes; `nil` = no limit.
+    public func bytes(of kind: WorkerKind) -> UInt? {
+        let megabytes = memory[kind] ?? kind.defaultMemory
+        return megabytes > 0 ? UInt(megabytes) << 20 : nil
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import Foundation
+import ProcessContainment
+
+/// `mixworker trial`: tries what a contained process may not do, in one.
+struct TrialCommand: AsyncParsableCommand {
+    static let name = "trial"
+    static let configuration = CommandConfiguration(
+        commandName: name,
+        abstract: "Tries what a mixer may not do, and prints what came of it.",
+        discussion:
+            "Contained as a mixer is, it writes one JSON object to standard output. `mixworker doctor` runs it.",
+        shouldDisplay: false)
+
+    @Option(help: "A file that exists and that the user of this process can read and write.")
+    var file: String
+
+    @Option(help: "Port of this machine on which a process listens.")
+    var port: UInt16 = 1
+
+    func run() async throws {
+        let report = ContainmentTrial.run(
+            file: file, port: port, outcome: WorkerStart.containment ?? Containment.Outcome())
+        print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    }
+}

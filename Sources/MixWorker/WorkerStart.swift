@@ -1,0 +1,50 @@
+import ChildProcesses
+import Foundation
+import GStreamerKit
+import ProcessContainment
+import Synchronization
+
+/// What a worker does before anything else, while it has one thread: it takes on the limits of its kind, and gives up
+/// what it does not need.
+enum WorkerStart {
+    private static let outcome = Mutex<Containment.Outcome?>(nil)
+
+    /// The containment of this process; `nil` if it is not contained.
+    static var containment: Containment.Outcome? { outcome.withLock { $0 } }
+
+    /// - Parameter arguments: Those of the process, with its name.
+    static func begin(_ arguments: [String]) {
+        guard arguments.count > 1 else { return }
+        if arguments[1] == TrialCommand.name { return contain(readable: [], restrictsFiles: true) }
+        guard let kind = WorkerKind(rawValue: arguments[1]) else { return }
+        let limits = WorkerLimits(environment: ProcessInfo.processInfo.environment)
+        OwnProcess.become(kind, limits: limits)
+        switch kind {
+        case .relay: break
+        case .recorder, .packager: keepNiceness()
+        case .mixer, .rendition:
+            keepNiceness()
+            contain(readable: [limits.images].compactMap { $0 }, restrictsFiles: usesSoftwareEncoder(arguments))
+        }
+    }
+
+    /// Keeps libdispatch from setting its threads' niceness, and from logging that it cannot.
+    private static func keepNiceness() {
+        setenv("LIBDISPATCH_LOG", "NO", 1)
+        Containment.keepNiceness()
+    }
+
+    private static func contain(readable: [String], restrictsFiles: Bool) {
+        // Reads the registry of plug-ins, and may have to write it with a helper process. A failure shows again later.
+        try? GStreamerRuntime.start()
+        let found = Containment.enter(readable: readable, restrictsFiles: restrictsFiles)
+        outcome.withLock { $0 = found }
+    }
+
+    /// Whether no driver of a device is needed. A rendition has no choice.
+    private static func usesSoftwareEncoder(_ arguments: [String]) -> Bool {
+        guard let option = arguments.firstIndex(where: { $0.hasPrefix("--encoder") }) else { return true }
+        let parts = arguments[option].split(separator: "=", maxSplits: 1)
+        return (parts.count == 2 ? String(parts[1]) : arguments.dropFirst(option + 1).first) == "software"
+    }
+}

@@ -1,0 +1,88 @@
+import CContainment
+import Foundation
+
+/// What a process that handles foreign bytes gives up, so that whoever takes it over gains little.
+///
+/// It cannot be undone, and holds for all threads of the process from then on. Call it while the process has one
+/// thread: the rules for files and the network namespace hold for the calling thread and its successors only.
+public enum Containment {
+    /// A part of the containment. The raw value is its name in logs.
+    public enum Measure: String, CaseIterable, Codable, Sendable {
+        /// No new privileges, no capabilities.
+        case privileges
+        /// A network namespace without any interface that is up.
+        case network
+        /// Only named files can be opened, for reading.
+        case files
+        /// No new sockets, programs or processes, and no access to other processes.
+        case calls
+    }
+
+    /// The measures that are not in force, with the reason.
+    public struct Outcome: Codable, Hashable, Sendable {
+        public var missing: [String: String] = [:]
+
+        public init() {}
+
+        public subscript(_ measure: Measure) -> String? {
+            get { missing[measure.rawValue] }
+            set { missing[measure.rawValue] = newValue }
+        }
+
+        /// One line for a log; `nil` if everything is in force.
+        public var warning: String? {
+            guard !missing.isEmpty else { return nil }
+            let reasons = missing.sorted { $0.key < $1.key }.map { "\($0.key) (\($0.value))" }
+            return "runs without some of its containment: \(reasons.joined(separator: ", "))"
+        }
+    }
+
+    /// Files that libraries of GStreamer open late: plug-ins, fonts and their caches, properties of the machine.
+    static var systemFiles: [String] {
+        let home = ProcessInfo.processInfo.environment["HOME"] ?? "/nonexistent"
+        return [
+            "/usr", "/lib", "/lib64", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/var/cache/fontconfig",
+            "/var/lib/ghostscript/fonts", "/sys/devices/system", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
+            "/proc/stat", "/dev/urandom", "/dev/zero", "\(home)/.fonts", "\(home)/.local/share/fonts",
+            "\(home)/.config/fontconfig", "\(home)/.cache/fontconfig",
+        ]
+    }
+
+    /// Gives everything up that the kernel lets it.
+    /// - Parameters:
+    ///   - readable: Directories that stay readable beside those of the system.
+    ///   - restrictsFiles: Whether opening files is restricted.
+    public static func enter(readable: [String], restrictsFiles: Bool = true) -> Outcome {
+        var outcome = Outcome()
+        let network = leaveNetwork()
+        outcome[.network] = network == 0 ? nil : FileRules.reason(network)
+        let capabilities = containment_drop_capabilities(-1)
+        let privileges = containment_refuse_new_privileges()
+        if let failure = [capabilities, privileges].first(where: { $0 != 0 }) {
+            outcome[.privileges] = FileRules.reason(failure)
+        }
+        if !restrictsFiles {
+            outcome[.files] = "a hardware encoder's driver opens files of its own"
+        } else if let threads = threadCount, threads > 1 {
+            outcome[.files] = "\(threads) threads were running"
+        } else {
+            outcome[.files] = FileRules(readable: systemFiles + readable).apply()
+        }
+        let program = SystemCallFilter.program(process: UInt32(getpid()))
+        let filter = containment_filter(program, UInt16(program.count))
+        outcome[.calls] = filter == 0 ? nil : FileRules.reason(filter)
+        return outcome
+    }
+
+    /// Gives up the right to lower niceness, with which libdispatch would undo the process's own.
+    public static func keepNiceness() { _ = containment_drop_capabilities(23) }
+
+    private static func leaveNetwork() -> Int32 {
+        let result = containment_leave_network(0)
+        return result == 0 ? 0 : containment_leave_network(1)
+    }
+
+    private static var threadCount: Int? {
+        try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count
+    }
+}

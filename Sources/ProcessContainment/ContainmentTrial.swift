@@ -1,0 +1,71 @@
+import CContainment
+import Foundation
+
+/// What a contained process can do although it should not. Runs inside of one.
+public struct ContainmentTrial: Codable, Hashable, Sendable {
+    /// What the kernel said to each attempt: the error's words, or `done`.
+    public var attempts: [String: String]
+    public var outcome: Containment.Outcome
+
+    /// Words for an attempt that succeeded.
+    public static let done = "done"
+
+    /// Attempts that succeeded, in alphabetical order.
+    public var breaches: [String] { attempts.filter { $0.value == Self.done }.map(\.key).sorted() }
+
+    /// Tries everything.
+    /// - Parameters:
+    ///   - file: A file that this user can read and write.
+    ///   - port: A port of 127.0.0.1.
+    public static func run(file: String, port: UInt16, outcome: Containment.Outcome) -> ContainmentTrial {
+        ContainmentTrial(
+            attempts: [
+                "read a file": opening(file, O_RDONLY), "write a file": opening(file, O_WRONLY),
+                "create a file": opening(file + ".new", O_WRONLY | O_CREAT), "list a directory": opening("/", O_RDONLY),
+                "remove a file": result(unlink(file)), "read a system file": opening("/etc/passwd", O_RDONLY),
+                "connect": connecting(port), "open a Unix socket": opened(socket(AF_UNIX, streams, 0)),
+                "start a program": starting(), "signal the parent": result(kill(getppid(), 0)),
+                "reach the parent's limits": result(containment_read_limit(getppid())),
+            ], outcome: outcome)
+    }
+
+    private static let streams = Int32(SOCK_STREAM.rawValue)
+
+    private static func result(_ value: Int32) -> String { value < 0 ? String(cString: strerror(errno)) : done }
+
+    private static func opened(_ descriptor: Int32) -> String {
+        let words = result(descriptor)
+        if descriptor >= 0 { close(descriptor) }
+        return words
+    }
+
+    private static func opening(_ path: String, _ flags: Int32) -> String {
+        opened(open(path, flags | O_CLOEXEC, 0o600))
+    }
+
+    private static func connecting(_ port: UInt16) -> String {
+        let descriptor = socket(AF_INET, streams, 0)
+        guard descriptor >= 0 else { return result(descriptor) }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                result(connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)))
+            }
+        }
+    }
+
+    private static func starting() -> String {
+        var process: pid_t = 0
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+        defer { free(arguments[0]) }
+        let failure = posix_spawn(&process, "/bin/true", nil, nil, &arguments, nil)
+        guard failure == 0 else { return String(cString: strerror(failure)) }
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        return done
+    }
+}

@@ -1,0 +1,67 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import ProgramRelay
+
+extension RealTime {
+    /// A mixer whose memory has grown to its limit.
+    @Suite("A mixer without memory", .timeLimit(.minutes(2)))
+    struct MixerMemoryTests {
+        private static func scene(_ users: [String]) -> Scene {
+            let panes = users.enumerated().map { index, user in
+                Pane(
+                    source: "\(user)/camera", user: user, x: 360 / users.count / 2 * 2 * index, y: 0,
+                    width: 360 / users.count / 2 * 2, height: 640, fit: .stretch)
+            }
+            return Scene(
+                canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
+                sound: SceneSound(levels: users.map { .init(source: "\($0)/camera") }))
+        }
+
+        /// Memory that counts towards the limit, in bytes, proc_pid_status(5).
+        private static func counted(_ processID: Int32) throws -> UInt {
+            let text = try String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
+            let line = text.split(separator: "\n").first { $0.hasPrefix("VmData:") }
+            return try #require(line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { UInt($0) })
+                << 10
+        }
+
+        @Test("It goes alone and is replaced on the same connection")
+        func exhausted() async throws {
+            let video = try await TestStreams.video(count: 500)
+            let rig = try await RelayRig()
+            rig.publish("alice", [video, try await TestStreams.audio(count: 1200) { _ in 0 }])
+            for guest in ["bob", "carol"] { rig.publish(guest, [video]) }
+            let sources = ["alice", "bob", "carol"].map {
+                PlannedSource(id: SourceID("\($0)/camera"), url: rig.url($0))
+            }
+            try rig.apply(.bypass(sources[0].id), Self.scene(["alice"]), [sources[0]])
+            try await rig.waitFor(.bypass)
+            try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob"]), Array(sources[..<2]))
+            try await rig.waitFor(.mix)
+            try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
+            let first = try #require(rig.status?.load?.mixer?.processID)
+            // What a leak comes to in the end: nothing is left of what it may have. Its successors have the normal limit.
+            let limit = ProcessLaunch("prlimit", ["--pid", "\(first)", "--data=\(try Self.counted(first))"])
+            try #require(try limit.run(collecting: \.output).exit == .status(0))
+            try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob", "carol"]), sources)
+            try await until {
+                let now = rig.status
+                return now?.onAir == .mix
+                    && now?.load?.mixer.map { $0.processID != first && $0.pace.made > 20 } ?? false
+            }
+            print(rig.notes.filter { $0.contains("mixer") })
+            #expect(kill(first, 0) != 0)
+            let times = rig.segments.flatMap(\.frames).map(\.pts.inMilliseconds)
+            try await rig.stop()
+            // One viewer saw all of it, on one connection.
+            let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+            print("longest step \(steps.max() ?? 0) ms")
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps.max() ?? 0) ms")
+        }
+    }
+}

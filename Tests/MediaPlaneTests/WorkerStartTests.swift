@@ -1,0 +1,129 @@
+import ChildProcesses
+import Foundation
+import ProcessContainment
+import TestSupport
+import Testing
+
+/// What the kernel says about real worker processes.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct WorkerStartTests {
+    /// A worker with one end of a socket as its standard input, which is killed with this object.
+    private final class Worker {
+        let process: LaunchedProcess
+        private let socket: Int32
+
+        init(_ arguments: [String], limits: WorkerLimits = WorkerLimits()) throws {
+            var ends: [Int32] = [-1, -1]
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+            socket = ends[0]
+            defer { close(ends[1]) }
+            var launch = ProcessLaunch(try WorkerStartTests.executable(), arguments)
+            launch.environment = ProcessInfo.processInfo.environment.merging(limits.environment) { $1 }
+            launch.input = .descriptor(ends[1])
+            launch.output = .null
+            launch.errors = .null
+            process = try launch.start()
+        }
+
+        deinit {
+            process.signal(SIGKILL)
+            process.waitForExit()
+            close(socket)
+        }
+
+        func read(_ file: String) -> String {
+            (try? String(contentsOfFile: "/proc/\(process.processID)/\(file)", encoding: .utf8)) ?? ""
+        }
+
+        /// A field of `status`, such as `NoNewPrivs`.
+        func status(_ name: String) -> String? {
+            read("status").split(separator: "\n").first { $0.hasPrefix(name + ":") }?
+                .split(whereSeparator: \.isWhitespace).last.map(String.init)
+        }
+
+        /// Soft and hard limit of this name in `limits`.
+        func limit(_ name: String) -> [String] {
+            let line = read("limits").split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+            return line.dropFirst(name.count).split(whereSeparator: \.isWhitespace).prefix(2).map(String.init)
+        }
+
+        /// Niceness of each thread, proc_pid_stat(5), by its name.
+        var niceness: [(thread: String, value: Int)] {
+            let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processID)/task")) ?? []
+            return tasks.compactMap { task in
+                let text = read("task/\(task)/stat")
+                guard let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")") else { return nil }
+                let fields = text[close...].split(separator: " ").dropFirst()
+                return Int(fields.dropFirst(16).first ?? "").map { (String(text[open...close]), $0) }
+            }
+        }
+    }
+
+    static func executable() throws -> String {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(filePath: own).deletingLastPathComponent().appending(path: "mixworker").path
+    }
+
+    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition])
+    func eachHasItsLimitsPriorityAndPlaceAmongTheDying(kind: WorkerKind) async throws {
+        let worker = try Worker([kind.rawValue], limits: WorkerLimits(memory: [kind: 700]))
+        let isContained = kind == .mixer || kind == .rendition
+        try await until {
+            worker.limit("Max core file size") == ["0", "0"] && worker.niceness.count > 1
+                && (!isContained || worker.status("Seccomp") == "2")
+        }
+        #expect(worker.read("oom_score_adj") == "\(kind.memoryShortage)\n")
+        #expect(worker.limit("Max data size") == ["\(700 << 20)", "\(700 << 20)"])
+        if let descriptors = kind.descriptors {
+            #expect(worker.limit("Max open files") == ["\(descriptors)", "\(descriptors)"])
+        }
+        let niceness = worker.niceness
+        #expect(niceness.allSatisfy { $0.value == kind.niceness }, "\(niceness)")
+        #expect(worker.status("NoNewPrivs") == (isContained ? "1" : "0"))
+        if isContained { #expect(worker.status("CapEff") == "0000000000000000") }
+    }
+
+    @Test func aRelayKeepsItsPlaceAndPutsItsSocketsFirst() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "start-\(UInt32.random(in: 0 ... .max)).sock")
+        let worker = try Worker(["relay", "--task", "t", "--socket", path.path])
+        defer { try? FileManager.default.removeItem(at: path) }
+        try await until { FileManager.default.fileExists(atPath: path.path) }
+        #expect(worker.read("oom_score_adj") == "\(WorkerKind.relay.memoryShortage)\n")
+        #expect(worker.limit("Max data size").first == "\(WorkerKind.relay.defaultMemory << 20)")
+        // Another one is libdispatch's own, if it may.
+        let wanted = geteuid() == 0 ? -4 : 0
+        try await until { worker.niceness.contains { $0.value == wanted && !$0.thread.contains("overcommit") } }
+    }
+
+    @Test func aContainedProcessIsRefusedWhatItDoesNotNeed() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "trial-\(UInt32.random(in: 0 ... .max))")
+        try Data("secret".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let listener = try LoopbackListener()
+        defer { close(listener.descriptor) }
+        let arguments = ["trial", "--file", file.path, "--port", "\(listener.port)"]
+        let answer = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { try ProcessLaunch(try Self.executable(), arguments).run(collecting: \.output) })
+            }
+        }
+        #expect(answer.exit == .status(0))
+        let trial = try JSONDecoder().decode(ContainmentTrial.self, from: Data(answer.bytes))
+        print(trial.attempts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "\n"))
+        print(trial.outcome.warning ?? "everything is in force")
+        #expect(trial.attempts.count == 11)
+        #expect(trial.outcome[.calls] == nil && trial.outcome[.privileges] == nil)
+        // Without Landlock, which a kernel may lack, files stay open; the outcome says so.
+        let files: Set = [
+            "read a file", "write a file", "create a file", "list a directory", "remove a file", "read a system file",
+        ]
+        #expect(trial.breaches.filter { trial.outcome[.files] == nil || !files.contains($0) }.isEmpty)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "secret")
+        // The same attempts succeed here: the trial can fail.
+        let other = file.path + ".other"
+        try Data().write(to: URL(filePath: other))
+        let free = ContainmentTrial.run(file: other, port: UInt16(listener.port), outcome: Containment.Outcome())
+        try? FileManager.default.removeItem(atPath: other + ".new")
+        #expect(free.breaches.count == 11, "\(free.attempts)")
+    }
+}
