@@ -5,8 +5,6 @@ CONFIG ?= deploy/mixorchestrator.yaml
 BUILD_DIR ?= .build
 # A debug build takes 18 ms for each; a million are five hours.
 FUZZ_REQUESTS ?= 50000
-# Length of `make soak`.
-MINUTES ?= 60
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
@@ -16,7 +14,7 @@ export KEEP BUILD_DIR SWIFT
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-fast test-long soak run check format bench bench-media fuzz clean
+.PHONY: help setup build demo test test-fast test-long soak run check format bench bench-media chaos fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 13
@@ -47,7 +45,7 @@ test-long: ## run the long form of some tests: a million rooms, 50000 malformed 
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
 soak: build ## run four rooms for MINUTES (60) and say whether a process grows
-	@scripts/soak.py --binary $(BUILD_DIR)/debug --minutes $(MINUTES)
+	@scripts/soak.py --binary $(BUILD_DIR)/debug --minutes $(or $(MINUTES),60)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
 	$(BUILD_DIR)/debug/mixorchestrator serve --config $(CONFIG)
@@ -64,8 +62,12 @@ bench: setup ## benchmark the pure modules and the whole service, optimised
 bench-media: setup ## measure bypass, mix, density, switches and latency beside ffmpeg on RTMP: more than an hour
 	@scripts/bench.sh media
 
+chaos: build ## inject faults into a service on air for MINUTES (5), with SEED, and print what a viewer notices
+	@scripts/chaos.sh --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
+
 fuzz: setup ## feed every door for bytes of strangers what libFuzzer finds: SECONDS_EACH (60) for each of nine
 	@scripts/fuzz.sh
 
 clean: ## remove all build products
-	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench $(BUILD_DIR)-fuzzer demo-out bench-out fuzz-out
+	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench $(BUILD_DIR)-fuzzer
+	rm -rf demo-out bench-out chaos-out fuzz-out

@@ -36,6 +36,7 @@ check_scripts() {
     fi
     # What judges the media benchmarks' runs.
     PYTHONPATH=scripts python3 -m bench_media.tests --quiet || failed=1
+    PYTHONPATH=scripts python3 -m chaos.tests --quiet || failed=1
     return $failed
 }
 

@@ -26,11 +26,12 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Niceness of the process's threads, 0 to 19. Grows from each parent to its children.
+    /// Niceness of the process's threads, 0 to 19. Never less than that of the parent.
+    ///
+    /// A mixer has that of other programs of the machine: with 1 it was later beside busy ones (docs/performance.md).
     public var niceness: Int32 {
         switch self {
-        case .relay: 0
-        case .mixer: 1
+        case .relay, .mixer: 0
         case .recorder, .packager: 5
         case .rendition: 10
         }

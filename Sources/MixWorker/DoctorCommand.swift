@@ -90,9 +90,10 @@ struct DoctorCommand: AsyncParsableCommand {
         guard let answer = try? launch.run(collecting: \.output),
             let trial = try? JSONDecoder().decode(ContainmentTrial.self, from: Data(answer.bytes))
         else { return "containment is not known: the trial did not answer" }
-        guard !trial.breaches.isEmpty || !trial.outcome.missing.isEmpty else { return nil }
-        let can = trial.breaches.isEmpty ? "" : "; a mixer can \(trial.breaches.joined(separator: ", "))"
-        return "a mixer \(trial.outcome.warning ?? "is contained")\(can)"
+        guard !trial.breaches.isEmpty || !trial.losses.isEmpty || !trial.outcome.missing.isEmpty else { return nil }
+        let can = trial.breaches.isEmpty ? "" : "; it can \(trial.breaches.joined(separator: ", "))"
+        let cannot = trial.losses.isEmpty ? "" : "; it cannot \(trial.losses.joined(separator: ", "))"
+        return "a mixer \(trial.outcome.warning ?? "is contained")\(can)\(cannot)"
     }
 
     /// Tries every kind of encoder.

@@ -18,9 +18,12 @@ struct TrialCommand: AsyncParsableCommand {
     @Option(help: "Port of this machine on which a process listens.")
     var port: UInt16 = 1
 
+    @Option(help: "A file in the directory that MIXWORKER_IMAGES names.")
+    var image: String?
+
     func run() async throws {
         let report = ContainmentTrial.run(
-            file: file, port: port, outcome: WorkerStart.containment ?? Containment.Outcome())
+            file: file, port: port, image: image, outcome: WorkerStart.containment ?? Containment.Outcome())
         print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     }
 }

@@ -15,16 +15,17 @@ enum WorkerStart {
     /// - Parameter arguments: Those of the process, with its name.
     static func begin(_ arguments: [String]) {
         guard arguments.count > 1 else { return }
-        if arguments[1] == TrialCommand.name { return contain(readable: [], restrictsFiles: true) }
-        guard let kind = WorkerKind(rawValue: arguments[1]) else { return }
         let limits = WorkerLimits(environment: ProcessInfo.processInfo.environment)
+        let images = [limits.images].compactMap { $0 }
+        if arguments[1] == TrialCommand.name { return contain(readable: images, restrictsFiles: true) }
+        guard let kind = WorkerKind(rawValue: arguments[1]) else { return }
         OwnProcess.become(kind, limits: limits)
         switch kind {
         case .relay: break
         case .recorder, .packager: keepNiceness()
         case .mixer, .rendition:
             keepNiceness()
-            contain(readable: [limits.images].compactMap { $0 }, restrictsFiles: usesSoftwareEncoder(arguments))
+            contain(readable: images, restrictsFiles: usesSoftwareEncoder(arguments))
         }
     }
 

@@ -55,7 +55,6 @@ public enum Containment {
     public static func enter(readable: [String], restrictsFiles: Bool = true) -> Outcome {
         var outcome = Outcome()
         let network = leaveNetwork()
-        outcome[.network] = network == 0 ? nil : FileRules.reason(network)
         let capabilities = containment_drop_capabilities(-1)
         let privileges = containment_refuse_new_privileges()
         if let failure = [capabilities, privileges].first(where: { $0 != 0 }) {
@@ -71,6 +70,8 @@ public enum Containment {
         let program = SystemCallFilter.program(process: UInt32(getpid()))
         let filter = containment_filter(program, UInt16(program.count))
         outcome[.calls] = filter == 0 ? nil : FileRules.reason(filter)
+        // Without sockets, a namespace that has a network is as good as one that has none.
+        if filter != 0, network != 0 { outcome[.network] = FileRules.reason(network) }
         return outcome
     }
 

@@ -1,10 +1,13 @@
 import CContainment
+import Dispatch
 import Foundation
 
 /// What a contained process can do although it should not. Runs inside of one.
 public struct ContainmentTrial: Codable, Hashable, Sendable {
     /// What the kernel said to each attempt: the error's words, or `done`.
     public var attempts: [String: String]
+    /// What has to go on working: the error's words, or `done`.
+    public var needs: [String: String]
     public var outcome: Containment.Outcome
 
     /// Words for an attempt that succeeded.
@@ -13,11 +16,17 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
     /// Attempts that succeeded, in alphabetical order.
     public var breaches: [String] { attempts.filter { $0.value == Self.done }.map(\.key).sorted() }
 
+    /// Needs that are not met, in alphabetical order.
+    public var losses: [String] { needs.filter { $0.value != Self.done }.map(\.key).sorted() }
+
     /// Tries everything.
     /// - Parameters:
     ///   - file: A file that this user can read and write.
     ///   - port: A port of 127.0.0.1.
-    public static func run(file: String, port: UInt16, outcome: Containment.Outcome) -> ContainmentTrial {
+    ///   - image: A file in a directory that is named as readable; `nil` = none.
+    public static func run(
+        file: String, port: UInt16, image: String?, outcome: Containment.Outcome
+    ) -> ContainmentTrial {
         ContainmentTrial(
             attempts: [
                 "read a file": opening(file, O_RDONLY), "write a file": opening(file, O_WRONLY),
@@ -26,7 +35,17 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
                 "connect": connecting(port), "open a Unix socket": opened(socket(AF_UNIX, streams, 0)),
                 "start a program": starting(), "signal the parent": result(kill(getppid(), 0)),
                 "reach the parent's limits": result(containment_read_limit(getppid())),
+            ],
+            needs: [
+                "read an image": image.map { opening($0, O_RDONLY) } ?? done,
+                "read the system's fonts": opening("/usr/share", O_RDONLY), "start a thread": startingThread(),
             ], outcome: outcome)
+    }
+
+    private static func startingThread() -> String {
+        let ended = DispatchSemaphore(value: 0)
+        Thread { ended.signal() }.start()
+        return ended.wait(timeout: .now() + 5) == .success ? done : "no thread within 5 s"
     }
 
     private static let streams = Int32(SOCK_STREAM.rawValue)

@@ -24,7 +24,7 @@ struct WorkerLimitsTests {
         for chain in chains {
             for (parent, child) in zip(chain, chain.dropFirst()) {
                 #expect(parent.memoryShortage < child.memoryShortage)
-                #expect(parent.niceness < child.niceness)
+                #expect(parent.niceness <= child.niceness)
             }
         }
         #expect(WorkerKind.mixer.memoryShortage < WorkerKind.recorder.memoryShortage)

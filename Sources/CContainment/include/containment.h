@@ -31,8 +31,12 @@ static inline uint32_t containment_architecture(void) { return CONTAINMENT_ARCHI
 static inline int containment_drop_capabilities(int number) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{0}, {0}};
-    if (number >= 0) {
-        if (syscall(SYS_capget, &header, data) != 0) return -errno;
+    if (syscall(SYS_capget, &header, data) != 0) return -errno;
+    // Where there is nothing to give up, the call may be refused itself.
+    if ((data[0].permitted | data[1].permitted) == 0) return 0;
+    if (number < 0) {
+        data[0] = data[1] = (struct __user_cap_data_struct){0};
+    } else {
         uint32_t mask = ~(1u << (number % 32));
         data[number / 32].effective &= mask;
         data[number / 32].permitted &= mask;

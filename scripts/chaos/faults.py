@@ -1,0 +1,108 @@
+"""The faults: how each is done, in what state of the program, and what a viewer may notice."""
+import os
+import signal
+import time
+from typing import Callable, NamedTuple
+
+from .judge import Limits
+from .world import ROOM
+
+GOP_MS = 2000
+# Nothing may be missing. The machine's own lateness is no freeze: a picture may be late by this.
+_UNNOTICED = Limits(freeze=300, lost=0, reconnects=0)
+
+
+class Fault(NamedTuple):
+    name: str
+    do: Callable            # does it, waits as long as it takes, undoes it; gets the world
+    limits: Limits
+    mixed: bool | None      # whether the program has to be a mix; None: either
+    weight: int = 1
+
+
+def _kill(kind):
+    def do(world):
+        os.kill(world.process(kind), signal.SIGKILL)
+    return do
+
+
+def _pause(kind, seconds):
+    """Stops a process for some seconds; it may have been replaced by then."""
+    def do(world):
+        pid = world.process(kind)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(world.random.uniform(*seconds))
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+    return do
+
+
+def _kill_service(world):
+    world.service.process.kill()
+    world.service.process.wait()
+    time.sleep(world.random.uniform(0.2, 3))
+    world.restart_service()
+
+
+def _pause_service(world):
+    world.service.process.send_signal(signal.SIGSTOP)
+    time.sleep(world.random.uniform(3, 20))
+    world.service.process.send_signal(signal.SIGCONT)
+
+
+def _stall(name, seconds):
+    def do(world):
+        user = name or world.random.choice(sorted(world.guests))
+        publisher = world.publishers[user]
+        publisher.send_signal(signal.SIGSTOP)
+        time.sleep(world.random.uniform(*seconds))
+        publisher.send_signal(signal.SIGCONT)
+    return do
+
+
+def _join(world):
+    user = world.random.choice([name for name in ("bob", "carol") if name not in world.guests] or ["bob"])
+    world.join(user)
+
+
+def _leave(world):
+    world.leave(world.random.choice(sorted(world.guests)))
+
+
+def _crafted(world):
+    world.join("eve")
+    time.sleep(world.random.uniform(3, 6))
+    world.leave("eve")
+
+
+def _outage(world):
+    world.door.close()
+    time.sleep(world.random.uniform(1, 5))
+    world.door.open()
+
+
+ALL = (
+    Fault("guest joins", _join, _UNNOTICED, None, 2),
+    Fault("guest leaves", _leave, _UNNOTICED, True, 2),
+    Fault("layout changed", lambda world: world.change_layout(), _UNNOTICED, True),
+    Fault("mixer killed", _kill("mixer"), Limits(freeze=GOP_MS + 250, reconnects=0), True, 2),
+    Fault("mixer stopped", _pause("mixer", (6, 8)), Limits(freeze=1500, reconnects=0), True, 2),
+    Fault("relay killed", _kill("relay"), Limits(freeze=1500, reconnects=1), None, 2),
+    Fault("recorder killed", _kill("recorder"), _UNNOTICED, None),
+    Fault("recorder stopped", _pause("recorder", (2, 4)), _UNNOTICED, None),
+    Fault("packager killed", _kill("packager"), _UNNOTICED, None),
+    Fault("packager stopped", _pause("packager", (2, 4)), _UNNOTICED, None),
+    Fault("rendition killed", _kill("rendition"), _UNNOTICED, None),
+    Fault("rendition stopped", _pause("rendition", (2, 4)), _UNNOTICED, None),
+    Fault("orchestrator killed", _kill_service, Limits(lost=0, reconnects=0), None, 2),
+    Fault("orchestrator stopped", _pause_service, Limits(lost=0, reconnects=0), None),
+    Fault("host stalls, bypass", _stall("alice", (0.8, 2.5)), Limits(freeze=300, reconnects=0), False, 2),
+    Fault("host stalls, mix", _stall("alice", (0.8, 2.5)), Limits(freeze=300, reconnects=0), True),
+    Fault("guest stalls", _stall(None, (0.8, 2.5)), _UNNOTICED, True),
+    Fault("guest sends crafted packets", _crafted, _UNNOTICED, None, 2),
+    Fault("other destination away", _outage, _UNNOTICED, None),
+)
+
+__all__ = ["ALL", "Fault", "ROOM"]

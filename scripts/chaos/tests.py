@@ -1,0 +1,66 @@
+"""Tests of what judges. `PYTHONPATH=scripts python3 -m chaos.tests`"""
+import unittest
+
+from bench_media.reader import Frame
+
+from .judge import MS, Limits, judge
+
+
+def pictures(times, arrivals=None):
+    return [Frame("v", time, (arrival if arrival is not None else time) * MS, 900, 0, False)
+            for time, arrival in zip(times, arrivals or [None] * len(times))]
+
+
+def sound(times):
+    return [Frame("a", time, time * MS, 300, 0, False) for time in times]
+
+
+class Judging(unittest.TestCase):
+    def judge(self, frames, notices=(), begin=500, end=2000):
+        frames = sorted(frames, key=lambda frame: frame.arrival)
+        return judge(frames, [at * MS for at in notices], begin * MS, end * MS, 20)
+
+    def test_nothing(self):
+        seen = self.judge(pictures(range(0, 2001, 50)) + sound([round(n * 64 / 3) for n in range(95)]))
+        self.assertEqual((seen.freeze, seen.back, seen.lost, seen.backward, seen.reconnects), (50, 0, 0, 0, 0))
+        self.assertLess(seen.audio, 1)
+        self.assertEqual(Limits(freeze=300, lost=0, reconnects=0).broken(seen), [])
+
+    def test_a_hole_is_a_freeze_and_lost_pictures(self):
+        seen = self.judge(pictures([*range(0, 601, 50), *range(1000, 2001, 50)]))
+        self.assertEqual((seen.freeze, seen.back, seen.lost), (400, 500, 7))
+        self.assertEqual(len(Limits(freeze=300, lost=0).broken(seen)), 2)
+
+    def test_pictures_that_come_late_froze_and_are_not_lost(self):
+        times = list(range(0, 2001, 50))
+        seen = self.judge(pictures(times, [1200 if 600 < time < 1200 else time for time in times]))
+        self.assertEqual((seen.freeze, seen.lost), (600, 0))
+
+    def test_an_end_is_a_freeze(self):
+        seen = self.judge(pictures(range(0, 801, 50)))
+        self.assertEqual((seen.freeze, seen.back), (1200, 1500))
+        self.assertEqual(self.judge([]).freeze, 1500)
+
+    def test_a_hole_that_began_before_counts_from_the_fault_on(self):
+        self.assertEqual(self.judge(pictures([0, 50, *range(600, 2001, 50)])).freeze, 150)
+
+    def test_what_was_before_does_not_count(self):
+        seen = self.judge(pictures([0, 50, 400, 450, *range(500, 2001, 50)]), notices=[100])
+        self.assertEqual((seen.freeze, seen.lost, seen.reconnects), (50, 0, 0))
+
+    def test_timestamps_that_begin_anew(self):
+        seen = self.judge(pictures([*range(0, 601, 50), *range(0, 1001, 50)], [*range(0, 601, 50), *range(1000, 2001, 50)]),
+                          notices=[990])
+        self.assertEqual((seen.backward, seen.reconnects), (1, 1))
+        self.assertEqual(Limits(freeze=500, reconnects=1).broken(seen), ["1 timestamps go back"])
+
+    def test_timestamps_that_jump(self):
+        seen = self.judge(pictures([*range(0, 601, 50), *range(9000, 10001, 50)], [*range(0, 601, 50), *range(650, 1651, 50)]), end=1650)
+        self.assertEqual(len(Limits(freeze=500).broken(seen)), 1)
+
+    def test_sound(self):
+        self.assertGreater(self.judge(pictures(range(0, 2001, 50)) + sound([0, 600, 621, 900, 921])).audio, 250)
+
+
+if __name__ == "__main__":
+    unittest.main()
