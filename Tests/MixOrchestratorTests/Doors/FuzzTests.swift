@@ -37,7 +37,7 @@ import Testing
 
     /// - Returns: Whether all went well.
     private static func run(seed: UInt64, count: Int) async throws -> Bool {
-        let outcome = LockedBox((statuses: [Int: Int](), faults: 0, settled: 0))
+        let outcome = LockedBox(Outcome(count: count))
         let settings = OpenAPIRequest.settings.merging([
             "http.rate.failures": ["0"], "http.rate.requests": ["0"], "http.rate.events": ["0"], "rooms.outputs": [],
         ]) { $1 }
@@ -54,43 +54,73 @@ import Testing
                 let bench = Bench(
                     client: client, relays: relays, store: store, directory: directory, log: LogRecorder())
                 try await OpenAPIRequest.prepare(bench)
-                var fuzzer = try RequestFuzzer(seed: seed)
-                let connection = FuzzConnection(port: try #require(client.port))
-                for number in 0..<count {
-                    guard let request = fuzzer.next() else { return }
-                    func told(_ answer: String) {
-                        Self.say("request \(number): \(request.method) \(request.uri.prefix(300)) \(request.headers)")
-                        Self.say(String(decoding: (request.body ?? []).prefix(2000), as: UTF8.self))
-                        Self.say(answer)
+                let port = try #require(client.port)
+                try await withThrowingTaskGroup { group in
+                    for caller in 0..<callers {
+                        let share = count / callers + (caller < count % callers ? 1 : 0)
+                        group.addTask { try await call(share, seed: seed &+ UInt64(caller), port: port, outcome) }
                     }
-                    let (status, body): (Int, [UInt8])
-                    do {
-                        (status, body) = try await connection.ask(request)
-                    } catch {
-                        told("\(error)")
-                        throw error
-                    }
-                    outcome.value.statuses[status, default: 0] += 1
-                    if status == 500 || status == 501 || body.count > 4 << 20 {
-                        outcome.value.faults += 1
-                        told("answered \(status): \(String(decoding: body.prefix(500), as: UTF8.self))")
-                    }
-                    if number % 10_000 == 9_999 {
-                        Self.say("\(number + 1) requests, \(ProcessMemory.resident >> 20) MiB")
-                    }
-                    if number == count / 3 { outcome.value.settled = ProcessMemory.resident }
+                    try await group.waitForAll()
                 }
             }
         }
-        let (statuses, faults, settled) = outcome.value
-        let growth = ProcessMemory.resident - settled
+        let result = outcome.value
+        let growth = ProcessMemory.resident - result.settled
         say(
             "\(count) requests, seed \(seed): "
-                + statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
-        say("memory after a third \(settled >> 20) MiB, grown by \(growth >> 10) KiB since")
+                + result.statuses.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
+        say("memory after a third \(result.settled >> 20) MiB, grown by \(growth >> 10) KiB since")
         // Much was reached, not only refused.
-        let isDeep = (statuses[200] ?? 0) * 20 > count && statuses.count >= 6
-        return faults == 0 && isDeep && growth < mostGrowth
+        let isDeep = (result.statuses[200] ?? 0) * 20 > count && result.statuses.count >= 6
+        return result.faults == 0 && isDeep && growth < mostGrowth
+    }
+
+    /// Callers at once: some requests wait 10 s for a program that never begins.
+    private static let callers = 4
+
+    /// Sends so many requests, one after another.
+    private static func call(
+        _ count: Int, seed: UInt64, port: Int, _ outcome: LockedBox<Outcome>
+    ) async throws {
+        var fuzzer = try RequestFuzzer(seed: seed)
+        let connection = FuzzConnection(port: port)
+        for number in 0..<count {
+            guard let request = fuzzer.next() else { return }
+            func told(_ answer: String) {
+                say("seed \(seed), request \(number): \(request.method) \(request.uri.prefix(300)) \(request.headers)")
+                say(String(decoding: (request.body ?? []).prefix(2000), as: UTF8.self))
+                say(answer)
+            }
+            do {
+                let (status, body) = try await connection.ask(request)
+                let isFault = status == 500 || status == 501 || body.count > 4 << 20
+                if isFault { told("answered \(status): \(String(decoding: body.prefix(500), as: UTF8.self))") }
+                outcome.update { $0.take(status, isFault: isFault) }
+            } catch {
+                told("\(error)")
+                throw error
+            }
+        }
+    }
+
+    /// What came of all requests so far.
+    private struct Outcome: Sendable {
+        let count: Int
+        var statuses: [Int: Int] = [:]
+        var faults = 0
+        /// Resident memory after a third of the requests, in bytes.
+        var settled = 0
+        private var answered = 0
+
+        init(count: Int) { self.count = count }
+
+        mutating func take(_ status: Int, isFault: Bool) {
+            statuses[status, default: 0] += 1
+            if isFault { faults += 1 }
+            answered += 1
+            if answered % 10_000 == 0 { say("\(answered) requests, \(ProcessMemory.resident >> 20) MiB") }
+            if answered == count / 3 + 1 { settled = ProcessMemory.resident }
+        }
     }
 
     /// What rooms, their history and deliveries keep is bounded by number; in bytes.
