@@ -16,10 +16,11 @@ final class FLVElementPull: SourcePull {
     }
 
     private let element: String
-    private let properties: [(String, String)]
-    private let redaction: URLRedaction
-    private let destination: Destination?
-    private let pinned: @Sendable (InternetAddress) -> [(String, String)]
+    private let request: PullRequest
+    private let kind: any PullProtocol.Type
+    private let properties: @Sendable (PullRequest) -> [(String, String)]
+    private let pinned: @Sendable (PullRequest, InternetAddress) -> [(String, String)]
+    private let redirect: @Sendable (PullRequest) async -> String?
     private let receiver: PullReceiver
     private let reader: FLVPullReader
     private let state = Mutex(State())
@@ -28,35 +29,39 @@ final class FLVElementPull: SourcePull {
     ///
     /// - Parameters:
     ///   - element: The element, in the notation of `gst-launch-1.0`, without anything that comes from outside.
-    ///   - properties: Properties of the element. They are set one by one, so that a URL cannot be read as a part of a
-    ///     description.
     ///   - kind: The kind of pull, which knows the default port of the URL.
+    ///   - properties: Returns properties of the element. They are set one by one, so that a URL cannot be read as a
+    ///     part of a description.
     ///   - pinned: Returns properties that make the element connect to the checked address. Without any, it looks the
     ///     host up again; docs/adr/0015 says what that leaves open.
+    ///   - redirect: Returns the URL to which the server redirects a request that brought no media; `nil` if it does
+    ///     not. Each is checked as the first one is, and at most `HTTPRedirect.most` are followed.
     static func open(
-        _ element: String, properties: [(String, String)], _ request: PullRequest, of kind: any PullProtocol.Type,
-        pinned: @escaping @Sendable (InternetAddress) -> [(String, String)] = { _ in [] },
+        _ element: String, _ request: PullRequest, of kind: any PullProtocol.Type,
+        properties: @escaping @Sendable (PullRequest) -> [(String, String)],
+        pinned: @escaping @Sendable (PullRequest, InternetAddress) -> [(String, String)] = { _, _ in [] },
+        redirect: @escaping @Sendable (PullRequest) async -> String? = { _ in nil },
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
-        let pull = FLVElementPull(
-            element, properties,
-            Destination(
-                url: request.url, limits: request.limits, defaultPort: kind.scheme(of: request.url)?.port),
-            URLRedaction(request.url), pinned, PullReceiver(pacing: request.options.pacing, onEvent))
+        let pull = FLVElementPull(element, request, kind, properties, pinned, redirect, onEvent)
         pull.start()
         return pull
     }
 
     private init(
-        _ element: String, _ properties: [(String, String)], _ destination: Destination?, _ redaction: URLRedaction,
-        _ pinned: @escaping @Sendable (InternetAddress) -> [(String, String)], _ receiver: PullReceiver
+        _ element: String, _ request: PullRequest, _ kind: any PullProtocol.Type,
+        _ properties: @escaping @Sendable (PullRequest) -> [(String, String)],
+        _ pinned: @escaping @Sendable (PullRequest, InternetAddress) -> [(String, String)],
+        _ redirect: @escaping @Sendable (PullRequest) async -> String?,
+        _ onEvent: @escaping @Sendable (PullEvent) -> Void
     ) {
         self.element = element
+        self.request = request
+        self.kind = kind
         self.properties = properties
-        self.destination = destination
-        self.redaction = redaction
         self.pinned = pinned
-        self.receiver = receiver
+        self.redirect = redirect
+        receiver = PullReceiver(pacing: request.options.pacing, onEvent)
         reader = FLVPullReader(receiver)
     }
 
@@ -82,34 +87,58 @@ final class FLVElementPull: SourcePull {
 
     /// Runs until the connection has ended or `stop()` was called: cancellation ends the loop over the events.
     private func run() async {
+        var request = request
+        var redirects = 0
+        while let end = await play(request) {
+            guard !receiver.hasConnected, !Task.isCancelled, let next = await redirect(request) else {
+                return receiver.end(end)
+            }
+            redirects += 1
+            guard redirects <= HTTPRedirect.most else {
+                return receiver.end(PullEnd(.refused, "the server redirects more than \(HTTPRedirect.most) times"))
+            }
+            request.url = next
+        }
+    }
+
+    /// Plays one URL until the connection has ended.
+    ///
+    /// - Returns: The end; `nil` if the pull was stopped.
+    private func play(_ request: PullRequest) async -> PullEnd? {
+        let redaction = URLRedaction(request.url)
         let address: InternetAddress?
         do throws(Destination.Unreachable) {
-            address = try await checkedAddress()
+            address = try await checkedAddress(of: request)
         } catch {
-            return receiver.end(PullEnd(error.fault, redaction))
+            return PullEnd(error.fault, redaction)
         }
         let pipeline: Pipeline
         do {
-            pipeline = try makePipeline(properties + (address.map(pinned) ?? []))
-            guard !state.withLock({ $0.isStopped }) else { return }
+            pipeline = try makePipeline(properties(request) + (address.map { pinned(request, $0) } ?? []))
+            guard !state.withLock({ $0.isStopped }) else { return nil }
             try await pipeline.play()
         } catch {
-            return receiver.end(PullEnd(error, redaction))
+            return PullEnd(error, redaction)
         }
+        var end: PullEnd?
         for await event in pipeline.events {
             switch event {
             case .warning: continue
-            case .error(let failure): receiver.end(PullEnd(failure, redaction))
-            case .endOfStream: receiver.end(pipeline.firstError.map { PullEnd($0, redaction) } ?? .ended)
+            case .error(let failure): end = PullEnd(failure, redaction)
+            case .endOfStream: end = pipeline.firstError.map { PullEnd($0, redaction) } ?? .ended
             }
             break
         }
         await pipeline.tearDown(within: .seconds(2))
+        return end
     }
 
     /// Looks the host up and returns an allowed address; `nil` if there are no limits to check.
-    private func checkedAddress() async throws(Destination.Unreachable) -> InternetAddress? {
-        guard let destination, destination.limits != nil else { return nil }
+    private func checkedAddress(of request: PullRequest) async throws(Destination.Unreachable) -> InternetAddress? {
+        guard request.limits != nil,
+            let destination = Destination(
+                url: request.url, limits: request.limits, defaultPort: kind.scheme(of: request.url)?.port)
+        else { return nil }
         return try await destination.check(within: .seconds(5))
     }
 

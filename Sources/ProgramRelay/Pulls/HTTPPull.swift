@@ -1,11 +1,11 @@
 import RTMP
 import TextFormats
 
-/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Does not follow redirects, because their targets
-/// are not checked.
+/// Pulls an FLV stream over HTTP or HTTPS, in pieces as they arrive. Follows redirects, each of which is checked as the
+/// first URL is (`HTTPRedirect`); the element by itself follows none.
 package enum HTTPPull: PullProtocol {
     package static let name = "HTTP-FLV"
-    package static let summary = "FLV with H.264 and AAC; redirects are not followed"
+    package static let summary = "FLV with H.264 and AAC; up to 5 redirects are followed"
     package static let schemes = [PullScheme("http", port: 80), PullScheme("https", port: 443)]
     package static let elements = [PullElement("souphttpsrc", package: "gstreamer1.0-plugins-good")]
     /// The element has one limit, for connecting and for silence: `connectTimeout`.
@@ -15,9 +15,10 @@ package enum HTTPPull: PullProtocol {
         _ request: PullRequest, onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         FLVElementPull.open(
-            "souphttpsrc is-live=true retries=0 automatic-redirect=false",
-            properties: [("location", request.url), ("timeout", "\(request.options.connectTimeout)")],
-            request, of: self, pinned: { pinned(request.url, to: $0) }, onEvent: onEvent)
+            "souphttpsrc is-live=true retries=0 automatic-redirect=false", request, of: self,
+            properties: { [("location", $0.url), ("timeout", "\($0.options.connectTimeout)")] },
+            pinned: { pinned($0.url, to: $1) }, redirect: { await HTTPRedirect.target(of: $0.url, $0) },
+            onEvent: onEvent)
     }
 
     /// Returns properties that replace the URL's host by a checked address and name the host in a header instead.

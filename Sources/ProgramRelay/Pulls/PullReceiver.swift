@@ -32,6 +32,9 @@ final class PullReceiver: Sendable {
         receive?(.connected)
     }
 
+    /// Whether the server has answered with a stream.
+    var hasConnected: Bool { state.withLock { $0.isConnected } }
+
     /// Passes on items. With `PullPacing.timestamps`, waits until each one is due.
     ///
     /// - Parameter arrival: Time of arrival in ns of CLOCK_MONOTONIC.

@@ -15,10 +15,12 @@ package enum RTMPPull: PullProtocol {
         _ request: PullRequest, onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         FLVElementPull.open(
-            "rtmp2src",
-            properties: [
-                ("location", request.url), ("timeout", "\(request.options.connectTimeout)"),
-                ("idle-timeout", "\(request.options.idleTimeout)"),
-            ], request, of: self, onEvent: onEvent)
+            "rtmp2src", request, of: self,
+            properties: {
+                [
+                    ("location", $0.url), ("timeout", "\($0.options.connectTimeout)"),
+                    ("idle-timeout", "\($0.options.idleTimeout)"),
+                ]
+            }, onEvent: onEvent)
     }
 }
