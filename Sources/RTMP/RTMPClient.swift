@@ -165,9 +165,11 @@ package struct RTMPClient: Sendable {
     }
 
     private mutating func take(control body: [UInt8]) throws(RTMPError) {
-        guard (6...Self.longestCommand).contains(body.count) else {
+        guard body.count <= Self.longestCommand else {
             throw .malformed("a control message of \(body.count) bytes")
         }
+        // Servers send events of their own, of any length. None of those that matter here is shorter (§7.1.7).
+        guard body.count >= 6 else { return }
         switch body.bigEndian(UInt16.self, at: 0) {
         // The end of the stream.
         case 1 where step == .running && purpose == .play && body.bigEndian(UInt32.self, at: 2) == stream:

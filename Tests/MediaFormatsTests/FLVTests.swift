@@ -99,6 +99,42 @@ import Testing
         #expect(failure(&second, mp3.encoded) == .unsupportedCodec(.audio, codec: "2"))
     }
 
+    @Test("H.264 and AAC with the headers of Enhanced RTMP are what they are without")
+    func enhanced() throws {
+        var reader = FLVReader(videoCodecs: [.h264])
+        _ = try reader.push(FLVTag.fileHeader)
+        func read(_ track: Track, _ body: [UInt8]) throws -> [MediaItem] {
+            try reader.push(FLVTag(role: .frame(track, isIDR: false), timestamp: 40, body: body).encoded)
+        }
+        let (avc, aac) = (Array("avc1".utf8), Array("mp4a".utf8))
+        var items = try read(.video, [0x90] + avc + [1, 2, 3])
+        #expect(items == [.configuration(CodecConfiguration(track: .video, bytes: [1, 2, 3]))])
+        let unit: [UInt8] = [0, 0, 0, 2, 0x65, 7]
+        var frame = EncodedFrame(
+            track: .video, pts: .milliseconds(60), dts: .milliseconds(40), isIDR: true, payload: unit)
+        items = try read(.video, [0x91] + avc + [0, 0, 20] + unit)
+        #expect(items == [.frame(frame)])
+        frame.pts = frame.dts
+        items = try read(.video, [0x93] + avc + unit)
+        #expect(items == [.frame(frame)])
+        items = try read(.audio, [0x90] + aac + [0x11, 0x90])
+        #expect(items == [.configuration(CodecConfiguration(track: .audio, bytes: [0x11, 0x90]))])
+        items = try read(.audio, [0x91] + aac + [5, 6])
+        #expect(
+            items == [
+                .frame(
+                    EncodedFrame(track: .audio, pts: .milliseconds(40), dts: .milliseconds(40), payload: [5, 6]))
+            ])
+        // Ends of sequences, and what is too short.
+        for body in [[0x92] + aac, [0x91] + aac, [0x90], [0x95] + aac + [1]] as [[UInt8]] where body.count > 4 {
+            items = try read(.audio, body)
+            #expect(items.isEmpty)
+        }
+        let opus = FLVTag(role: .frame(.audio, isIDR: false), timestamp: 40, body: [0x91] + Array("Opus".utf8) + [0])
+        let end = failure(&reader, opus.encoded)
+        #expect(end == .unsupportedCodec(.audio, codec: "Opus") && "\(end.map { "\($0)" } ?? "")".contains("Opus"))
+    }
+
     @Test func refusesOtherStreams() {
         var reader = FLVReader()
         #expect(failure(&reader, Array("HTTP/1.1 404 Not Found".utf8)) == .notFLV)

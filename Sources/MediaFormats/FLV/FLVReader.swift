@@ -31,7 +31,8 @@ public struct FLVReader: Sendable {
         ]
         private static let audioNames = [
             "0": "PCM", "1": "ADPCM", "2": "MP3", "3": "PCM", "4": "Nellymoser", "5": "Nellymoser", "6": "Nellymoser",
-            "7": "G.711", "8": "G.711", "9": "Enhanced RTMP", "11": "Speex", "14": "MP3",
+            "7": "G.711", "8": "G.711", "11": "Speex", "14": "MP3",
+            ".mp3": "MP3", "Opus": "Opus", "fLaC": "FLAC", "ac-3": "AC-3", "ec-3": "E-AC-3",
         ]
     }
 
@@ -113,11 +114,17 @@ public struct FLVReader: Sendable {
         }
     }
 
-    /// Reads a video tag of Enhanced RTMP v1 ("Defining Additional Video Codecs"): one flag bit, three bits of frame
-    /// type, four of packet type, then the FourCC.
+    /// Reads a video tag of Enhanced RTMP ("Defining Additional Video Codecs", and H.264 of v2): one flag bit, three
+    /// bits of frame type, four of packet type, then the FourCC.
     private mutating func readEnhancedVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> MediaItem? {
         let fourCC = body.dropFirst().prefix(4)
-        guard videoCodecs.contains(.h265), fourCC.elementsEqual(FLVTag.hevcFourCC) else {
+        let codec: VideoCodec? =
+            if fourCC.elementsEqual(FLVTag.hevcFourCC) {
+                .h265
+            } else {
+                fourCC.elementsEqual(FLVTag.avcFourCC) ? .h264 : nil
+            }
+        guard let codec, videoCodecs.contains(codec) else {
             throw .unsupportedCodec(.video, codec: String(fourCC.map { Character(UnicodeScalar($0)) }))
         }
         let start = body.startIndex + 5
@@ -125,13 +132,13 @@ public struct FLVReader: Sendable {
         // A command to the player.
         case 0xD0...0xDF: return nil
         case let first where first & 0x0F == 0:
-            return configure(CodecConfiguration(.h265, bytes: Array(body[start...])))
+            return configure(CodecConfiguration(codec, bytes: Array(body[start...])))
         case let first where first & 0x0F == 1:
             guard let offset = body.bigEndian(UInt32.self, at: start, bytes: 3) else { return nil }
-            return .frame(picture(Array(body.dropFirst(8)), .h265, dts: dts, offset: offset))
+            return .frame(picture(Array(body.dropFirst(8)), codec, dts: dts, offset: offset))
         // The same without a composition time offset.
         case let first where first & 0x0F == 3:
-            return .frame(picture(Array(body[start...]), .h265, dts: dts, offset: 0))
+            return .frame(picture(Array(body[start...]), codec, dts: dts, offset: 0))
         default: return nil
         }
     }
@@ -151,10 +158,26 @@ public struct FLVReader: Sendable {
 
     private func readAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> MediaItem? {
         guard let first = body.first else { return nil }
+        if first >> 4 == 9 { return try readEnhancedAudio(body, pts: pts) }
         guard first >> 4 == 10 else { throw .unsupportedCodec(.audio, codec: String(first >> 4)) }
         guard body.count > 2 else { return nil }
         let data = Array(body.dropFirst(2))
         switch body[body.startIndex + 1] {
+        case 0: return .configuration(CodecConfiguration(track: .audio, bytes: data))
+        case 1: return .frame(EncodedFrame(track: .audio, pts: pts, dts: pts, payload: data))
+        default: return nil
+        }
+    }
+
+    /// Reads an audio tag of Enhanced RTMP v2: sound format 9, four bits of packet type, then the FourCC.
+    private func readEnhancedAudio(_ body: ArraySlice<UInt8>, pts: MediaTime) throws(Failure) -> MediaItem? {
+        let fourCC = body.dropFirst().prefix(4)
+        guard fourCC.elementsEqual(FLVTag.aacFourCC) else {
+            throw .unsupportedCodec(.audio, codec: String(fourCC.map { Character(UnicodeScalar($0)) }))
+        }
+        let data = Array(body.dropFirst(5))
+        guard !data.isEmpty else { return nil }
+        switch body[body.startIndex] & 0x0F {
         case 0: return .configuration(CodecConfiguration(track: .audio, bytes: data))
         case 1: return .frame(EncodedFrame(track: .audio, pts: pts, dts: pts, payload: data))
         default: return nil

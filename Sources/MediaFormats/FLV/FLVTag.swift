@@ -114,6 +114,9 @@ public struct FLVTag: Hashable, Sendable {
     /// (§E.4.2.1).
     private static let aacFlags: UInt8 = 0xAF
 
+    /// FourCCs of H.264 and AAC: `avc1`, `mp4a`.
+    static let avcFourCC: [UInt8] = [0x61, 0x76, 0x63, 0x31]
+    static let aacFourCC: [UInt8] = [0x6D, 0x70, 0x34, 0x61]
     /// FourCC of H.265: `hvc1`.
     package static let hevcFourCC: [UInt8] = [0x68, 0x76, 0x63, 0x31]
 }
