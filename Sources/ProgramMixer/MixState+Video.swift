@@ -66,6 +66,8 @@ extension MixState {
             case .pending(nil):
                 // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
                 awaited.sources[id] = tick == 0 ? started + Patience.start : fed + Patience.scene
+            case .pending where id != setup.host && source.missed >= Patience.mostMissed:
+                awaited.sources[id] = time + Patience.brief
             case .pending:
                 let silent = (source.lastPicture ?? now) + Patience.silence
                 let isComing = source.decoding.contains { source.sampler.isAwaited($0, tick: time) }
@@ -113,11 +115,11 @@ extension MixState {
         var chosen: [SourceID: SourcePicture] = [:]
         for id in Array(sources.keys) {
             guard var source = sources.removeValue(forKey: id) else { continue }
-            let pts =
-                switch source.sampler.choice(tick: time) {
-                case .frame(let pts): Optional(pts)
-                case .pending(let newest): newest
-                }
+            let pts: MediaTime?
+            switch source.sampler.choice(tick: time) {
+            case .frame(let time): (pts, source.missed) = (time, 0)
+            case .pending(let newest): (pts, source.missed) = (newest, min(source.missed + 1, Patience.mostMissed))
+            }
             source.sampler.commit(tick: time, shown: pts)
             chosen[id] = pts.flatMap { source.pictures[$0] }
             source.dropPictures()

@@ -15,6 +15,10 @@ struct MixState: Sendable {
         /// Wait for pictures that the decoder has been given, which are sure to come, after the time of a frame. The
         /// processor is busy then, and a late frame is less visible than a missing one.
         static let decoding = MediaTime.milliseconds(400)
+        /// Wait for a guest whose picture was missing in `mostMissed` frames in a row, so that nobody else's frames come
+        /// late for it any more. One that is in time again is noticed, and waited for as before.
+        static let brief = MediaTime.milliseconds(30)
+        static let mostMissed = 10
         /// Upper limit for the wait for sound, which grows from `normal` when sound comes late.
         static let mostForSound = MediaTime.milliseconds(400)
         /// Silence after which a source is no longer waited for.
@@ -198,6 +202,8 @@ struct MixSource {
     var lastSeen: MediaTime?
     /// Whether the fallback is shown until the source delivers again.
     var isStalled = false
+    /// Number of frames in a row that were made without the picture that was awaited for them.
+    var missed = 0
     /// The last picture shown while the source was live.
     var lastShown: SourcePicture?
 

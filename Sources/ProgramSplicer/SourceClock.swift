@@ -135,7 +135,7 @@ public struct SourceClock: Sendable {
             return .mappedAnew
         }
         let isAhead = role.isOnAir && lateness < -Self.ahead
-        if self[track].steps(to: dts, at: arrival, isAhead: isAhead) {
+        if self[track].steps(to: dts, at: arrival, lateness: lateness, isAhead: isAhead) {
             return follow(track, dts: dts, due: due) ? .steady : begin(track, dts: dts, due: due, at: arrival)
         }
         if isAhead, follow(track, dts: dts, due: due) { return .steady }

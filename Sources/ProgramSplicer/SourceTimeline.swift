@@ -26,6 +26,12 @@ public struct SourceTimeline: Sendable {
     public private(set) var lastVideo: MediaTime?
     public private(set) var lastAudio: MediaTime?
 
+    /// Whether the source has sent recovery points, and no keyframe, for longer than `longestGroup`.
+    public private(set) var refreshesGradually = false
+
+    /// Arrival of the last IDR, or of the first picture after the configuration.
+    private var lastKeyframe: MediaTime?
+    private var pictures: VideoConfiguration?
     private var firstAudio: MediaTime?
     private var newestAudio: MediaTime?
     private var samples: AudioSampleClock?
@@ -65,6 +71,14 @@ public struct SourceTimeline: Sendable {
         return video == nil && firstAudio.map { now - $0 > SourceTimeline.soundAlone } ?? false
     }
 
+    /// Returns the time since the last keyframe if that is longer than `longestGroup`.
+    public func withoutKeyframe(at now: MediaTime) -> MediaTime? {
+        guard video != nil, let lastKeyframe, now - lastKeyframe > SourceTimeline.longestGroup else { return nil }
+        return now - lastKeyframe
+    }
+
+    /// Time without a keyframe that is reported: groups of pictures should be no longer.
+    static let longestGroup = MediaTime.seconds(10)
     static let soundAlone = MediaTime.seconds(4)
     /// Bounds of `frameInterval`: timestamps that stand still, run back or leap give no rate.
     static let shortestInterval = MediaTime.milliseconds(1)
@@ -100,12 +114,24 @@ public struct SourceTimeline: Sendable {
         gop.shift(by: amount)
     }
 
+    private mutating func note(_ frame: EncodedFrame, at arrival: MediaTime) {
+        if frame.isIDR || lastKeyframe == nil {
+            lastKeyframe = arrival
+            refreshesGradually = false
+        } else if !refreshesGradually, let pictures, withoutKeyframe(at: arrival) != nil {
+            refreshesGradually = frame.hasRecoveryPoint(lengthSize: pictures.lengthSize, codec: pictures.codec)
+        }
+    }
+
     private mutating func accept(_ configuration: CodecConfiguration) -> Bool {
         switch configuration.track {
         case .video:
             guard configuration != video else { return false }
             video = configuration
-            sequenceParameters = VideoConfiguration(configuration)?.sequenceParameters
+            pictures = VideoConfiguration(configuration)
+            sequenceParameters = pictures?.sequenceParameters
+            lastKeyframe = nil
+            refreshesGradually = false
             gop.removeAll()
             decodingTimes = []
             reorders = false
@@ -147,6 +173,7 @@ public struct SourceTimeline: Sendable {
         switch frame.track {
         case .video:
             lastVideo = arrival
+            note(frame, at: arrival)
             decodingTimes.append(frame.dts)
             if decodingTimes.count > 17 { decodingTimes.removeFirst() }
         case .audio:

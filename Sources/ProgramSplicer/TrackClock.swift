@@ -36,13 +36,15 @@ struct TrackClock: Sendable {
 
     /// Whether a packet is not on the timeline of those before it.
     ///
-    /// - Parameter isAhead: Whether it would lie far ahead of its arrival.
-    func steps(to dts: MediaTime, at arrival: MediaTime, isAhead: Bool) -> Bool {
+    /// - Parameter lateness: Its arrival minus where it would lie.
+    func steps(to dts: MediaTime, at arrival: MediaTime, lateness: MediaTime, isAhead: Bool) -> Bool {
         guard let last else { return false }
         let step = dts - last.dts
         let excess = step - (arrival - last.arrival)
         return step < -SourceClock.jumpBack || excess > SourceClock.jumpForward
             || isAhead && excess > SourceClock.stepForward + interval
+            // Timestamps that stand still say nothing; a mix would wait for pictures that never come.
+            || step <= .zero && lateness > SourceClock.behindWhenLeaving && arrival - last.arrival > .milliseconds(10)
     }
 
     mutating func note(dts: MediaTime, mapped: MediaTime, arrival: MediaTime, lateness: MediaTime) {

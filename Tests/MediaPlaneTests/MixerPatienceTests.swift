@@ -65,6 +65,49 @@ import Testing
         #expect(job.time == .milliseconds(500))
     }
 
+    @Test("a guest whose timestamps stand still holds up nobody, and is waited for again when it is well")
+    func standingGuest() throws {
+        let bob: SourceID = "bob/camera"
+        let setup = MixerSetup(
+            canvas: Self.canvas, videoOrigin: .zero, audioOrigin: .zero, programStart: 0, sampleRate: 48_000,
+            channels: 2,
+            colour: MixerStage.signal, videoBitrate: 1_000_000, audioBitrate: 128_000, host: Self.alice)
+        var state = MixState(setup: setup)
+        let panes = [Self.alice, bob].enumerated().map {
+            Pane(source: "\($1)", user: "\($1)", x: 32 * $0, y: 0, width: 32, height: 64)
+        }
+        for id in [Self.alice, bob] { state.begin(id) }
+        state.show(Scene(canvas: Self.canvas, panes: panes), at: .zero)
+        // Lateness of each frame of the mix, in ms.
+        var lateness: [Double] = []
+        var now = MediaTime.zero
+        for tick in 0..<60 {
+            let time = MediaTime.milliseconds(50 * Int64(tick))
+            now = max(now, time)
+            state.noteFed(.video, at: time, of: Self.alice, now: now)
+            state.add(try MixerStage.picture(.moss), at: time, of: Self.alice, now: now)
+            // Pictures go on to come, from tick 3 to 40 all of the same time, and one that never comes.
+            let stands = 3..<40 ~= tick
+            let shown: MediaTime = stands ? .milliseconds(100) : time
+            if stands { state.noteFed(.video, at: time - .milliseconds(1), of: bob, now: now) }
+            state.noteFed(.video, at: shown, of: bob, now: now)
+            state.add(try MixerStage.picture(.brick), at: shown, of: bob, now: now)
+            while true {
+                let step = state.nextVideo(now: now, epoch: 0)
+                if case .make(let job) = step {
+                    lateness.append((now - job.time).inMilliseconds)
+                    break
+                }
+                guard case .wait(let until?) = step else { break }
+                now = until
+            }
+        }
+        #expect(lateness.count == 60)
+        #expect(lateness[20..<40].allSatisfy { $0 <= 30 }, "\(lateness)")
+        #expect(lateness[42...].allSatisfy { $0 <= 1 }, "\(lateness)")
+        #expect(state.sources[bob]?.missed == 0)
+    }
+
     @Test("nor a decoder that works through the past, nor one that has been silent for half a second")
     func farBehind() throws {
         var state = try Self.mix()

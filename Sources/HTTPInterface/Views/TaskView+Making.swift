@@ -46,6 +46,7 @@ extension TaskView {
             let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) only"
             return Passthrough(video: tracks != .audio, audio: tracks != .video, reason: reason)
         case .mix:
+            if let reason = waiting(status, plan) { return Passthrough(video: false, audio: false, reason: reason) }
             if case .fixed = program?.composition {
                 return Passthrough(video: false, audio: false, reason: "explicit panes are always mixed")
             }
@@ -61,6 +62,15 @@ extension TaskView {
         case nil:
             return Passthrough(video: false, audio: false, reason: "no relay is connected")
         }
+    }
+
+    /// The reason why a mix is on air although one participant is to be copied; `nil` if that is not so.
+    private static func waiting(_ status: RelayStatus?, _ plan: ProgramPlan?) -> String? {
+        guard case .bypass(let host)? = plan?.mode, plan?.revision == status?.revision else { return nil }
+        let source = status?.sources.first { $0.id == host }
+        if source?.refreshesGradually ?? false { return "\(host) sends no keyframes (intra refresh)" }
+        guard let seconds = source?.secondsWithoutKeyframe else { return "waits for a keyframe of \(host)" }
+        return "waits for a keyframe of \(host) for \(Int(seconds.rounded())) s"
     }
 }
 

@@ -111,10 +111,16 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     public var pictureSize: LayoutParticipant.Size?
     /// Pictures per second; `nil` until known.
     public var frameRate: Double?
+    /// Time since the source's last keyframe in seconds, if that is longer than any GOP should be; otherwise `nil`.
+    public var secondsWithoutKeyframe: Double?
+    /// Whether the source has recovery points in place of keyframes, so that a mix cannot return to its bypass. `nil`
+    /// means false.
+    public var refreshesGradually: Bool?
 
     public init(
         id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil,
-        pictureSize: LayoutParticipant.Size? = nil, frameRate: Double? = nil
+        pictureSize: LayoutParticipant.Size? = nil, frameRate: Double? = nil,
+        secondsWithoutKeyframe: Double? = nil, refreshesGradually: Bool? = nil
     ) {
         self.id = id
         self.state = state
@@ -122,6 +128,8 @@ public struct SourceStatus: Hashable, Codable, Sendable {
         self.isAbsent = isAbsent
         self.pictureSize = pictureSize
         self.frameRate = frameRate
+        self.secondsWithoutKeyframe = secondsWithoutKeyframe
+        self.refreshesGradually = refreshesGradually
     }
 }
 

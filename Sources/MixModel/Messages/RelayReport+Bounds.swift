@@ -28,6 +28,7 @@ extension SourceStatus {
     fileprivate var bounded: SourceStatus {
         var status = self
         status.pictureSize = pictureSize.flatMap { 1...16384 ~= $0.width && 1...16384 ~= $0.height ? $0 : nil }
+        status.secondsWithoutKeyframe = secondsWithoutKeyframe?.boundedSeconds
         status.frameRate = frameRate.flatMap { 0...1000 ~= $0 ? $0 : nil }
         return status
     }

@@ -70,12 +70,15 @@ struct MixerSlot {
         }
     }
 
-    /// Bytes that may wait for a mixer: the groups of pictures of many people come at once when they are mixed.
-    private static let hangLimit = 96 << 20
+    /// Bytes that may wait for a mixer, beside the groups of pictures that it was sent at once.
+    static let hangLimit = 96 << 20
+    private var replays = ReplayAllowance()
 
     /// Why the mixer counts as hung, so that it has to be killed; `nil` while it does not.
     mutating func hang(now: MediaTime) -> String? {
-        if process.pendingBytes > Self.hangLimit { return "accepts no input and is being replaced" }
+        if process.pendingBytes > Self.hangLimit + replays.bytes(at: now) {
+            return "accepts no input and is being replaced"
+        }
         guard watchdog.isSuspect(at: now) else { return nil }
         let used = process.processID.flatMap { ProcessClock.seconds(of: $0) }
         let expected = setup?.hasVideo == false ? "sound" : "picture"
@@ -92,8 +95,9 @@ struct MixerSlot {
     }
 
     /// Sends the configurations and the current GOP of a source, so that decoding can begin at once.
-    mutating func replay(_ source: SourceID, _ timeline: SourceTimeline) {
+    mutating func replay(_ source: SourceID, _ timeline: SourceTimeline, now: MediaTime) {
         guard isRunning, sources.insert(source).inserted else { return }
+        replays.add(timeline.currentGOP.reduce(0) { $0 + $1.footprint }, at: now)
         for configuration in [timeline.video, timeline.audio].compactMap({ $0 }) {
             process.send(.configuration(source, configuration))
         }

@@ -25,6 +25,8 @@ final class PulledSource {
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
     var stalls: [Track: StallWatch] = [:]
+    /// New timelines so far.
+    private(set) var steps = 0
     private var gate = SourceGate()
     private var isUnsupported = false
     /// Whether it is not connected because it may have made relays crash.
@@ -166,6 +168,17 @@ final class PulledSource {
     /// Time of the last frame of the track by which the source is judged.
     private var lastOfTrack: MediaTime? { timeline.video == nil ? timeline.lastAudio : timeline.lastVideo }
 
+    /// Whether the source delivers pictures, so that a program may wait for its keyframe.
+    func isAwaited(now: MediaTime) -> Bool { planned.video && timeline.video != nil && !isSilent(now: now) }
+
+    /// Counts a new timeline.
+    ///
+    /// - Returns: Whether it is told: the 1st, 2nd, 4th, 8th and so on, so that no source fills the log.
+    func countsAsNews() -> Bool {
+        steps = steps.saturatingSum(1)
+        return steps & (steps - 1) == 0
+    }
+
     /// Whether the source has nothing to show, for other reasons than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
         isUnsupported || isQuarantined || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
@@ -196,7 +209,9 @@ final class PulledSource {
         return SourceStatus(
             id: planned.id, state: state, error: error ?? (isOverdue ? PullEnd.noMedia.words : nil),
             isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize,
-            frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds)
+            frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds,
+            secondsWithoutKeyframe: timeline.withoutKeyframe(at: now)?.inSeconds,
+            refreshesGradually: timeline.refreshesGradually ? true : nil)
     }
 
     /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.

@@ -126,6 +126,12 @@ extension Relay {
     }
 
     func note(code: String, _ message: String, isBad: Bool = true) {
+        guard let omitted = noteLimit.take(now: now) else { return }
+        if omitted > 0 {
+            let notice = "\(omitted) messages before this one were left out, because there were too many"
+            logger.warning("\(notice)")
+            send(.note(code: "messages-left-out", message: notice))
+        }
         logger.log(level: isBad ? .warning : .info, "\(code): \(message)")
         send(.note(code: code, message: message))
     }

@@ -32,7 +32,7 @@ extension Relay {
             let shown = opening(of: scene) ?? scene
             // Before the scene, which then finds every source decoding and waits for its pictures.
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
-                if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline) }
+                if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline, now: now) }
             }
             if decision.mixer == .ready, mixer.scene == nil {
                 // It decodes and waits.

@@ -55,6 +55,18 @@ extension Relay {
         for output in outputs.values { output.tick() }
     }
 
+    /// Reports once that HLS has no sound, because MPEG-TS cannot express the program's.
+    func tellUnfitSound() {
+        guard outputs.keys.contains(where: { $0.kind == PlannedHLS.kind }), let sound = splicer.audioConfiguration,
+            sound != toldUnfitSound, let format = AudioSpecificConfig(sound.bytes), ADTSHeader(format) == nil
+        else { return }
+        toldUnfitSound = sound
+        note(
+            code: "hls-without-sound",
+            "HLS has no sound: AAC of object type \(format.objectType) at \(format.sampleRate) Hz with "
+                + "\(format.samplesPerFrame) samples per frame cannot be put into MPEG-TS; publish AAC-LC with 1024")
+    }
+
     private func followSources() {
         let followers = outputs.values.filter(\.takesSources)
         guard !followers.isEmpty, let plan else { return }

@@ -139,7 +139,10 @@ extension Relay {
                     splicer.move(feed, by: amount)
                 case .discontinuity:
                     source.noteMovement(now: arrival)
-                    logger.notice("source \(id): its timestamps jumped and were remapped")
+                    if source.countsAsNews() {
+                        logger.notice(
+                            "source \(id): its timestamps jumped and were remapped, \(source.steps) times so far")
+                    }
                 case .frame(let frame):
                     source.noteArrival(of: frame.track, now: arrival)
                     if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
@@ -163,6 +166,18 @@ extension Relay {
             guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
             source.requestKeyframe(now: now)
         }
+    }
+
+    /// Reports once that a bypass waits for a keyframe.
+    func tellWaiting(now: MediaTime) {
+        var waiting: SourceID?
+        if case .bypass(let id) = plan?.mode, splicer.onAir?.isMixer ?? false, sources[id]?.isAwaited(now: now) ?? false
+        {
+            waiting = id
+        }
+        let refreshes = waiting.flatMap { sources[$0] }?.timeline.refreshesGradually ?? false
+        guard let news = keyframeWait.news(of: waiting, refreshesGradually: refreshes, now: now) else { return }
+        note(code: "waiting-for-keyframe", news)
     }
 
     /// The mixers that show a scene, including the one on its way out.

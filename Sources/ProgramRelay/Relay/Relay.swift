@@ -128,6 +128,10 @@ public actor Relay {
     /// Program time until which the mix on air may be fading out a participant's sound.
     var fadesUntil = MediaTime.zero
 
+    var noteLimit = NoteLimit()
+    var keyframeWait = KeyframeWait()
+    /// Audio configuration of the program that operators know HLS to lack.
+    var toldUnfitSound: CodecConfiguration?
     var lastStatusAt = MediaTime.zero
     /// Absent sources, as reported last.
     private var absentSources: Set<SourceID> = []
@@ -267,6 +271,8 @@ public actor Relay {
         removeIdleSources()
         quarantine.advance(to: now)
         pullRecord.write(quarantine.records)
+        tellWaiting(now: now)
+        tellUnfitSound()
         tickOutputs()
         let absent = Set(sources.filter { $0.value.isAbsent(now: now) }.keys)
         if now - lastStatusAt >= TickSchedule.status - TickSchedule.early || absent != absentSources { reportStatus() }

@@ -1,0 +1,33 @@
+import EncodedMedia
+
+/// Limits the messages that a relay sends to operators: sources, mixers and outputs that keep failing in new ways must
+/// not fill the timeline and the log. Pure.
+struct NoteLimit {
+    /// Messages that may come at once, and the time after which another one may.
+    static let burst = 100
+    static let pause = MediaTime.seconds(6)
+
+    private var taken = 0
+    private var since = MediaTime.zero
+    private var omitted = 0
+
+    /// Notes a message.
+    ///
+    /// - Returns: The number of messages left out before this one; `nil` if it is to be left out itself.
+    mutating func take(now: MediaTime) -> Int? {
+        let regained = Int(clamping: (now - since).nanoseconds / Self.pause.nanoseconds)
+        if regained >= taken {
+            (taken, since) = (0, now)
+        } else if regained > 0 {
+            taken -= regained
+            since += Self.pause * Int64(regained)
+        }
+        guard taken < Self.burst else {
+            omitted = omitted.saturatingSum(1)
+            return nil
+        }
+        taken += 1
+        defer { omitted = 0 }
+        return omitted
+    }
+}
