@@ -177,6 +177,10 @@ import Testing
         let healthy = WorkerCheck.findings(
             from: Data(#"{"healthy":true,"checked":10,"missing":[]}"#.utf8), worker: "/w")
         #expect(healthy.map(\.isGood) == [true])
+        let open = WorkerCheck.findings(
+            from: Data(#"{"healthy":true,"checked":10,"missing":[],"containment":"a mixer can read"}"#.utf8),
+            worker: "/w")
+        #expect(open.last == Finding(verdict: .note, text: "a mixer can read"))
         #expect(WorkerCheck.findings(from: Data(), worker: "/w").map(\.isGood) == [false])
     }
 
