@@ -120,7 +120,11 @@ package struct TaskController: Sendable {
         ) { [settings = settings.allowing(context.caller)] current, _ throws(OrchestratorError) in
             do throws(InputError) {
                 let changed = try settings.settings(patching: current, with: document, room: room)
-                if view.kind == .explicit { try Self.refuseHLS(changed) }
+                if view.kind == .explicit {
+                    try Self.refuseHLS(changed)
+                } else {
+                    try RoomSettingsReader.refuseSchedule(changed)
+                }
                 return changed
             } catch {
                 throw OrchestratorError(error)

@@ -26,6 +26,16 @@ package struct RoomSettingsReader: Sendable {
     /// Maximum number of outputs of one room or task.
     static let mostOutputs = 16
 
+    private static let time = "a time as in 2026-01-31T20:00:00Z (RFC 3339)"
+
+    /// Refuses a schedule in the settings of a room, whose own task follows its streams.
+    static func refuseSchedule(_ settings: RoomSettings) throws(InputError) {
+        guard let schedule = settings.schedule else { return }
+        throw InputError(
+            .invalidField, field: schedule.startsAt == nil ? "endsAt" : "startsAt", found: "a schedule of a room",
+            expected: "a task with a schedule of its own: POST /v1/tasks")
+    }
+
     /// Returns a reader with the permissions of this caller.
     func allowing(_ caller: Caller) -> RoomSettingsReader {
         var reader = self
@@ -38,6 +48,7 @@ package struct RoomSettingsReader: Sendable {
         var reader = try FieldReader(document)
         let settings = try settings(patching: RoomSettings(), &reader, room: room)
         try reader.finish()
+        try Self.refuseSchedule(settings)
         return settings
     }
 
@@ -91,6 +102,20 @@ package struct RoomSettingsReader: Sendable {
         if reader.has("recording") {
             settings.recording = try RecordingSettingsReader.settings(
                 reader.value("recording"), path: reader.path(of: "recording"))
+        }
+        for (key, part) in [("startsAt", \TaskSchedule.startsAt), ("endsAt", \TaskSchedule.endsAt)]
+        where reader.has(key) {
+            var schedule = settings.schedule ?? TaskSchedule()
+            schedule[keyPath: part] = try reader.string(key, expected: Self.time).map { text throws(InputError) in
+                guard let seconds = Timestamp.seconds(text) else {
+                    throw reader.invalid(key, .string(text), Self.time)
+                }
+                return seconds
+            }
+            settings.schedule = schedule == TaskSchedule() ? nil : schedule
+        }
+        if let schedule = settings.schedule, let start = schedule.startsAt, let end = schedule.endsAt, end <= start {
+            throw InputError(.invalidField, field: reader.path(of: "endsAt"), expected: "a time after startsAt")
         }
         if reader.has("hls") {
             settings.hls = try HLSSettingsReader.settings(reader.value("hls"), path: reader.path(of: "hls"))

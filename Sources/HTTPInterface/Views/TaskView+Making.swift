@@ -26,8 +26,11 @@ extension TaskView {
         outputs = (plan?.outputs ?? []).destinations.map { Output($0, status) }
         settings = Settings(of: machine.seen(room), services)
         if case .waiting = machine.phase {
+            let isAhead = machine.settings?.schedule?.isAhead(at: Date().timeIntervalSince1970) ?? false
             waitingFor =
-                machine.awaitsCapacity ? .capacity : services.hasDestination(machine.seen(room)) ? .stream : .output
+                isAhead
+                ? .schedule
+                : machine.awaitsCapacity ? .capacity : services.hasDestination(machine.seen(room)) ? .stream : .output
         }
         revision = machine.revision
         appliedRevision = status?.revision
@@ -112,7 +115,9 @@ extension TaskView.Settings {
             outputs: services.outputs(of: room).map {
                 Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry)
             },
-            program: room.settings.program.map(ProgramView.init))
+            program: room.settings.program.map(ProgramView.init),
+            startsAt: room.settings.schedule?.startsAt.map { Date(timeIntervalSince1970: $0) },
+            endsAt: room.settings.schedule?.endsAt.map { Date(timeIntervalSince1970: $0) })
     }
 }
 

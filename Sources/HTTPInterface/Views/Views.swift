@@ -62,6 +62,9 @@ struct TaskView: Encodable {
         var outputs: [Output]
         /// The program's settings. Absent if the room determines the program.
         var program: ProgramView?
+        /// Times of the schedule, if there are any.
+        var startsAt: Date?
+        var endsAt: Date?
     }
     enum Kind: String, Encodable {
         /// The room's own task, which exists while the room has outputs.
@@ -72,6 +75,8 @@ struct TaskView: Encodable {
     enum Awaited: String, Encodable {
         /// The task starts with the room's next stream.
         case stream
+        /// The task's scheduled start is to come.
+        case schedule
         /// The room has no destination.
         case output
         /// The task starts when the machine has capacity for it.

@@ -67,6 +67,7 @@ extension RoomSettings: DocumentWritable {
             try settings.field("program", encoding: program)
             try settings.field("recording", encoding: recording)
             try settings.field("hls", encoding: hls)
+            try settings.field("schedule", encoding: schedule)
         }
     }
 }

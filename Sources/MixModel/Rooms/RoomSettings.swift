@@ -19,12 +19,15 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var recording: RecordingSettings?
     /// HLS of the program; `nil` means none.
     @Boxed public var hls: HLSSettings?
+    /// Times between which an explicit task is on air; `nil` means at any time. A room's own task has none.
+    @Boxed public var schedule: TaskSchedule?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: Canvas? = nil,
         policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
-        hls: HLSSettings? = nil
+        hls: HLSSettings? = nil, schedule: TaskSchedule? = nil
     ) {
+        self.schedule = schedule
         self.host = host
         self.layout = layout
         self.outputs = outputs

@@ -28,14 +28,17 @@ public struct PlanningContext: Hashable, Sendable {
     public var images: [String: String]
     /// Places for outputs.
     public var places: OutputPlaces
+    /// Time of day, in seconds since 1970, for schedules.
+    public var wallClock: Double
 
     public init(
         template: LayoutTemplate, defaultOutputs: [PushDestination], defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:], places: OutputPlaces = OutputPlaces()
+        images: [String: String] = [:], places: OutputPlaces = OutputPlaces(), wallClock: Double = 0
     ) {
+        self.wallClock = wallClock
         self.template = template
         self.defaultOutputs = defaultOutputs
         self.defaultCanvas = defaultCanvas

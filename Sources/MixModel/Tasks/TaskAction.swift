@@ -25,6 +25,8 @@ public struct DeadlineToken: Hashable, Codable, Sendable {
         case idle
         /// Restart of a relay that was lost.
         case relaunch
+        /// Scheduled start or end of an explicit task.
+        case schedule
     }
     public var kind: Kind
     public var number: Int
@@ -88,4 +90,6 @@ public enum EndReason: String, Hashable, Codable, Sendable {
     case roomDeleted
     /// Not started, because the machine cannot carry the task. It starts automatically when there is room.
     case noCapacity
+    /// The scheduled end (`TaskSchedule.endsAt`) has come.
+    case scheduled
 }

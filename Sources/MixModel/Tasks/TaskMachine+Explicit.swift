@@ -60,7 +60,7 @@ extension TaskMachine {
     /// Whether a task whose program ends for the reason ends for good.
     func finishes(after reason: EndReason) -> Bool {
         switch reason {
-        case .roomDeleted: true
+        case .roomDeleted, .scheduled: true
         case .requested: isExplicit
         case .idle: finishesWhenIdle
         case .roomClosed: finishesWithRoom

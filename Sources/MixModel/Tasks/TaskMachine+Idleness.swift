@@ -3,7 +3,11 @@ extension TaskMachine {
     /// Whether the room has no stream that the program could show. A task that ends with its room also requires that
     /// the room is empty.
     func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
-        !context.hasStreams(for: room) && (!finishesWithRoom || room.participants.isEmpty)
+        // A task whose start is to come is not idle yet, and one between its times is not either.
+        if let schedule, schedule.isAhead(at: context.wallClock) || schedule.isOnAir(at: context.wallClock) {
+            return false
+        }
+        return !context.hasStreams(for: room) && (!finishesWithRoom || room.participants.isEmpty)
     }
 
     func idleSeconds(_ room: Room) -> Int {

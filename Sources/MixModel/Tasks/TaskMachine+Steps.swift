@@ -2,7 +2,10 @@
 /// taken in another, and leave the state that follows.
 extension TaskMachine {
     func wantsTask(_ room: Room, _ context: PlanningContext) -> Bool {
-        room.isOpen && context.hasStreams(for: room) && ProgramPlanner.hasDestination(room, in: context)
+        if let schedule, schedule.isAhead(at: context.wallClock) { return false }
+        let isFilled = schedule?.isOnAir(at: context.wallClock) ?? false
+        return room.isOpen && (isFilled || context.hasStreams(for: room))
+            && ProgramPlanner.hasDestination(room, in: context)
     }
 
     /// Returns the state of a held task that need not be held any longer.
@@ -114,7 +117,7 @@ extension TaskMachine {
             case _ where finishes(after: reason): .finished(Finished(reason: reason, lastRelay: relay))
             case .requested: .held(Held(until: nil, lastRelay: relay))
             case .hostLeft: .held(Held(until: ending.host, lastRelay: relay))
-            case .idle, .roomClosed, .noOutputs, .roomDeleted, .noCapacity:
+            case .idle, .roomClosed, .noOutputs, .roomDeleted, .noCapacity, .scheduled:
                 .waiting(Waiting(reason: .ended(reason), lastRelay: relay))
             }
         let entry = TimelineEntry(

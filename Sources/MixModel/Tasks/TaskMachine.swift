@@ -15,6 +15,8 @@ public struct TaskMachine: Hashable, Sendable {
     public internal(set) var sourceFacts: SourceFacts?
     /// Number of the last deadline scheduled.
     var deadlines: Int
+    /// Deadline of the schedule that is awaited. It is not stored, because no deadline outlives a process.
+    var scheduled: ScheduledDeadline?
 
     /// Time after a change that acted within which further changes are merged into one. In nanoseconds.
     public static let debounceWindow = Debounce.window
@@ -53,7 +55,14 @@ extension TaskMachine {
     public mutating func roomChanged(
         _ room: Room, context: PlanningContext, cause: Cause, urgency: Urgency, now: Int64
     ) -> [TaskAction] {
-        let room = seen(room)
+        if let actions = endOnSchedule(context, cause) { return actions }
+        let actions = decide(seen(room), context, cause, urgency, now)
+        return actions + watchSchedule(context, now)
+    }
+
+    private mutating func decide(
+        _ room: Room, _ context: PlanningContext, _ cause: Cause, _ urgency: Urgency, _ now: Int64
+    ) -> [TaskAction] {
         if case .held(let held) = state, let waiting = released(held, room, context) { state = .waiting(waiting) }
         switch state {
         case .waiting(let waiting):
@@ -86,6 +95,8 @@ extension TaskMachine {
         case .idle:
             let summary = "no participant on air for \(idleSeconds(room)) s"
             return idled(token.number, Cause(receivedAt: now, summary: summary, id: origin))
+        case .schedule:
+            return scheduleReached(token.number, room, context, now, origin)
         case .relaunch:
             guard case .onAir(var onAir) = state, token.number == onAir.launches.deadline else { return [] }
             onAir.launches.deadline = nil
@@ -114,6 +125,7 @@ extension TaskMachine {
         room: Room, context: PlanningContext, now: Int64, origin: CauseID? = nil
     ) -> [TaskAction] {
         state.restart(origin: origin)
+        scheduled = nil
         let launch: [TaskAction]
         switch state {
         case .waiting, .held: launch = []

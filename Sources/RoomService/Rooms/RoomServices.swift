@@ -1,4 +1,5 @@
 import EventSubscription
+import Foundation
 import LayoutEngine
 import Logging
 import MixModel
@@ -69,7 +70,8 @@ extension RoomServices: PlanningFacts {
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
-            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places)
+            images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
+            wallClock: Date().timeIntervalSince1970)
     }
 
     package func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {

@@ -1,0 +1,28 @@
+/// The time in which an explicit task may be on air. Seconds since 1970.
+///
+/// With both times the program is on air between them whether or not a participant is there: the slate fills the time.
+public struct TaskSchedule: Hashable, Codable, Sendable {
+    /// Time before which the task does not start; `nil` means at any time.
+    public var startsAt: Double?
+    /// Time at which the task ends for good; `nil` means by its policy.
+    public var endsAt: Double?
+
+    public init(startsAt: Double? = nil, endsAt: Double? = nil) {
+        self.startsAt = startsAt
+        self.endsAt = endsAt
+    }
+
+    /// Whether the start is still to come.
+    public func isAhead(at time: Double) -> Bool { startsAt.map { time < $0 } ?? false }
+
+    /// Whether the end has come.
+    func isOver(at time: Double) -> Bool { endsAt.map { time >= $0 } ?? false }
+
+    /// Whether the program is on air with or without participants.
+    func isOnAir(at time: Double) -> Bool {
+        startsAt != nil && endsAt != nil && !isAhead(at: time) && !isOver(at: time)
+    }
+
+    /// The next time at which something changes; `nil` if there is none.
+    func nextChange(after time: Double) -> Double? { [startsAt, endsAt].compactMap(\.self).filter { $0 > time }.min() }
+}
