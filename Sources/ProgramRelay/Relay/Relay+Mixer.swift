@@ -20,9 +20,10 @@ extension Relay {
         basis.take(feeds, facts)
         let onAir = splicer.onAir
         let isMixerFailing = mixer == nil && mixerFailures > 1 && now < mixerRetryAt
-        let decision = director.decide(
-            plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
-            isMixerFailing: isMixerFailing)
+        let decision = sparingMixer(
+            director.decide(
+                plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
+                isMixerFailing: isMixerFailing), plan: plan, now: now)
         let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
         provideMixer(decision, plan: plan, scene: scene, now: now)
         // A mixer that is about to be left or replaced keeps its scene.
@@ -105,7 +106,7 @@ extension Relay {
 
     /// Whether the mixer on air has died.
     private var isOnAirLost: Bool {
-        guard let onAir = splicer.onAir, onAir.isMixer else { return false }
+        guard let onAir = splicer.onAir, onAir.isMixer, !isSlateRepeated else { return false }
         return onAir != mixer?.feed && onAir != outgoingMixer?.feed
     }
 
@@ -216,6 +217,11 @@ extension Relay {
     /// Returns the next frame time on air that the mixer can reach, or the one right after a source that is silent.
     private func videoOrigin(fps: Int, now: MediaTime) -> MediaTime {
         guard let last = splicer.lastVideo, let onAir = splicer.onAir else { return now }
+        if isSlateRepeated {
+            let time = takeoverTime(fps: fps, now: now)
+            slate.end(at: time)
+            return time
+        }
         guard case .source(let id) = onAir, let source = sources[id] else {
             return last + .units(1, rate: fps)
         }
@@ -254,7 +260,9 @@ extension Relay {
         case .report(.frame(let frame)):
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
             if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
-            perform(splicer.frame(frame, of: slot.feed, now: now))
+            if !repeatSlate(from: frame, of: slot, now: now) {
+                perform(splicer.frame(frame, of: slot.feed, now: now))
+            }
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
                 mixerFailures = 0

@@ -111,6 +111,7 @@ public actor Relay {
     /// A mixer's process without work, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
     var sparePolicy = SparePolicy()
+    var slate = RepeatedSlate()
     /// Whether the newest plan of a mix leaves out frames, because the machine is overloaded.
     var isMixCheaper = false
     var memory = MachineMemory()
@@ -265,6 +266,7 @@ public actor Relay {
                 perform(splicer.ended(.source(id), now: now))
             }
         }
+        sendSlate(now: now)
         perform(splicer.advance(to: now))
         reconsider()
         watchForStall(now: now)
@@ -294,7 +296,8 @@ public actor Relay {
     /// Sets the time of the next tick.
     func scheduleTick(now: MediaTime, isCalm: Bool) {
         let calmUntil = isCalm ? nextDue(now: now) : nil
-        let next = ticks.next(now: now, calmUntil: calmUntil, deadlines: [fadesUntil, mixerRetryAt])
+        let next = ticks.next(
+            now: now, calmUntil: calmUntil, deadlines: [fadesUntil, mixerRetryAt, slate.group?.nextPicture ?? .zero])
         tickDeadline.set(programStart + next.nanoseconds)
     }
 

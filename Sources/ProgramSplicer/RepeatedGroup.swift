@@ -1,0 +1,105 @@
+import EncodedMedia
+
+/// A group of pictures that is sent again and again, in place of a mixer whose picture does not change. Pure.
+///
+/// The pictures keep their distances, and the sound is one silent frame, repeated on the program's own grid.
+public struct RepeatedGroup: Sendable {
+    /// The pictures in decoding order, from an IDR on, with their own times.
+    private let pictures: [EncodedFrame]
+    /// Time from the group's IDR to the next one.
+    private let length: MediaTime
+    /// Silent frame; `nil` if the program has no sound.
+    private let silence: [UInt8]?
+    /// Time of the IDR of the repetition that is being sent, and the next picture of it.
+    private var begin: MediaTime
+    private var next = 0
+    /// Time of the next audio frame; `nil` before the first one.
+    private var nextSound: MediaTime?
+    /// Time from which on nothing is sent, because another feed begins there; `nil` if there is none.
+    public var end: MediaTime?
+
+    /// Most frames that are returned at once. Further ones follow with the next call.
+    static let mostFrames = 256
+
+    /// - Parameters:
+    ///   - pictures: At least an IDR, the first of them, without reordering.
+    ///   - begin: Time of the first repetition's IDR.
+    init(pictures: [EncodedFrame], length: MediaTime, begin: MediaTime, silence: [UInt8]?) {
+        self.pictures = pictures
+        self.length = max(length, .milliseconds(1))
+        self.begin = begin
+        self.silence = silence
+    }
+
+    /// Time of the next picture.
+    public var nextPicture: MediaTime { time(of: next) }
+
+    private func time(of index: Int) -> MediaTime { begin + (pictures[index].pts - pictures[0].pts) }
+
+    /// Returns the frames that are due, in the order of their times.
+    ///
+    /// - Parameter sound: Time of the program's next audio frame when the group begins, and the length of a frame; `nil` if
+    ///   there is no sound.
+    public mutating func take(
+        until now: MediaTime, sound: (next: MediaTime, frame: MediaTime)?
+    ) -> [EncodedFrame] {
+        let limit = end.map { min(now, $0 - MediaTime(nanoseconds: 1)) } ?? now
+        nextSound = nextSound ?? sound?.next
+        var frames: [EncodedFrame] = []
+        while frames.count < Self.mostFrames {
+            let picture = nextPicture
+            if let silence, let time = nextSound, let length = sound?.frame, length > .zero, time < picture {
+                guard time <= limit else { break }
+                frames.append(EncodedFrame(track: .audio, pts: time, dts: time, payload: silence))
+                nextSound = time + length
+                continue
+            }
+            guard picture <= limit else { break }
+            var frame = pictures[next]
+            (frame.pts, frame.dts) = (picture, picture)
+            frames.append(frame)
+            next += 1
+            guard next == pictures.count else { continue }
+            next = 0
+            begin += length
+        }
+        return frames
+    }
+}
+
+/// Records the group of pictures of a mixer that is to be repeated. Pure.
+public struct GroupRecorder: Sendable {
+    private var pictures: [EncodedFrame] = []
+    private var bytes = 0
+
+    /// Largest group that is recorded, in bytes as `EncodedFrame.footprint` counts. One picture that does not change takes
+    /// much less.
+    static let byteLimit = 8 << 20
+
+    public init() {}
+
+    /// Takes the next picture.
+    ///
+    /// - Parameter silence: Silent audio frame for the repetitions.
+    /// - Returns: The group, to be sent from this picture on and in its place; `nil` while it is not complete.
+    public mutating func take(_ picture: EncodedFrame, silence: [UInt8]?) -> RepeatedGroup? {
+        guard picture.track == .video, picture.pts == picture.dts else {
+            if picture.track == .video { pictures = [] }
+            return nil
+        }
+        // Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3).
+        if picture.isIDR, pictures.count > 1 {
+            return RepeatedGroup(
+                pictures: pictures, length: picture.pts - pictures[0].pts, begin: picture.pts, silence: silence)
+        }
+        if picture.isIDR {
+            pictures = [picture]
+            bytes = picture.footprint
+        } else if !pictures.isEmpty {
+            pictures.append(picture)
+            bytes += picture.footprint
+            if bytes > Self.byteLimit { pictures = [] }
+        }
+        return nil
+    }
+}
