@@ -30,7 +30,7 @@ package struct KeyframeWait: Sendable {
         waiting?.isTold = true
         let reason =
             refreshesGradually
-            ? "\(source) sends no keyframes (intra refresh)"
+            ? "\(source) sends no keyframes (intra refresh or open GOPs)"
             : "no keyframe of \(source) has come for \(Int((now - wait.since).inSeconds)) s"
         return "\(reason): the mix of one goes on until a keyframe comes"
     }

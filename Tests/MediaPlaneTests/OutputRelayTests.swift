@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import Logging
 import MixModel
 import Testing
 import EncodedMedia
@@ -107,5 +108,67 @@ import EncodedMedia
         let files = try FileManager.default.contentsOfDirectory(atPath: "\(directory)/recordings")
         #expect(files.filter { $0.hasSuffix(".mp4") }.count == 3, "\(files)")
         await server.remove()
+    }
+
+    /// AAC with 960 samples per frame cannot be put into MPEG-TS.
+    @Test func hlsThatHasNoSoundSaysSo() async throws {
+        let rig = try await RelayRig()
+        let directory = FileManager.default.temporaryDirectory.appending(path: "hls-\(UInt32.random(in: 0 ... .max))")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        var sound = try await TestStreams.audio(count: 300) { _ in 0 }
+        sound.configuration = CodecConfiguration(track: .audio, bytes: [0x11, 0x94])
+        rig.publish("host", [try await TestStreams.video(count: 200), sound])
+        try rig.apply(
+            .bypass("host/camera"), Scene(canvas: .portrait, panes: []),
+            [PlannedSource(id: "host/camera", url: rig.url("host"))],
+            others: [
+                PlannedOutput(PlannedHLS(directory: directory.path, settings: HLSSettings(segmentSeconds: 1)))
+            ])
+        #expect(
+            try await outputEventually { rig.notes.contains { $0.hasPrefix("hls-without-sound: HLS has no sound") } })
+        #expect(rig.notes.count { $0.hasPrefix("hls-without-sound") } == 1)
+        try await rig.stop()
+    }
+
+    /// An orchestrator that is stopped reads nothing: its replies do not pile up, and it is disconnected.
+    @Test func aControlConnectionThatReadsNothingIsClosed() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "deaf-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "relay.sock").path
+        let relay = Relay(
+            Relay.Configuration(
+                task: "t", socketPath: path, orphanTimeout: 60, worker: URL(filePath: "/bin/true"),
+                keepsMixerReady: false),
+            logger: Logger(label: "deaf") { _ in SwiftLogNoOpLogHandler() })
+        let run = Task { try await relay.run() }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        #expect(
+            try await outputEventually {
+                withUnsafePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+                    }
+                }
+            })
+        // Each is answered with a line that quotes it.
+        let line = Array(repeating: UInt8(ascii: "x"), count: 500) + [0x0A]
+        let block = Array([[UInt8]](repeating: line, count: 100).joined())
+        var sent = 0
+        #expect(
+            try await outputEventually {
+                for _ in 0..<20 {
+                    let count = send(descriptor, block, block.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+                    if count < 0, errno == EPIPE || errno == ECONNRESET { return true }
+                    sent += max(count, 0)
+                }
+                return false
+            }, "\(sent) bytes were taken")
+        relay.terminate()
+        try await run.value
     }
 }

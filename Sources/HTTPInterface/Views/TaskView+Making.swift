@@ -40,7 +40,7 @@ extension TaskView {
         viewers = services.viewers.viewers(of: machine.id)
     }
 
-    private static func passthrough(
+    static func passthrough(
         _ status: RelayStatus?, _ plan: ProgramPlan?, _ program: ProgramSettings?
     ) -> Passthrough {
         let tracks = plan?.tracks ?? .all
@@ -71,7 +71,7 @@ extension TaskView {
     private static func waiting(_ status: RelayStatus?, _ plan: ProgramPlan?) -> String? {
         guard case .bypass(let host)? = plan?.mode, plan?.revision == status?.revision else { return nil }
         let source = status?.sources.first { $0.id == host }
-        if source?.refreshesGradually ?? false { return "\(host) sends no keyframes (intra refresh)" }
+        if source?.refreshesGradually ?? false { return "\(host) sends no keyframes (intra refresh or open GOPs)" }
         guard let seconds = source?.secondsWithoutKeyframe else { return "waits for a keyframe of \(host)" }
         return "waits for a keyframe of \(host) for \(Int(seconds.rounded())) s"
     }

@@ -83,8 +83,14 @@ public struct FrameSampler: Sendable {
 
     /// Returns the frame that the tick at `tick` shows. Changes nothing, so call it again whenever new frames arrive.
     public func choice(tick: MediaTime) -> Choice {
-        guard let last = frames.last else { return .pending(newest: shown) }
         let end = end(tick: tick)
+        guard let last = frames.last else {
+            // The next frame of a slow source is not due yet.
+            guard let shown, let newest, newest + MediaTime(nanoseconds: sourceInterval * 3 / 4) > end else {
+                return .pending(newest: shown)
+            }
+            return .frame(shown)
+        }
         if last > end {
             // Before the first window the first frame is shown early: better than nothing.
             return .frame(frames.last { $0 <= end } ?? shown ?? frames[0])

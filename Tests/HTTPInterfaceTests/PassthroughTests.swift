@@ -1,0 +1,33 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import HTTPInterface
+
+/// Why viewers do not get a participant's own packets.
+@Suite struct PassthroughTests {
+    private static func reason(
+        onAir: OnAir, seconds: Double? = nil, refreshes: Bool? = nil, mode: ProgramPlan.Mode = .bypass("alice/camera")
+    ) -> String? {
+        let plan = ProgramPlan(
+            revision: 3, task: "t", room: "r", sources: [PlannedSource(id: "alice/camera", url: "rtmp://h/a/b")],
+            mode: mode, scene: Scene(canvas: .portrait, panes: []), outputs: [], causedAt: 0, cause: "test")
+        let source = SourceStatus(
+            id: "alice/camera", state: .live, secondsWithoutKeyframe: seconds, refreshesGradually: refreshes)
+        let status = RelayStatus(
+            task: "t", processID: 1, revision: 3, onAir: onAir, bypassSource: nil, scene: nil, sources: [source],
+            outputs: [], programTime: .zero)
+        return TaskView.passthrough(status, plan, nil).reason
+    }
+
+    @Test func aMixOfOneThatWaitsForAKeyframeSaysSo() {
+        #expect(Self.reason(onAir: .bypass) == nil)
+        #expect(Self.reason(onAir: .mix) == "waits for a keyframe of alice/camera")
+        #expect(Self.reason(onAir: .mix, seconds: 41.7) == "waits for a keyframe of alice/camera for 42 s")
+        #expect(
+            Self.reason(onAir: .mix, seconds: 41, refreshes: true)
+                == "alice/camera sends no keyframes (intra refresh or open GOPs)")
+        #expect(Self.reason(onAir: .mix, seconds: 41, mode: .mix(host: "alice/camera"))?.contains("never") == true)
+    }
+}
