@@ -2,7 +2,7 @@ import EncodedMedia
 
 /// A source's frames since its last IDR, kept so that a decoder or a viewer can begin at once.
 ///
-/// Times are the program's. Audio is kept from one second before the IDR, because a splice needs the audio around
+/// Times are its owner's. Audio is kept from one second before the IDR, because a splice needs the audio around
 /// the IDR, which may have arrived first.
 public struct GOPCache: Sendable {
     public private(set) var frames: [EncodedFrame] = []

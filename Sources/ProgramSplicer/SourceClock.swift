@@ -31,8 +31,8 @@ public struct SourceClock: Sendable {
     public static let fastestSlewRate = 0.004
     /// Largest step of the offset between two packets while it slews.
     static let longestSlew = MediaTime(nanoseconds: 500_000)
-    static let nearCorrection = MediaTime.milliseconds(25)
-    static let farCorrection = MediaTime.milliseconds(90)
+    static let nearCorrection = MediaTime.milliseconds(60)
+    static let farCorrection = MediaTime.milliseconds(95)
     /// Smallest step back in a track's timestamps that counts as a new timeline.
     static let jumpBack = MediaTime.milliseconds(300)
     /// Smallest excess of a step forward over the elapsed time that counts as a new timeline, in any case and if it
@@ -87,6 +87,10 @@ public struct SourceClock: Sendable {
             self.reference = reference
         }
     }
+
+    /// Amount by which the offset has slewed so far. Packets that were mapped before lie with those that follow as their
+    /// source made them once they are moved by as much as this has changed.
+    private(set) var slewed = MediaTime.zero
 
     private var video = TrackClock()
     private var audio = TrackClock()
@@ -318,6 +322,7 @@ public struct SourceClock: Sendable {
         let limit = min(Int64(Double(max(elapsed.nanoseconds, 0)) * rate), Self.longestSlew.nanoseconds)
         let step = MediaTime(nanoseconds: min(max(correction.nanoseconds, -limit), limit))
         self.offset = offset + step
+        slewed += step
         correction -= step
         lastMinimum = lastMinimum.map { $0 - step }
         windowMinimum = windowMinimum.map { $0 - step }

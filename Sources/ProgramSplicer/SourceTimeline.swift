@@ -35,6 +35,7 @@ public struct SourceTimeline: Sendable {
     private var firstAudio: MediaTime?
     private var newestAudio: MediaTime?
     private var samples: AudioSampleClock?
+    /// In program time, as far as it has not slewed.
     private var gop = GOPCache()
     private var decodingTimes: [MediaTime] = []
     /// Whether a frame has been decoded earlier than it is shown.
@@ -90,7 +91,7 @@ public struct SourceTimeline: Sendable {
     }
 
     /// The current GOP, in program time.
-    public var currentGOP: [EncodedFrame] { gop.frames }
+    public var currentGOP: [EncodedFrame] { gop.frames.map { $0.shifted(by: clock.slewed) } }
 
     /// The mean distance of recent video frames, else the interval from the SPS, else 40 ms. From 1 ms to 10 s.
     public var frameInterval: MediaTime {
@@ -162,7 +163,11 @@ public struct SourceTimeline: Sendable {
             events.append(.moved(by: amount))
         case .mappedAnew:
             // A decoder needs the frames before; only where they would lie behind this one, they are of no use.
-            if let newest = gop.newestDecoding, clock.map(frame.dts, of: frame.track) < newest { gop.removeAll() }
+            if let newest = gop.newestDecoding.map({ $0 + clock.slewed }),
+                clock.map(frame.dts, of: frame.track) < newest
+            {
+                gop.removeAll()
+            }
             decodingTimes = []
             samples = samples.map {
                 AudioSampleClock(sampleRate: $0.sampleRate, samplesPerFrame: $0.samplesPerFrame)
@@ -187,7 +192,8 @@ public struct SourceTimeline: Sendable {
         }
         frame.pts = clock.map(frame.pts, of: frame.track)
         frame.dts = clock.map(frame.dts, of: frame.track)
-        gop.append(frame)
+        // A decoder that begins with the group needs it where the frames that follow are: sound is laid out by samples.
+        gop.append(frame.shifted(by: -clock.slewed))
         events.append(.frame(frame))
         return events
     }

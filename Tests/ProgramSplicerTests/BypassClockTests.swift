@@ -197,6 +197,26 @@ import Testing
         }
     }
 
+    @Test("what a mixer begins to decode with lies on one grid with what follows, while the offset slews")
+    func replay() throws {
+        var random = SeededGenerator(announcedFor: "BypassClockTests.replay")
+        var publisher = SimulatedPublisher(using: &random)
+        publisher.rate = 1.002
+        publisher.gop = 100
+        var bypass = Bypass()
+        bypass.take(publisher.play(39.9))
+        let group = bypass.timeline.currentGOP.filter { $0.track == .audio }
+        let (first, last) = (try #require(group.first), try #require(group.last))
+        #expect(group.count > 100)
+        let length = MediaTime.units(1024 * Int64(group.count - 1), rate: 48000)
+        // On the publisher's clock, whose frames are 0.2 % longer.
+        #expect((last.pts - first.pts - length).magnitude < .milliseconds(10))
+        let newest = try #require(bypass.timeline.audioGrid)
+        #expect(last.pts == newest.newest)
+        let steps = zip(group, group.dropFirst()).map { $1.pts - $0.pts - .units(1024, rate: 48000) }
+        #expect(steps.allSatisfy { $0.magnitude <= MediaTime(nanoseconds: 51_000) }, "\(steps.max() ?? .zero)")
+    }
+
     @Test("a host with B-frames that is steadily late comes near its time when a mix is to take over")
     func lateHost() throws {
         var random = SeededGenerator(announcedFor: "BypassClockTests.lateHost")

@@ -47,6 +47,18 @@ struct FrameSamplerTests {
 
     private func steps(_ shown: some Collection<Int>) -> [Int] { zip(shown, shown.dropFirst()).map { $1 - $0 } }
 
+    @Test("The next frame of a slow source is not waited for before it is due", arguments: [2, 3, 5], [false, true])
+    func slow(fps: Int, isHost: Bool) {
+        let pts = (0..<100).map { MediaTime.units(Int64($0), rate: fps) }
+        let result = run(fps: 20, ticks: 400, isHost: isHost, lateness: .milliseconds(5), pts: pts)
+        let perFrame = 20 / Double(fps)
+        for (tick, wait) in result.waits.enumerated().dropFirst(200) {
+            // Only where the frame could come, a quarter of its interval early.
+            let phase = Double(tick).truncatingRemainder(dividingBy: perFrame) / perFrame
+            if phase > 0.2, phase < 0.65 { #expect(wait == .zero, "tick \(tick)") }
+        }
+    }
+
     @Test("Equal rates: every frame once, for any phase, with ±2 ms of noise", arguments: [10, 20, 25, 30, 60])
     func oneToOne(fps: Int) {
         for seed in 0..<40 as Range<UInt64> {
