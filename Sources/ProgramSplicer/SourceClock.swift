@@ -6,8 +6,8 @@ import EncodedMedia
 /// when it arrives. Beside a host whose packets come before or after their time, it is set so that the source's packets
 /// are as late as the host's: what was recorded at the same moment is mixed at the same moment, and neither waits for
 /// the other. Until the source is on air, the offset follows the earliest arrival at once, because a server that sends
-/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, at a rate that grows
-/// with the distance from the smallest lateness of a window, so that a publisher's drifting clock builds up neither
+/// its cached GOP in a burst would otherwise put the source seconds ahead. On air it only slews, after the
+/// smallest lateness of a window and no faster than that needs, so that a publisher's drifting clock builds up neither
 /// latency nor A/V skew.
 ///
 /// On air, too, the source stays near the time of its arrival, because a mix cannot take over from one that is ahead:
@@ -26,13 +26,14 @@ public struct SourceClock: Sendable {
 
     /// Rate at which the offset slews: 500 ppm, more than any crystal drifts and less than a listener can hear.
     public static let slewRate = 0.0005
-    /// Largest rate, for publishers whose clock is no crystal. It is reached at `farCorrection` and grows from
-    /// `nearCorrection` on.
+    /// Largest rate, at `farCorrection`, for a publisher whose clock is no crystal: the distance has grown by
+    /// `outrunning` in six windows in spite of `slewRate`, and has not become `nearCorrection` since.
     public static let fastestSlewRate = 0.004
     /// Largest step of the offset between two packets while it slews.
     static let longestSlew = MediaTime(nanoseconds: 500_000)
-    static let nearCorrection = MediaTime.milliseconds(60)
-    static let farCorrection = MediaTime.milliseconds(95)
+    static let nearCorrection = MediaTime.milliseconds(10)
+    static let farCorrection = MediaTime.milliseconds(60)
+    static let outrunning = MediaTime.milliseconds(2)
     /// Smallest step back in a track's timestamps that counts as a new timeline.
     static let jumpBack = MediaTime.milliseconds(300)
     /// Smallest excess of a step forward over the elapsed time that counts as a new timeline, in any case and if it
@@ -100,6 +101,10 @@ public struct SourceClock: Sendable {
     private var windowMinimum: MediaTime?
     private var lastMinimum: MediaTime?
     private var correction = MediaTime.zero
+    /// Amounts to correct that the last windows had.
+    private var excesses: [MediaTime] = []
+    /// Whether the publisher's clock is faster than `slewRate`.
+    private var isOutrun = false
     /// Whether the next packet begins a new timeline.
     private var isBroken = false
     /// Whether the timeline is not the first one, so that it may begin with a burst on air.
@@ -270,6 +275,7 @@ public struct SourceClock: Sendable {
         windowMinimum = nil
         lastMinimum = nil
         correction = .zero
+        excesses = []
         isBroken = false
     }
 
@@ -294,6 +300,7 @@ public struct SourceClock: Sendable {
         let excess = minimum - reference
         if isFixed {
             if excess > Self.behind { return stepForward(by: excess, at: arrival) }
+            noteExcess(excess)
             let isOff = excess.magnitude > .milliseconds(1)
             correction = (offset + (isOff ? excess : .zero)).rounded - offset
         } else {
@@ -302,6 +309,15 @@ public struct SourceClock: Sendable {
             lastMinimum = minimum - (moved - offset)
         }
         return false
+    }
+
+    private mutating func noteExcess(_ excess: MediaTime) {
+        excesses.append(excess)
+        guard excesses.count > 6 else { return }
+        let before = excesses.removeFirst()
+        let isSameWay = (before < .zero) == (excess < .zero)
+        if isSameWay, excess.magnitude > before.magnitude + Self.outrunning { isOutrun = true }
+        if excess.magnitude < Self.nearCorrection { isOutrun = false }
     }
 
     private mutating func stepForward(by amount: MediaTime, at arrival: MediaTime) -> Bool {
@@ -315,10 +331,8 @@ public struct SourceClock: Sendable {
 
     private mutating func slew(after elapsed: MediaTime) {
         guard correction != .zero, let offset else { return }
-        let far =
-            (correction.magnitude - Self.nearCorrection).inSeconds
-            / (Self.farCorrection - Self.nearCorrection).inSeconds
-        let rate = Self.slewRate + (Self.fastestSlewRate - Self.slewRate) * min(max(far, 0), 1)
+        let far = isOutrun ? min(correction.inSeconds.magnitude / Self.farCorrection.inSeconds, 1) : 0
+        let rate = Self.slewRate + (Self.fastestSlewRate - Self.slewRate) * far
         let limit = min(Int64(Double(max(elapsed.nanoseconds, 0)) * rate), Self.longestSlew.nanoseconds)
         let step = MediaTime(nanoseconds: min(max(correction.nanoseconds, -limit), limit))
         self.offset = offset + step
