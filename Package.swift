@@ -96,7 +96,8 @@ if wantsMedia {
         .testTarget(
             name: "MediaPlaneTests",
             dependencies: [
-                "COpenSSL", "ProcessContainment", "ProgramMixer", "ProgramRelay", "TestSupport", "ViewerProbe",
+                "ChildProcesses", "COpenSSL", "ProcessContainment", "ProgramMixer", "ProgramRelay", "TestSupport",
+                "ViewerProbe",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),

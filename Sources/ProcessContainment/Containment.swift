@@ -37,13 +37,16 @@ public enum Containment {
         }
     }
 
-    /// Files that libraries of GStreamer open late: plug-ins, fonts and their caches, properties of the machine.
+    /// Files that libraries open late: plug-ins, fonts and their caches, properties of the machine.
+    ///
+    /// Of `/proc`, libdispatch reads `/proc/TID/stat` of threads that do not exist yet, and crashes if it cannot. What
+    /// there is secret of other processes (memory, environment, descriptors), Landlock and the kernel refuse in any case.
     static var systemFiles: [String] {
         let home = ProcessInfo.processInfo.environment["HOME"] ?? "/nonexistent"
         return [
             "/usr", "/lib", "/lib64", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/var/cache/fontconfig",
-            "/var/lib/ghostscript/fonts", "/sys/devices/system", "/proc/self", "/proc/cpuinfo", "/proc/meminfo",
-            "/proc/stat", "/dev/urandom", "/dev/zero", "\(home)/.fonts", "\(home)/.local/share/fonts",
+            "/var/lib/ghostscript/fonts", "/sys/devices/system", "/proc", "/dev/urandom", "/dev/zero", "\(home)/.fonts",
+            "\(home)/.local/share/fonts",
             "\(home)/.config/fontconfig", "\(home)/.cache/fontconfig",
         ]
     }

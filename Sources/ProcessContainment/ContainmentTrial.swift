@@ -33,13 +33,21 @@ public struct ContainmentTrial: Codable, Hashable, Sendable {
                 "create a file": opening(file + ".new", O_WRONLY | O_CREAT), "list a directory": opening("/", O_RDONLY),
                 "remove a file": result(unlink(file)), "read a system file": opening("/etc/passwd", O_RDONLY),
                 "connect": connecting(port), "open a Unix socket": opened(socket(AF_UNIX, streams, 0)),
+                "read the parent's environment": opening("/proc/\(getppid())/environ", O_RDONLY),
                 "start a program": starting(), "signal the parent": result(kill(getppid(), 0)),
                 "reach the parent's limits": result(containment_read_limit(getppid())),
             ],
             needs: [
                 "read an image": image.map { opening($0, O_RDONLY) } ?? done,
                 "read the system's fonts": opening("/usr/share", O_RDONLY), "start a thread": startingThread(),
+                "see how its threads are": opening("/proc/\(otherThread ?? "none")/stat", O_RDONLY),
             ], outcome: outcome)
+    }
+
+    /// Number of a thread beside the first one.
+    private static var otherThread: String? {
+        let threads = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+        return threads?.first { $0 != "\(getpid())" }
     }
 
     private static func startingThread() -> String {

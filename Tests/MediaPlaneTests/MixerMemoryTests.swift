@@ -30,6 +30,26 @@ extension RealTime {
                 << 10
         }
 
+        @Test("A limit that no mix fits in leaves the host on air")
+        func tooLittle() async throws {
+            let video = try await TestStreams.video(count: 500)
+            let rig = try await RelayRig(limits: WorkerLimits(memory: [.mixer: 48]))
+            for user in ["alice", "bob"] { rig.publish(user, [video]) }
+            let sources = ["alice", "bob"].map { PlannedSource(id: SourceID("\($0)/camera"), url: rig.url($0)) }
+            try rig.apply(.bypass(sources[0].id), Self.scene(["alice"]), [sources[0]])
+            try await rig.waitFor(.bypass)
+            try rig.apply(.mix(host: sources[0].id), Self.scene(["alice", "bob"]), sources)
+            try await until { rig.notes.contains { $0.contains("mixer-failed") } }
+            let before = rig.segments.flatMap(\.frames).count
+            try await until { rig.segments.flatMap(\.frames).count > before + 40 }
+            #expect(rig.status?.onAir == .bypass)
+            let times = rig.segments.flatMap(\.frames).map(\.pts.inMilliseconds)
+            print(rig.notes)
+            try await rig.stop()
+            let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 51.5 }, "\(steps.max() ?? 0) ms")
+        }
+
         @Test("It goes alone and is replaced on the same connection")
         func exhausted() async throws {
             let video = try await TestStreams.video(count: 500)

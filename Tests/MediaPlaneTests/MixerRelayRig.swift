@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 import LayoutEngine
 import Logging
@@ -38,13 +39,22 @@ final class RelayRig: Sendable {
     private let viewer: SocketChannel
     private let shared = Shared()
 
-    init() async throws {
+    /// - Parameter limits: Limits of the relay's workers; `nil` = the defaults.
+    init(limits: WorkerLimits? = nil) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rig-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         server = try HTTPFLVServer { [streams] name in streams.tracks.withLock { $0[name] ?? [] } }
         let products = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let worker = URL(filePath: products).deletingLastPathComponent().appending(path: "mixworker")
+        var worker = URL(filePath: products).deletingLastPathComponent().appending(path: "mixworker")
         try #require(FileManager.default.isExecutableFile(atPath: worker.path), "build mixworker first")
+        if let limits {
+            // The relay is in this process, whose environment is that of all tests.
+            let variables = limits.environment.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+            let script = directory.appending(path: "mixworker")
+            try Data("#!/bin/sh\n\(variables) exec '\(worker.path)' \"$@\"\n".utf8).write(to: script)
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+            worker = script
+        }
         let socket = directory.appending(path: "relay.sock").path
         let relay = Relay(
             Relay.Configuration(task: "auto-rig", socketPath: socket, orphanTimeout: 60, worker: worker),
