@@ -8,7 +8,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     public var defaultMemory: Int {
         switch self {
         case .relay, .mixer: 4096
-        case .recorder: 512
+        // The index of a long recording is built in memory when its file is closed.
+        case .recorder: 2048
         case .packager, .rendition: 1024
         }
     }
