@@ -12,8 +12,11 @@ import Testing
             try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: bFrames, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            // The spare mixer process needs a moment.
-            try await Task.sleep(for: .seconds(3))
+            try await waitUntil("a mixer process waits beside the bypass", within: 20) {
+                stage.workers.contains { $0.arguments.contains("mixer") }
+            }
+            // It says nothing when its codecs are loaded.
+            try await Task.sleep(for: .seconds(2))
             var stalls: [Int64] = []
             for seconds in lengths {
                 stalls.append(MonotonicClock.now())
@@ -45,15 +48,15 @@ import Testing
                     let arrivals = track.compactMap(\.arrival).filter { at - 200_000_000...at + 1_400_000_000 ~= $0 }
                     let gap = zip(arrivals, arrivals.dropFirst()).map { Double($1 - $0) / 1e6 }.max() ?? .infinity
                     print("\(gap) ms without \(name)")
-                    // 300 on a machine with time for it; 1450 without a watch.
-                    #expect(gap < 600, "\(gap) ms without \(name)")
+                    // 300 on a machine with time for it, 1450 without a watch. A busy one takes longer to begin with a mix.
+                    #expect(gap < 1000, "\(gap) ms without \(name)")
                 }
             }
             for picture in trace.video {
                 guard let arrival = picture.arrival else { continue }
                 let sound = trace.audio.last { ($0.arrival ?? .max) <= arrival + 200_000_000 }
                 let apart = sound.map { ($0.frame.dts - picture.frame.dts).inMilliseconds } ?? 0
-                #expect(apart > -200, "sound is \(-apart) ms behind at \(picture.frame.dts)")
+                #expect(apart > -600, "sound is \(-apart) ms behind at \(picture.frame.dts)")
             }
         }
     }
