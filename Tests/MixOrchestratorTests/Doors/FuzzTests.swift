@@ -17,6 +17,7 @@ import Testing
         // Always a success: of a process that failed, the words would be lost.
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             [seed = seed as UInt64, count = count as Int] in
+            ThrownErrors.forget()
             do {
                 if try await FuzzTests.run(seed: seed, count: count) { FuzzTests.say(FuzzTests.held) }
             } catch {
