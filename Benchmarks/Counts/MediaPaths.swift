@@ -101,11 +101,12 @@ enum MediaPaths {
 
     private static func map(_ frames: ArraySlice<EncodedFrame>) -> Int {
         var timeline = SourceTimeline()
+        let role = SourceClock.Role(isOnAir: true, isCopied: true)
         for configuration in configurations {
-            _ = timeline.accept(.configuration(configuration), arrival: .zero, isOnAir: true, isCopied: true)
+            _ = timeline.accept(.configuration(configuration), arrival: .zero, as: role)
         }
         return frames.reduce(0) { sum, frame in
-            sum + timeline.accept(.frame(frame), arrival: frame.dts, isOnAir: true, isCopied: true).count
+            sum + timeline.accept(.frame(frame), arrival: frame.dts, as: role).count
         }
     }
 
