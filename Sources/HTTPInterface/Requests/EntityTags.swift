@@ -8,13 +8,24 @@ enum EntityTags {
     ///   weak tag is accepted too, but matches nothing.
     /// - Throws: `HTTPProblem` of status 400 for any other text.
     static func parse(_ text: String) throws(HTTPProblem) -> [String] {
-        let tags = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
-            String(part.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
-        }
+        let tags = parts(of: text)
         guard tags == ["*"] || tags.allSatisfy(isTag) else {
             throw malformed("If-Match", text, "*, or entity tags with their quotes, as in ETag: \"3\", \"4\"")
         }
         return tags
+    }
+
+    /// Cuts a list at its commas, of which a tag may have some between its quotes, and takes the spaces off its parts.
+    private static func parts(of text: String) -> [String] {
+        var isQuoted = false
+        let parts = text.utf8.split(omittingEmptySubsequences: false) { byte in
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            return byte == UInt8(ascii: ",") && !isQuoted
+        }
+        let space = UInt8(ascii: " ")
+        return parts.map { part in
+            String(decoding: part.drop { $0 == space }.reversed().drop { $0 == space }.reversed(), as: UTF8.self)
+        }
     }
 
     static func malformed(_ header: String, _ found: String, _ expected: String) -> HTTPProblem {

@@ -13,7 +13,8 @@ import Testing
         policy: RoomPolicy(
             bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom),
         program: ProgramSettings(composition: .single(SourceSelection(user: "bob"))),
-        recording: RecordingSettings(), hls: HLSSettings(enableVOD: true))
+        recording: RecordingSettings(), hls: HLSSettings(enableVOD: true),
+        schedule: TaskSchedule(startsAt: 1_700_000_000, endsAt: 1_700_003_600.5))
 
     @Test func settingsAreTheSame() throws {
         try expectAll(settings)
