@@ -4,8 +4,9 @@ import MixModel
 /// Notes how long a program waits for the keyframe with which it can return to a bypass, so that operators are told
 /// once. Pure.
 package struct KeyframeWait: Sendable {
-    /// Wait after which operators are told: the longest GOP in use.
-    package static let patience = MediaTime.seconds(10)
+    /// Wait after which operators are told: the longest GOP in use (`SourceTimeline.longestGroup`), and time for the
+    /// recovery point behind it that says why no keyframe comes.
+    package static let patience = MediaTime.seconds(12)
 
     private var waiting: (source: SourceID, since: MediaTime, isTold: Bool)?
 

@@ -104,7 +104,7 @@ import Testing
         #expect(
             try await outputEventually {
                 rig.notes.contains { $0.hasPrefix("waiting-for-keyframe: host/camera sends no keyframes") }
-            })
+            }, "\(rig.notes)")
         #expect(rig.status?.onAir == .mix && rig.status?.sources.first?.secondsWithoutKeyframe ?? 0 >= 10)
         try await rig.stop()
         await server.remove()

@@ -73,8 +73,8 @@ import Testing
             if let news { told.append("\(second): \(news)") }
         }
         #expect(told.count == 2)
-        #expect(told.first?.hasPrefix("10: no keyframe of host/camera has come for 10 s") == true)
-        #expect(told.last?.hasPrefix("45: host/camera sends no keyframes (intra refresh or open GOPs)") == true)
+        #expect(told.first?.hasPrefix("12: no keyframe of host/camera has come for 12 s") == true)
+        #expect(told.last?.hasPrefix("47: host/camera sends no keyframes (intra refresh or open GOPs)") == true)
     }
 
     @Test("the groups of pictures of eight people may wait for a mixer, for a while")
