@@ -60,12 +60,18 @@ import Testing
         ).start()
     }
 
+    /// Ends a publisher and takes its end: a child that nobody waits for hides the ends of others from exit tests.
+    private static func end(_ publisher: LaunchedProcess) {
+        publisher.signal(SIGKILL)
+        publisher.waitForExit()
+    }
+
     @Test(arguments: (formats + others).prefix(TestLength.of(short: formats.count, long: .max)))
     func aStreamIsCopiedAndMixedAndCopiedAgain(format: Format) async throws {
         let server = try await OutputMediaServer.start()
         let rig = try await RelayRig()
         let publisher = try Self.publish(format, to: server.url("host"))
-        defer { publisher.signal(SIGKILL) }
+        defer { Self.end(publisher) }
         let sources = [PlannedSource(id: "host/camera", url: server.url("host"))]
         try rig.apply(.bypass("host/camera"), Self.scene, sources)
         try await rig.waitFor(.bypass)
@@ -93,7 +99,7 @@ import Testing
         let publisher = try Self.publish(
             Format(name: "open GOPs", video: ["-g", "25", "-bf", "2", "-x264-params", "open-gop=1"]),
             to: server.url("host"))
-        defer { publisher.signal(SIGKILL) }
+        defer { Self.end(publisher) }
         let sources = [PlannedSource(id: "host/camera", url: server.url("host"))]
         try rig.apply(.bypass("host/camera"), Self.scene, sources)
         try await rig.waitFor(.bypass)
@@ -117,11 +123,11 @@ import Testing
         try rig.apply(
             .bypass("host/camera"), Self.scene, [PlannedSource(id: "host/camera", url: server.url("host"))])
         try await rig.waitFor(.bypass)
-        first.signal(SIGKILL)
+        Self.end(first)
         let second = try Self.publish(
             Format(name: "second", size: "240x320", rate: "15", sampleRate: 44_100, channels: 1), to: server.url("host")
         )
-        defer { second.signal(SIGKILL) }
+        defer { Self.end(second) }
         #expect(try await outputEventually { rig.status?.sources.first?.pictureSize?.width == 240 })
         #expect(
             try await outputEventually { rig.status?.onAir == .bypass && (rig.segments.last?.frames.count ?? 0) > 20 })
@@ -137,7 +143,7 @@ import Testing
         let rig = try await RelayRig()
         let format = Format(name: "MP3", sampleRate: 44_100, audio: ["-c:a", "libmp3lame"])
         let publisher = try Self.publish(format, to: server.url("host"))
-        defer { publisher.signal(SIGKILL) }
+        defer { Self.end(publisher) }
         try rig.apply(
             .bypass("host/camera"), Self.scene, [PlannedSource(id: "host/camera", url: server.url("host"))])
         #expect(try await outputEventually { rig.status?.sources.first?.state == .failed })
