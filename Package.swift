@@ -74,18 +74,20 @@ if wantsMedia {
             name: "ViewerProbe", dependencies: ["ChildProcesses", "GStreamerKit", "MediaFormats", "MixModel"],
             swiftSettings: strict),
         .target(name: "CContainment"),
+        .target(name: "CForkServer"),
+        .target(name: "ForkServer", dependencies: ["CForkServer", "ChildProcesses"], swiftSettings: strict),
         .target(name: "ProcessContainment", dependencies: ["CContainment"], swiftSettings: strict),
         .target(
             name: "ProgramRelay",
             dependencies: [
-                "ChildProcesses", "GStreamerKit", "ProgramSplicer", "RTMP",
+                "ChildProcesses", "ForkServer", "GStreamerKit", "ProgramSplicer", "RTMP",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "MixWorker",
             dependencies: [
-                "ChildProcesses", "ProcessContainment", "ProgramMixer", "ProgramRelay", "ViewerProbe",
+                "ChildProcesses", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay", "ViewerProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -96,7 +98,8 @@ if wantsMedia {
         .testTarget(
             name: "MediaPlaneTests",
             dependencies: [
-                "ChildProcesses", "COpenSSL", "ProcessContainment", "ProgramMixer", "ProgramRelay", "TestSupport",
+                "ChildProcesses", "COpenSSL", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay",
+                "TestSupport",
                 "ViewerProbe",
             ],
             exclude: ["Golden"],

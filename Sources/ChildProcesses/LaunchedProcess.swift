@@ -8,7 +8,8 @@ public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     /// Nobody knows: the system forgets children whose parent ignores SIGCHLD.
     case unknown
 
-    init(waitStatus: Int32) {
+    /// - Parameter waitStatus: As `waitpid()` has it.
+    public init(waitStatus: Int32) {
         let signal = waitStatus & 0x7F
         self = signal == 0 ? .status(waitStatus >> 8 & 0xFF) : .signal(signal)
     }
@@ -22,11 +23,20 @@ public enum ProcessExit: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// A process that runs for this one, whoever is its parent. Safe to use from any thread.
+public protocol RunningProcess: AnyObject, Sendable {
+    var processID: Int32 { get }
+    /// Sends a signal, unless the process has ended.
+    func signal(_ number: Int32)
+    /// Calls `body` once the process has ended, on a thread that waits for that.
+    func onExit(_ body: @escaping @Sendable (ProcessExit) -> Void)
+}
+
 /// A process that `ProcessLaunch` has started. Safe to use from any thread.
 ///
 /// The system keeps its identifier until somebody has asked for its end: `exit`, `waitForExit` or `onExit`. Releasing the
 /// object does not end the process.
-public final class LaunchedProcess: Sendable {
+public final class LaunchedProcess: RunningProcess {
     public let processID: Int32
     /// Set when the process has been waited for. From then on its identifier may belong to another process.
     private let ended = Mutex<ProcessExit?>(nil)

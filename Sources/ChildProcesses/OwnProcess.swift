@@ -2,6 +2,12 @@ import Foundation
 
 /// Settings of the process that calls, which concern itself and what it starts.
 public enum OwnProcess {
+    /// Prepares for making workers of all kinds, which take on their own limits.
+    public static func prepareForChildren() {
+        setMemoryShortage(WorkerKind.relay.memoryShortage)
+        lower(RLIMIT_CORE, to: 0)
+    }
+
     /// Takes on the limits of a kind of worker.
     ///
     /// Call it while the process has one thread: niceness belongs to threads, and new ones inherit it. What the system

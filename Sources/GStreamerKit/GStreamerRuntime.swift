@@ -35,6 +35,17 @@ public enum GStreamerRuntime {
         }
     }
 
+    /// Loads the libraries of these elements, without a thread of their own. What is not installed is left out.
+    public static func load(_ names: [String]) {
+        guard (try? start()) != nil else { return }
+        for name in names {
+            guard let element = gst_element_factory_make(name, nil) else { continue }
+            // New elements have a floating reference.
+            gst_object_ref_sink(UnsafeMutableRawPointer(element))
+            gst_object_unref(UnsafeMutableRawPointer(element))
+        }
+    }
+
     /// Tear-downs that are under way without a caller that waits for them.
     static let dismantling = DispatchGroup()
 

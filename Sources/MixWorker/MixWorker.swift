@@ -16,12 +16,13 @@ struct MixWorker: AsyncParsableCommand {
             PublishCommand.self,
             PictureCommand.self,
             DoctorCommand.self,
+            ForkServerCommand.self,
             TrialCommand.self,
         ])
 
     /// On the main thread, the only one at that time: most limits hold for a thread and its successors.
     @MainActor static func main() async {
-        WorkerStart.begin(CommandLine.arguments)
-        await main(nil)
+        let arguments = WorkerStart.begin(CommandLine.arguments)
+        await main(Array(arguments.dropFirst()))
     }
 }

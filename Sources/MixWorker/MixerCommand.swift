@@ -32,6 +32,9 @@ struct MixerCommandLine: AsyncParsableCommand {
             """)
     var encoder = "software"
 
+    @Option(help: "Process of the relay that the mixer works for: shown by ps, and not used.")
+    var relay: Int32?
+
     @Option(help: "Encoder threads per picture for programs that set none, 1 to 16; 0: as many as the canvas needs.")
     var threads = EncoderTuning().threads
 

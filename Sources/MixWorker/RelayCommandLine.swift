@@ -1,5 +1,6 @@
 import ArgumentParser
 import Dispatch
+import ForkServer
 import Foundation
 import GStreamerKit
 import Logging
@@ -34,6 +35,9 @@ struct RelayCommandLine: AsyncParsableCommand {
         inversion: .prefixedNo,
         help: "Keep a spare mixer process (15 MB) beside a bypass that others may join, memory permitting.")
     var readyMixer = true
+
+    @Option(help: "Unix socket of `mixworker forkserver`, which makes mixers. Without it, they are started.")
+    var forkServer: String?
 
     @Option(help: "Encoder of mixers, as for `mixworker mixer`.")
     var encoder = "software"
@@ -84,10 +88,13 @@ struct RelayCommandLine: AsyncParsableCommand {
     ) -> Relay {
         var logger = logger
         logger[metadataKey: "task"] = "\(task)"
+        let mixers = forkServer.map { path in
+            ForkClient(path: path) { [logger] in logger.warning("a mixer is started, which takes longer: \($0)") }
+        }
         return Relay(
             Relay.Configuration(
                 task: task, socketPath: socket, orphanTimeout: orphanTimeout, worker: worker,
-                keepsMixerReady: readyMixer, encoder: encoder, shares: shares),
+                keepsMixerReady: readyMixer, forkServer: mixers, encoder: encoder, shares: shares),
             logger: logger)
     }
 

@@ -13,7 +13,15 @@ enum WorkerStart {
     static var containment: Containment.Outcome? { outcome.withLock { $0 } }
 
     /// - Parameter arguments: Those of the process, with its name.
-    static func begin(_ arguments: [String]) {
+    /// - Returns: The arguments to go by: those given, or in a process that this one has made, which returns from here too,
+    ///   those of its request.
+    static func begin(_ arguments: [String]) -> [String] {
+        let arguments = ForkServerCommand.serve(arguments) ?? arguments
+        limit(arguments)
+        return arguments
+    }
+
+    private static func limit(_ arguments: [String]) {
         guard arguments.count > 1 else { return }
         let limits = WorkerLimits(environment: ProcessInfo.processInfo.environment)
         let images = [limits.images].compactMap { $0 }

@@ -27,17 +27,14 @@ public final class Mixer: Sendable {
         worker = MixerCore(tuning: tuning, report: reports)
         // A mixer often waits for its sources; the codecs are loaded and hardware is tried meanwhile.
         queue.async { [worker] in
-            Self.loadCodecs()
+            // A missing element is reported by the pipeline that needs it.
+            GStreamerRuntime.load(Self.elements)
             worker.findHardware(among: kinds)
         }
     }
 
-    /// Loads the libraries of every element that a mixer uses, which takes a third of the time to the first picture.
-    private static func loadCodecs() {
-        let elements = "avdec_h264 avdec_aac audioconvert audioresample x264enc avenc_aac"
-        // A missing element is reported by the pipeline that needs it.
-        _ = try? Pipeline(elements, name: "load")
-    }
+    /// Elements that every mixer uses. Loading their libraries takes a third of the time to the first picture.
+    public static let elements = ["avdec_h264", "avdec_aac", "audioconvert", "audioresample", "x264enc", "avenc_aac"]
 
     /// Carries out a command. Safe to call from any thread that may block: a short frame is decoded before this
     /// returns, and the codecs are opened by `start` and by a configuration.

@@ -6,9 +6,12 @@ public struct SparePolicy: Sendable {
     /// Time for which the process waits after a mix, or after a bypass beside which it waited.
     public static let patience = MediaTime.seconds(60)
 
+    private let isStartInstant: Bool
     private var until = MediaTime.zero
 
-    public init() {}
+    /// - Parameter isStartInstant: Whether a process is there in no time, so that none needs to wait for participants of whom
+    ///   nothing is known yet.
+    public init(isStartInstant: Bool = false) { self.isStartInstant = isStartInstant }
 
     /// - Parameters:
     ///   - decision: The director's decision for the program.
@@ -22,6 +25,7 @@ public struct SparePolicy: Sendable {
         isBusy: Bool = false,
         now: MediaTime
     ) -> Bool {
+        if isStartInstant { return decision.mixer == .warm }
         let isLeavingMix = if case .source = decision.aim { onAir?.isMixer ?? false } else { false }
         // Participants leave and come back, and others join as soon as the first one is on air.
         if isLeavingMix || canAfford && (isCalm || decision.aim == .wait) { until = now + Self.patience }

@@ -8,10 +8,12 @@ struct ModuleEdgesTests {
     static let allowed: [String: Set<String>] = [
         "CContainment": [],
         "CEmbeddedFiles": [],
+        "CForkServer": [],
         "CGStreamer": [],
         "COpenSSL": [],
         "TextFormats": [],
         "ChildProcesses": [],
+        "ForkServer": ["CForkServer", "ChildProcesses"],
         "ProcessContainment": ["CContainment"],
         "EncodedMedia": [],
         "LayoutEngine": ["TextFormats"],
@@ -29,12 +31,12 @@ struct ModuleEdgesTests {
             "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel", "TextFormats",
         ],
         "ProgramRelay": [
-            "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
+            "ChildProcesses", "EncodedMedia", "ForkServer", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
             "ProgramSplicer", "RTMP",
             "TextFormats",
         ],
         "MixWorker": [
-            "ChildProcesses", "EncodedMedia", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
+            "ChildProcesses", "EncodedMedia", "ForkServer", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
             "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "TextFormats", "ViewerProbe",
         ],
         "RoomService": [

@@ -13,10 +13,13 @@ import Testing
     static let mix = Decision(aim: .mixer, mixer: .running, isSceneReady: true)
 
     private final class Room {
-        private var spare = SparePolicy()
+        private var spare: SparePolicy
         private let canAfford: Bool
 
-        init(canAfford: Bool = true) { self.canAfford = canAfford }
+        init(canAfford: Bool = true, isStartInstant: Bool = false) {
+            self.canAfford = canAfford
+            spare = SparePolicy(isStartInstant: isStartInstant)
+        }
 
         func hasSpare(
             _ decision: Decision, onAir: SpliceInput?, isCalm: Bool = false, isBusy: Bool = false, at seconds: Double
@@ -25,6 +28,16 @@ import Testing
                 for: decision, onAir: onAir, isCalm: isCalm, canAfford: canAfford, isBusy: isBusy,
                 now: .seconds(seconds))
         }
+    }
+
+    @Test("if processes start instantly, one waits only for a mix that is known to come")
+    func instantStart() {
+        let room = Room(isStartInstant: true)
+        #expect(!room.hasSpare(Self.waiting, onAir: nil, at: 0))
+        #expect(!room.hasSpare(Self.bypass, onAir: .source(Self.host), isCalm: true, at: 100))
+        #expect(!room.hasSpare(Self.leaving, onAir: .mixer(1), at: 200))
+        let coming = Decision(aim: .source(Self.host), mixer: .warm, isSceneReady: true)
+        #expect(room.hasSpare(coming, onAir: .source(Self.host), at: 300))
     }
 
     @Test("one waits from the first source's being awaited on, until somebody joins")

@@ -78,16 +78,18 @@ struct ServeCommand: AsyncParsableCommand {
         let store = try Self.openStore(configuration.data, metrics, logger)
         let starter = RelayStarter(
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-            keepsMixersReady: configuration.keepsMixersReady, programsPerProcess: configuration.programsPerProcess,
-            encoder: configuration.encoder,
+            keepsMixersReady: configuration.keepsMixersReady,
+            forkServer: configuration.forksMixers ? MixerForkServer.socket(data: configuration.data) : nil,
+            programsPerProcess: configuration.programsPerProcess, encoder: configuration.encoder,
             logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
         logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
         do {
+            let mixers = configuration.forksMixers ? [Self.mixers(configuration, logger)] : []
             let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(services: [application, shutdown], logger: logger))
+                configuration: ServiceGroupConfiguration(services: mixers + [application, shutdown], logger: logger))
             try await ShutdownSignals(logger: logger, limit: Self.shutdownLimit).watch {
                 try await group.run()
                 await store.close()
@@ -98,6 +100,12 @@ struct ServeCommand: AsyncParsableCommand {
             throw configuration.listen.portInUse
         }
         logger.notice("stopped")
+    }
+
+    private static func mixers(_ configuration: OrchestratorConfiguration, _ logger: Logger) -> any Service {
+        MixerForkServer(
+            worker: configuration.worker, socket: MixerForkServer.socket(data: configuration.data),
+            limits: configuration.limits, logger: logger)
     }
 
     private static func openStore(_ data: String, _ metrics: Metrics, _ logger: Logger) throws -> any TaskStore {

@@ -21,7 +21,7 @@ enum ConfigurationKeys {
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
         "relay.keep": .scalar, "relay.readyMixer": .scalar, "relay.programsPerProcess": .scalar,
-        "mixer.encoder": .scalar, "log.level": .scalar,
+        "mixer.encoder": .scalar, "mixer.forkServer": .scalar, "log.level": .scalar,
         "log.format": .scalar,
         "playback.access": .scalar, "playback.key": .scalar, "playback.keyFile": .scalar,
         "playback.secondaryKey": .scalar,

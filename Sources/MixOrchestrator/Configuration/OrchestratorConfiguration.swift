@@ -40,6 +40,8 @@ struct OrchestratorConfiguration: Sendable {
     var orphanTimeout: Int
     /// Whether a mixer's process waits beside each bypass that others may join.
     var keepsMixersReady: Bool
+    /// Whether a process makes the mixers of all relays.
+    var forksMixers: Bool
     /// Most programs that share a relay process.
     var programsPerProcess: Int
     /// Encoder of mixers: `software`, `auto`, or the name of a kind.
@@ -105,6 +107,7 @@ struct OrchestratorConfiguration: Sendable {
             ).withinLimits
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
+        forksMixers = try values.flag("mixer.forkServer") ?? true
         programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
         encoder = try values.encoder("mixer.encoder") ?? "software"
         limits = WorkerLimits(memory: try values.workerMemory(), images: data + "/images")

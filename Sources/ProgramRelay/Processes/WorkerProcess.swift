@@ -1,4 +1,5 @@
 import ChildProcesses
+import ForkServer
 import Foundation
 import RTMP
 import Synchronization
@@ -11,7 +12,7 @@ import Synchronization
 final class WorkerProcess: Sendable {
     private struct Life {
         /// The process once it runs.
-        var process: LaunchedProcess?
+        var process: (any RunningProcess)?
         var isKilled = false
     }
 
@@ -27,13 +28,15 @@ final class WorkerProcess: Sendable {
     /// Begins to start a process.
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
+    ///   - forkServer: Makes the process, with its standard error as output; if it cannot, the binary is started.
     ///   - onStart: Called once, first, with the number of the process, unless it cannot be started.
     ///   - onBytes: Takes bytes from the process, in order.
     ///   - onSent: Called when the process has been sent everything given to `send`, also while it is ending.
     ///   - onExit: Called once, last, with the way in which it ended.
     /// - Throws: If no socket pair can be created.
     init(
-        executable: URL, arguments: [String], onStart: @escaping @Sendable (Int32) -> Void = { _ in },
+        executable: URL, arguments: [String], forkServer: ForkClient? = nil,
+        onStart: @escaping @Sendable (Int32) -> Void = { _ in },
         onBytes: @escaping @Sendable ([UInt8]) -> Void, onSent: (@Sendable () -> Void)? = nil,
         onExit: @escaping @Sendable (WorkerEnd) -> Void
     ) throws {
@@ -53,7 +56,9 @@ final class WorkerProcess: Sendable {
         self.ending = ending
         channel = SocketChannel(
             descriptor: ends[0], isPaused: true, onBytes: onBytes, onSent: onSent, onClosed: { ending.closed() })
-        WorkerProcess.spawner.async { [self, launch, childEnd = ends[1]] in start(launch, childEnd, onStart) }
+        WorkerProcess.spawner.async { [self, launch, childEnd = ends[1]] in
+            start(launch, forkServer, childEnd, onStart)
+        }
     }
 
     /// The process's number; `nil` until it runs.
@@ -98,9 +103,10 @@ final class WorkerProcess: Sendable {
         process?.signal(SIGKILL)
     }
 
-    /// Starts the process. Blocks for some milliseconds.
+    /// Starts the process. Blocks for some milliseconds, and for half a second if the fork server hangs.
     private func start(
-        _ launch: ProcessLaunch, _ childEnd: Int32, _ onStart: @escaping @Sendable (Int32) -> Void
+        _ launch: ProcessLaunch, _ forkServer: ForkClient?, _ childEnd: Int32,
+        _ onStart: @escaping @Sendable (Int32) -> Void
     ) {
         // A copy kept by this process would hide that the other one has closed its end.
         defer { Foundation.close(childEnd) }
@@ -108,9 +114,12 @@ final class WorkerProcess: Sendable {
             channel.close()
             return ending.ended(.notStarted("it was killed before"))
         }
-        let process: LaunchedProcess
+        let process: any RunningProcess
         do {
-            process = try launch.start()
+            process =
+                try forkServer?.start(
+                    launch.arguments, input: childEnd, output: FileHandle.standardError.fileDescriptor)
+                ?? launch.start()
         } catch {
             channel.close()
             return ending.ended(.notStarted("\(error)"))

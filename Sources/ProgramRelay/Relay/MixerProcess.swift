@@ -1,3 +1,4 @@
+import ForkServer
 import Foundation
 import MixModel
 
@@ -28,15 +29,18 @@ final class MixerProcess: Sendable {
     /// - Parameters:
     ///   - executable: The `mixworker` binary.
     ///   - encoder: Encoder for programs that name no preset, as `mixworker mixer --encoder` takes it.
+    ///   - forkServer: Makes the process, if it can.
     ///   - onEvent: Called on the socket loop.
     /// - Throws: If no socket pair can be created.
-    init(executable: URL, encoder: String, onEvent: @escaping @Sendable (Event) -> Void) throws {
+    init(
+        executable: URL, encoder: String, forkServer: ForkClient? = nil, onEvent: @escaping @Sendable (Event) -> Void
+    ) throws {
         let backlog = Backlog(limit: MixerProcess.reportLimit)
         self.backlog = backlog
         let reader = ReportReader(backlog: backlog, onEvent: onEvent)
         worker = try WorkerProcess(
-            executable: executable, arguments: ["mixer", "--encoder", encoder],
-            onStart: { onEvent(.started(processID: $0)) },
+            executable: executable, arguments: ["mixer", "--relay", "\(getpid())", "--encoder", encoder],
+            forkServer: forkServer, onStart: { onEvent(.started(processID: $0)) },
             onBytes: { reader.push($0) }, onExit: { onEvent(.exited($0)) })
     }
 

@@ -120,7 +120,8 @@ extension Relay {
     /// Starts a mixer for the scene if one is needed. A running mixer that cannot make the scene goes on, fed as
     /// before, until another one takes over. It is not replaced if a source is about to take over.
     private func provideMixer(_ decision: ProgramDirector.Decision, plan: ProgramPlan, scene: Scene, now: MediaTime) {
-        guard decision.mixer == .running || decision.mixer == .ready && (spareMixer ?? mixer) != nil else { return }
+        let isAtHand = configuration.forkServer != nil || (spareMixer ?? mixer) != nil
+        guard decision.mixer == .running || decision.mixer == .ready && isAtHand else { return }
         if let mixer, !mixer.fits(scene.canvas, plan), outgoingMixer == nil {
             if case .source = decision.aim, splicer.onAir == mixer.feed { return }
             outgoingMixer = mixer
@@ -150,6 +151,7 @@ extension Relay {
         do {
             let process = try MixerProcess(
                 executable: configuration.worker, encoder: configuration.encoder,
+                forkServer: configuration.forkServer,
                 onEvent: { [weak self] event in self?.post(.mixer(generation: generation, event)) })
             return MixerSlot(generation: generation, process: process)
         } catch {

@@ -15,50 +15,6 @@ import TextFormats
 ///
 /// Nothing here may block or compute for long, because that would delay every socket of the process.
 public actor Relay {
-    public struct Configuration: Sendable {
-        public var task: TaskID
-        /// Path of the unix socket on which the relay listens, at most 100 bytes.
-        public var socketPath: String
-        /// Time for which the program stays on air without an orchestrator, in seconds.
-        public var orphanTimeout: Double
-        /// The `mixworker` binary, for mixers.
-        public var worker: URL
-        /// Whether a mixer's process waits beside a bypass that others may join, as long as the machine has memory to
-        /// spare.
-        public var keepsMixerReady: Bool
-        /// The encoder that mixers use, as `mixworker mixer --encoder` takes it.
-        public var encoder: String
-        /// The CPU time of a process that runs other relays, too; `nil` if this relay has the process for itself.
-        public var shares: CPUShares?
-
-        public init(
-            task: TaskID, socketPath: String, orphanTimeout: Double, worker: URL, keepsMixerReady: Bool = true,
-            encoder: String = "software", shares: CPUShares? = nil
-        ) {
-            self.task = task
-            self.socketPath = socketPath
-            self.orphanTimeout = orphanTimeout
-            self.worker = worker
-            self.keepsMixerReady = keepsMixerReady
-            self.encoder = encoder
-            self.shares = shares
-        }
-
-        /// The file that names the process of a relay that shares it. A relay with a process of its own is recorded by
-        /// the service.
-        var processFile: String { file(".pid") }
-
-        /// The file with which a relay that takes this one's place continues its timestamps.
-        var anchorFile: AnchorFile { AnchorFile(path: file(".clock")) }
-
-        /// The file of `PullRecord`.
-        var pullFile: String { file(".pulls") }
-
-        private func file(_ ending: String) -> String {
-            (socketPath.endsInUTF8(with: ".sock") ? String(socketPath.dropLast(5)) : socketPath) + ending
-        }
-    }
-
     /// Shortest time for which a source that left the plan is still pulled.
     static let farewell = MediaTime.milliseconds(300)
 
@@ -110,7 +66,7 @@ public actor Relay {
     var outgoingMixer: MixerSlot?
     /// A mixer's process without work, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
-    var sparePolicy = SparePolicy()
+    var sparePolicy: SparePolicy
     var slate = RepeatedSlate()
     /// Whether the newest plan of a mix leaves out frames, because the machine is overloaded.
     var isMixCheaper = false
@@ -152,6 +108,7 @@ public actor Relay {
         self.configuration = configuration
         self.logger = logger
         shares = configuration.shares ?? CPUShares()
+        sparePolicy = SparePolicy(isStartInstant: configuration.forkServer != nil)
         pullRecord = PullRecord(path: configuration.pullFile, queue: documents)
         (closings, closing) = AsyncStream.makeStream()
     }

@@ -13,6 +13,12 @@ package protocol RelayStarting: Sendable {
 }
 
 extension RelayStarting {
+    /// The environment of workers: that of this process without its configuration, which has secrets.
+    static func environment(_ limits: WorkerLimits) -> [String: String] {
+        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
+            .merging(limits.environment) { $1 }
+    }
+
     package func missing() async -> [String] { [] }
 }
 
@@ -33,6 +39,8 @@ package struct RelayStarter: RelayStarting {
     package var orphanTimeout: Int
     /// Whether a mixer's process waits beside a bypass that others may join.
     package var keepsMixersReady = true
+    /// Socket of the fork server that mixers come from; `nil` = relays start them.
+    package var forkServer: String?
     /// Encoder of mixers, as `mixworker relay --encoder` takes it.
     package var encoder = "software"
     package var logLevel: String
@@ -44,12 +52,14 @@ package struct RelayStarter: RelayStarting {
 
     /// - Parameter programsPerProcess: Most programs that share a process.
     package init(
-        worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, programsPerProcess: Int = 1,
-        encoder: String = "software", logLevel: String, limits: WorkerLimits = WorkerLimits()
+        worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, forkServer: String? = nil,
+        programsPerProcess: Int = 1, encoder: String = "software", logLevel: String,
+        limits: WorkerLimits = WorkerLimits()
     ) {
         self.worker = worker
         self.orphanTimeout = orphanTimeout
         self.keepsMixersReady = keepsMixersReady
+        self.forkServer = forkServer
         self.encoder = encoder
         self.logLevel = logLevel
         self.limits = limits
@@ -84,9 +94,8 @@ package struct RelayStarter: RelayStarting {
             ["relay"] + programs + [
                 "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel,
                 keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer", "--encoder", encoder,
-            ])
-        launch.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
-            .merging(limits.environment) { $1 }
+            ] + (forkServer.map { ["--fork-server", $0] } ?? []))
+        launch.environment = Self.environment(limits)
         launch.input = input
         let log = RelayProcessFile.path(socket, ".log")
         let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0

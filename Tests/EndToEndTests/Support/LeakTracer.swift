@@ -10,10 +10,11 @@ enum LeakTracer {
         var objects: [String]
     }
 
-    /// For `Stage.run`. `leaks:7` makes the tracer also say that there was nothing.
+    /// For `Stage.run`. `leaks:7` makes the tracer also say that there was nothing. Mixers that a fork server makes would have
+    /// its file.
     static let environment = [
         "GST_TRACERS": "leaks", "GST_DEBUG": "GST_TRACER:7,leaks:7", "GST_DEBUG_NO_COLOR": "1",
-        "GST_DEBUG_FILE": "%STAGE%/leaks-%p.log",
+        "GST_DEBUG_FILE": "%STAGE%/leaks-%p.log", "MIXORCHESTRATOR_MIXER_FORK_SERVER": "false",
     ]
 
     static func report(of process: Int32, in directory: URL) -> Report {

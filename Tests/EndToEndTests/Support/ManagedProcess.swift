@@ -59,6 +59,7 @@ final class ManagedProcess: Sendable {
 enum ProcessTable {
     struct Entry: Sendable {
         var identifier: Int32
+        /// The process that started it. A mixer's is its relay, also if a fork server has made it.
         var parent: Int32
         var arguments: [String]
     }
@@ -73,7 +74,8 @@ enum ProcessTable {
             let fields = String(decoding: stat, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 1, fields[0] != "Z", let parent = Int32(fields[1]) else { return nil }
             let arguments = String(decoding: command, as: UTF8.self).split(separator: "\0").map(String.init)
-            return Entry(identifier: identifier, parent: parent, arguments: arguments)
+            let relay = arguments.firstIndex(of: "--relay").flatMap { Int32(arguments.dropFirst($0 + 1).first ?? "") }
+            return Entry(identifier: identifier, parent: relay ?? parent, arguments: arguments)
         }
     }
 

@@ -267,6 +267,11 @@ final class Stage: Sendable {
         return relays + relays.flatMap { ProcessTable.descendants(of: $0.identifier) }
     }
 
+    /// The process that makes mixers; `nil` if there is none at the moment.
+    var forkServer: Int32? {
+        ProcessTable.descendants(of: service.identifier).first { $0.arguments.contains("forkserver") }?.identifier
+    }
+
     /// The relay's process; there is one while the room is on air.
     func relay() throws -> Int32 {
         let relays = relays

@@ -1,0 +1,97 @@
+import CForkServer
+import Foundation
+
+/// Unix sockets whose messages keep their bounds and carry descriptors (`SOCK_SEQPACKET`, unix(7)).
+enum PacketSocket {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        /// - Parameter action: What failed, with `errno` as it is now.
+        init(errnoOf action: String) { description = "\(action): \(String(cString: strerror(errno)))" }
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// Most connections that wait to be accepted.
+    private static let backlog: Int32 = 64
+
+    /// Listens at a path that only this user can connect to, in place of whatever is there.
+    static func listen(at path: String) throws(Failure) -> Int32 {
+        let descriptor = try make()
+        unlink(path)
+        let before = umask(0o177)
+        let isBound = try withAddress(path) { bind(descriptor, $0, $1) == 0 }
+        umask(before)
+        guard isBound, Foundation.listen(descriptor, backlog) == 0 else {
+            let failure = Failure(errnoOf: "listening at \(path)")
+            close(descriptor)
+            throw failure
+        }
+        return descriptor
+    }
+
+    /// Connects to the server at a path.
+    /// - Parameter patience: Longest wait in seconds, here and for each message until `wait` says otherwise.
+    static func connect(to path: String, patience: Double) throws(Failure) -> Int32 {
+        let descriptor = try make()
+        wait(patience, on: descriptor)
+        guard try withAddress(path, { Foundation.connect(descriptor, $0, $1) == 0 }) else {
+            let failure = Failure(errnoOf: "connecting to \(path)")
+            close(descriptor)
+            throw failure
+        }
+        return descriptor
+    }
+
+    /// Sets the longest wait for what is sent and received, in seconds.
+    static func wait(_ seconds: Double, on descriptor: Int32) {
+        var time = timeval(tv_sec: Int(seconds), tv_usec: Int((seconds - seconds.rounded(.down)) * 1_000_000))
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, size)
+    }
+
+    /// Sends one message with descriptors, which stay the caller's.
+    /// - Returns: Whether it is on its way.
+    static func send(_ bytes: [UInt8], _ descriptors: [Int32] = [], on descriptor: Int32) -> Bool {
+        forkserver_send(descriptor, bytes, bytes.count, descriptors, descriptors.count) == bytes.count
+    }
+
+    /// Receives one message. Its descriptors are the caller's.
+    /// - Returns: `nil` at the end of the connection, after the longest wait, and for a message longer than `limit`.
+    static func receive(upTo limit: Int, on descriptor: Int32) -> (bytes: [UInt8], descriptors: [Int32])? {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var descriptors = [Int32](repeating: -1, count: Int(FORKSERVER_DESCRIPTORS))
+        var count = descriptors.count
+        let size = forkserver_receive(descriptor, &bytes, bytes.count, &descriptors, &count)
+        guard size > 0 else {
+            for descriptor in descriptors.prefix(count) { close(descriptor) }
+            return nil
+        }
+        return (Array(bytes.prefix(size)), Array(descriptors.prefix(count)))
+    }
+
+    private static func make() throws(Failure) -> Int32 {
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { throw Failure(errnoOf: "a socket") }
+        return descriptor
+    }
+
+    private static func withAddress<Result>(
+        _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) throws(Failure) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw Failure("the path of a socket is too long: \(path)")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import ChildProcesses
+import ForkServer
+import Foundation
+import GStreamerKit
+import Logging
+import ProgramMixer
+import ProgramRelay
+
+/// `mixworker forkserver`: has everything loaded that a mixer needs, and makes mixers by `fork()`.
+struct ForkServerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forkserver",
+        abstract: "Makes mixers for relays, which then need neither a start nor memory of their own for libraries.",
+        discussion: """
+            Started by mixorchestrator, and ends when its standard input ends; its mixers go on. Relays that do not reach it \
+            start mixers themselves.
+            """)
+
+    @Option(help: "Unix socket to listen on, at most 107 bytes long.")
+    var socket: String
+
+    /// Serves, if these are the arguments of a fork server. Runs while the process has one thread, before anything else.
+    ///
+    /// - Parameter arguments: Those of the process, with its name.
+    /// - Returns: In each new process, its arguments. `nil` if the process is no fork server, or if its arguments are wrong,
+    ///   which their next reader says.
+    static func serve(_ arguments: [String]) -> [String]? {
+        guard arguments.dropFirst().first == configuration.commandName,
+            let command = try? parse(Array(arguments.dropFirst(2)))
+        else { return nil }
+        let log = Logger(label: "mixworker.forkserver") { WorkerLog.handler(label: $0) }
+        do {
+            OwnProcess.prepareForChildren()
+            // The memory of what is loaded and made here once is shared by all mixers.
+            try GStreamerRuntime.start()
+            GStreamerRuntime.load(Mixer.elements)
+            _ = try MixWorker.parseAsRoot([MixerCommandLine.configuration.commandName ?? "mixer"])
+            var server = try ForkServer(
+                path: command.socket, lifeline: FileHandle.standardInput.fileDescriptor,
+                kinds: [WorkerKind.mixer.rawValue], log: { log.warning("\($0)") })
+            switch server.run(setTitle: { ProcessTitle.set([arguments[0]] + $0) }) {
+            case .over: Foundation.exit(0)
+            case .child(let request): return [arguments[0]] + request
+            }
+        } catch {
+            log.error("mixers cannot be made: \(error)")
+            Foundation.exit(1)
+        }
+    }
+
+    func run() throws { throw CleanExit.helpRequest(self) }
+}

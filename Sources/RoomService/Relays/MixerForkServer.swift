@@ -1,0 +1,81 @@
+import ChildProcesses
+import Foundation
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Keeps `mixworker forkserver` running, from which relays get their mixers.
+///
+/// The process ends with this one, whatever way this one ends: mixers do not need it. Relays start mixers themselves while
+/// it is gone.
+package struct MixerForkServer: Service {
+    /// Path of `mixworker`.
+    let worker: String
+    /// The socket that relays ask at.
+    let socket: String
+    let limits: WorkerLimits
+    let logger: Logger
+
+    /// Path of the socket, beside those of relays. No task's socket has this name (`RelaySockets`).
+    ///
+    /// - Parameter data: The data directory.
+    package static func socket(data: String) -> String { data + "/relays/_forkserver" }
+
+    /// Time before it is started again, at first and at most. The first one also counts after it has run for the latter.
+    private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(30))
+
+    /// - Parameters:
+    ///   - worker: Path of `mixworker`.
+    ///   - limits: Limits of the workers that it makes.
+    package init(worker: String, socket: String, limits: WorkerLimits, logger: Logger) {
+        self.worker = worker
+        self.socket = socket
+        self.limits = limits
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var pause = Self.pauses.first
+            while !Task.isCancelled {
+                let start = ContinuousClock.now
+                let end = await life()
+                guard !Task.isCancelled else { return }
+                if ContinuousClock.now - start >= Self.pauses.longest { pause = Self.pauses.first }
+                logger.warning(
+                    "the fork server for mixers \(end): mixers start more slowly until it is back",
+                    metadata: ["retry": "\(pause)", "log": "\(log)"])
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.pauses.longest)
+            }
+        }
+    }
+
+    private var log: String { socket + ".log" }
+
+    /// Runs the process until it ends, or until the task is cancelled.
+    /// - Returns: How it ended, in words.
+    private func life() async -> String {
+        // The process ends when the other end is closed.
+        let lifeline = ProcessLaunch.pipe()
+        var launch = ProcessLaunch(worker, ["forkserver", "--socket", socket])
+        launch.environment = RelayStarter.environment(limits)
+        launch.input = .descriptor(lifeline.fileHandleForReading.fileDescriptor)
+        launch.output = .file(log, truncates: true)
+        launch.errors = .output
+        let process: LaunchedProcess
+        do {
+            process = try launch.start()
+        } catch {
+            return "cannot be started (\(error))"
+        }
+        try? lifeline.fileHandleForReading.close()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                process.onExit { continuation.resume(returning: "ended with \($0)") }
+            }
+        } onCancel: {
+            try? lifeline.fileHandleForWriting.close()
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// The process that makes mixers is missed by nobody on air.
+@Suite(.serialized) struct ForkServerLossTests {
+    @Test(.timeLimit(.minutes(2))) func participantsJoinWithoutIt() async throws {
+        try await Stage.run { stage in
+            for (id, name) in [(1, "alice"), (2, "bob")] {
+                try await stage.publish(
+                    name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 0.5, videoBitrate: 600_000))
+            }
+            try await stage.open(host: "alice")
+            let server = try #require(stage.forkServer)
+            #expect(!stage.workers.contains { $0.arguments.contains("mixer") }, "a mixer waits")
+
+            // One that hangs, and then one that is gone.
+            kill(server, SIGSTOP)
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            #expect(stage.relayLog()?.contains("a mixer is started, which takes longer") ?? false)
+            kill(server, SIGKILL)
+            try await waitUntil("another one runs", within: 10) {
+                stage.forkServer.map { $0 != server } ?? false
+            }
+            let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            #expect(task.outputs.map(\.reconnects) == [0])
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+        }
+    }
+}
