@@ -5,8 +5,9 @@
 #   scripts/test.sh SCRATCH_PATH fast       pure targets and the store
 #   scripts/test.sh SCRATCH_PATH OPTION …   one run with these options of `swift test`, one test after another
 #
-# Three stages run several processes at once: `fast`; `service`, the orchestrator without media; and `network`, which waits for
-# servers that are slow, restart or hang, and needs little of the machine. `alone` is what streams, decodes or measures time,
+# Four stages run several processes at once: `fast`; `service`, the orchestrator without media; `network`, which waits for
+# servers that are slow, restart or hang, and needs little of the machine; and `patient`, whole services with real streams of which
+# something must come true, whenever that is. `alone` is what streams, decodes or measures time,
 # one test after another: others that compete for the cores would be measured too. No test gets a second attempt.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -23,8 +24,9 @@ service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
 network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay)|Pull(RTMP|Socket)|TCPDialler|TLSSession)Tests(/|$)'
+patient='EndToEndTests[.](Crash|ForkServerLoss|Hook|Leak|Redaction|Restart|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
-long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests)$'
+long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|CrashTests|LeakTests|RestartTests)$'
 
 status=0
 run() {
@@ -84,9 +86,10 @@ all)
     side_by_side fast 2 "$fast"
     side_by_side service 2 "$service" "$timed"
     side_by_side network 3 "$network"
+    side_by_side patient 2 "$patient"
     printf 'test: alone, one after another\n'
     # Everything else, so that no target is forgotten.
-    run alone --filter "$timed" --filter "^(?!$fast|$service|$network)" || status=1
+    run alone --filter "$timed" --filter "^(?!$fast|$service|$network|$patient)" || status=1
     ;;
 fast) side_by_side fast 2 "$fast" ;;
 *) run chosen "$@" || status=1 ;;
