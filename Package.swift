@@ -57,7 +57,8 @@ if wantsMedia || wantsControl {
 if wantsMedia || only == "bench" || only == "fuzz" {
     targets += [
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-        .target(name: "RTMP", dependencies: ["COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
+        .target(name: "CEpoll"),
+        .target(name: "RTMP", dependencies: ["CEpoll", "COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
     ]
 }
 

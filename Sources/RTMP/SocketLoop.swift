@@ -15,14 +15,20 @@ package final class SocketLoop: @unchecked Sendable {
     /// A socket, a deadline, or both, with the calls that they cause. Use on the loop only.
     package final class Watch {
         /// The socket; negative means none.
-        package var descriptor: Int32 = -1
+        package var descriptor: Int32 = -1 {
+            didSet { if descriptor != oldValue { loop?.poller.update(self, former: oldValue) } }
+        }
         /// Awaited events of `poll()`: `POLLIN`, `POLLOUT`.
-        package var events: Int32 = 0
+        package var events: Int32 = 0 {
+            didSet { if events != oldValue { loop?.poller.update(self, former: descriptor) } }
+        }
         /// Deadline in ns of CLOCK_MONOTONIC. Moving it costs nothing.
         package var deadline = Int64.max
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
         fileprivate var isOver = false
+        /// The loop that it has been added to.
+        fileprivate var loop: SocketLoop?
 
         /// - Parameters:
         ///   - onReady: Called when the socket is ready for one of `events`, or broken.
@@ -37,6 +43,7 @@ package final class SocketLoop: @unchecked Sendable {
     package static let shared = SocketLoop()
 
     private var watches: [Watch] = []
+    fileprivate var poller: SocketPoller
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
         /// Whether the loop looks into the inbox before it waits.
@@ -54,6 +61,7 @@ package final class SocketLoop: @unchecked Sendable {
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         wake = socketpair(AF_UNIX, kind, 0, &ends) == 0 ? (ends[0], ends[1]) : (-1, -1)
+        poller = SocketPoller(wake: wake.read)
         let thread = Thread { self.run() }
         thread.name = "sockets"
         thread.start()
@@ -78,43 +86,50 @@ package final class SocketLoop: @unchecked Sendable {
     }
 
     /// Adds a watch. Call on the loop only.
-    package func add(_ watch: Watch) { watches.append(watch) }
+    package func add(_ watch: Watch) {
+        watches.append(watch)
+        watch.loop = self
+        poller.update(watch, former: -1)
+    }
 
     /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
     package func remove(_ watch: Watch) {
         watch.isOver = true
         watch.descriptor = -1
+        watch.loop = nil
         watches.removeAll { $0 === watch }
     }
 
     private func run() {
         thread.store(pthread_self(), ordering: .relaxed)
-        var polled: [pollfd] = []
         while true {
-            let current = watches
-            polled.removeAll(keepingCapacity: true)
-            polled.append(pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0))
             var next = Int64.max
-            for watch in current {
-                polled.append(pollfd(fd: watch.descriptor, events: Int16(watch.events), revents: 0))
-                next = min(next, watch.deadline)
-            }
+            for watch in watches { next = min(next, watch.deadline) }
             let hasWork = inbox.withLock { inbox in
                 inbox.isAwake = !inbox.work.isEmpty
                 return inbox.isAwake
             }
-            poll(&polled, nfds_t(polled.count), hasWork ? 0 : wait(until: next))
+            let count = poller.wait(hasWork ? 0 : wait(until: next))
             inbox.withLock { $0.isAwake = true }
-            if polled[0].revents != 0 { emptyPipe() }
-            let now = MonotonicClock.now()
-            for (watch, result) in zip(current, polled.dropFirst()) {
-                if result.revents != 0, !watch.isOver { watch.onReady() }
-                if watch.deadline <= now, !watch.isOver {
-                    watch.deadline = .max
-                    watch.onDeadline()
-                }
-            }
+            for index in 0..<count { handle(poller[index]) }
+            if next != .max { callDeadlines() }
             emptyInbox()
+        }
+    }
+
+    private func handle(_ tag: UInt64) {
+        if SocketPoller.isWake(tag) {
+            emptyPipe()
+        } else {
+            poller.watch(of: tag)?.onReady()
+        }
+    }
+
+    private func callDeadlines() {
+        let now = MonotonicClock.now()
+        for watch in watches where watch.deadline <= now && !watch.isOver {
+            watch.deadline = .max
+            watch.onDeadline()
         }
     }
 

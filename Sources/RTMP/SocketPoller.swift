@@ -1,0 +1,92 @@
+import CEpoll
+import Foundation
+
+/// The descriptors that a socket loop waits for (epoll(7)). A wait costs what is ready, however many there are.
+///
+/// Belongs to the loop's thread.
+struct SocketPoller {
+    private struct Entry {
+        let watch: SocketLoop.Watch
+        /// Tells events of this registration from late ones of an earlier one of the same number.
+        let generation: UInt32
+    }
+
+    /// The tag of the descriptor that ends a wait; no registration has generation 0.
+    private static let wakeTag: UInt64 = 0
+    /// Longest wait in ms while the system has no descriptor for epoll.
+    private static let patience: Int32 = 10
+
+    private let wake: Int32
+    private var epoll: Int32
+    /// By descriptor.
+    private var entries: [Int32: Entry] = [:]
+    private var generation: UInt32 = 0
+    private var ready = [epoll_shim_event](repeating: epoll_shim_event(), count: Int(EPOLL_SHIM_EVENTS))
+
+    /// - Parameter wake: A descriptor that ends a wait when it is readable; negative means none.
+    init(wake: Int32) {
+        self.wake = wake
+        epoll = epoll_shim_create()
+        registerAll()
+    }
+
+    /// Waits for what a watch says now.
+    ///
+    /// - Parameter former: The descriptor that it was registered with before; negative means none.
+    mutating func update(_ watch: SocketLoop.Watch, former: Int32) {
+        if former != watch.descriptor { remove(watch, former) }
+        guard watch.descriptor >= 0 else { return }
+        if entries[watch.descriptor]?.watch !== watch {
+            generation = generation &+ 1
+            if generation == 0 { generation = 1 }
+            entries[watch.descriptor] = Entry(watch: watch, generation: generation)
+        }
+        register(watch.descriptor)
+    }
+
+    /// Forgets a watch. Its descriptor may be closed afterwards.
+    mutating func remove(_ watch: SocketLoop.Watch, _ descriptor: Int32) {
+        // Another watch may have taken over the descriptor.
+        guard descriptor >= 0, entries[descriptor]?.watch === watch else { return }
+        entries[descriptor] = nil
+        epoll_shim_remove(epoll, descriptor)
+    }
+
+    /// Waits, at most for `timeout` ms; −1 means for ever.
+    ///
+    /// - Returns: The number of descriptors that are ready, whose tags are `self[0]` and so on.
+    mutating func wait(_ timeout: Int32) -> Int {
+        guard epoll >= 0 else {
+            usleep(UInt32(timeout < 0 ? Self.patience : min(timeout, Self.patience)) * 1000)
+            epoll = epoll_shim_create()
+            registerAll()
+            return 0
+        }
+        return max(0, Int(epoll_shim_wait(epoll, &ready, timeout)))
+    }
+
+    subscript(index: Int) -> UInt64 { ready[index].tag }
+
+    /// Whether the tag is that of `wake`.
+    static func isWake(_ tag: UInt64) -> Bool { tag == wakeTag }
+
+    /// Returns the watch that was registered with the tag; `nil` if it is not any more.
+    func watch(of tag: UInt64) -> SocketLoop.Watch? {
+        guard let entry = entries[Int32(truncatingIfNeeded: tag)], entry.generation == UInt32(tag >> 32) else {
+            return nil
+        }
+        return entry.watch
+    }
+
+    private func register(_ descriptor: Int32) {
+        guard let entry = entries[descriptor] else { return }
+        let tag = UInt64(entry.generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
+        _ = epoll_shim_set(epoll, descriptor, UInt32(entry.watch.events), tag)
+    }
+
+    private func registerAll() {
+        guard epoll >= 0 else { return }
+        if wake >= 0 { _ = epoll_shim_set(epoll, wake, UInt32(POLLIN), Self.wakeTag) }
+        for descriptor in entries.keys { register(descriptor) }
+    }
+}
