@@ -3,6 +3,8 @@
 #define COPENSSL_SHIM_H
 
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 

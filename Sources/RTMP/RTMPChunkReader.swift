@@ -10,11 +10,23 @@ package struct RTMPChunkReader: Sendable {
         package var chunkStreams = 64
         /// Largest size of incomplete messages over all chunk streams, in bytes.
         package var unfinishedBytes = 32 << 20
+        /// Largest size of one message, in bytes.
+        package var messageBytes = RTMPMessage.longest
+        /// Largest chunk size that the peer may announce, in bytes.
+        package var chunkSize = 0x7FFF_FFFF
 
-        package init(chunkStreams: Int = 64, unfinishedBytes: Int = 32 << 20) {
+        package init(
+            chunkStreams: Int = 64, unfinishedBytes: Int = 32 << 20, messageBytes: Int = RTMPMessage.longest,
+            chunkSize: Int = 0x7FFF_FFFF
+        ) {
             self.chunkStreams = chunkStreams
             self.unfinishedBytes = unfinishedBytes
+            self.messageBytes = messageBytes
+            self.chunkSize = chunkSize
         }
+
+        /// Memory that is set aside for a message before its bytes have come.
+        fileprivate var reserve: Int { min(1 << 16, unfinishedBytes / chunkStreams) }
     }
 
     private struct ChunkStream {
@@ -28,7 +40,8 @@ package struct RTMPChunkReader: Sendable {
         var isOpen = false
     }
 
-    private let limits: Limits
+    /// Limits of what comes from now on.
+    package var limits: Limits
     private var streams: [ChunkStream] = []
     private var chunkSize = 128
     private var unfinished = 0
@@ -141,16 +154,21 @@ package struct RTMPChunkReader: Sendable {
             surplus = Array(header.suffix(4))
         }
         if !stream.isOpen {
+            guard stream.length <= limits.messageBytes else {
+                throw .malformed("a message of \(stream.length) bytes")
+            }
             stream.isOpen = true
             stream.message.timestamp = format == 0 ? stream.field : stream.message.timestamp &+ stream.field
             stream.message.body = []
             // A length is only a promise: memory grows with the bytes.
-            stream.message.body.reserveCapacity(min(stream.length, 1 << 16))
+            stream.message.body.reserveCapacity(min(stream.length, limits.reserve))
         }
         streams[index] = stream
         let missing = stream.length - stream.message.body.count
         guard unfinished + missing <= limits.unfinishedBytes else {
-            throw .malformed("more than \(limits.unfinishedBytes >> 20) MiB of unfinished messages")
+            let limit = limits.unfinishedBytes
+            let words = limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit >> 10) KiB"
+            throw .malformed("more than \(words) of unfinished messages")
         }
         payload = (index, min(chunkSize, missing))
         return surplus
@@ -197,7 +215,7 @@ package struct RTMPChunkReader: Sendable {
         guard let size = body.bigEndian(UInt32.self, at: 0) else {
             throw .malformed("a chunk size of \(body.count) bytes")
         }
-        guard (1...0x7FFF_FFFF).contains(size) else { throw .malformed("a chunk size of \(size)") }
+        guard size > 0, size <= limits.chunkSize else { throw .malformed("a chunk size of \(size)") }
         // No message is longer than this, so a larger size means the same.
         chunkSize = min(Int(size), RTMPMessage.longest)
     }

@@ -1,0 +1,30 @@
+import MediaFormats
+
+/// The reason why a server ended a client's connection, for operators; holds nothing that the client wrote but the name
+/// of a codec.
+package enum RTMPServerEnd: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The first bytes are not RTMP, or are RTMPE.
+    case notRTMP
+    /// The bytes break the protocol or its limits.
+    case malformed(String)
+    /// A step was not done in its time.
+    case tooSlow(String)
+    /// A publisher sent neither audio nor video.
+    case silent(seconds: Int)
+    /// The stream has a track of a codec that is not taken.
+    case unsupported(FLVReader.Failure)
+
+    init(_ error: RTMPError) {
+        if case .malformed(let fault) = error { self = .malformed(fault) } else { self = .notRTMP }
+    }
+
+    package var description: String {
+        switch self {
+        case .notRTMP: "the client does not speak RTMP"
+        case .malformed(let fault): "the client violates the RTMP protocol: \(fault)"
+        case .tooSlow(let step): "timed out: the client did not complete \(step) in time"
+        case .silent(let seconds): "no audio or video for \(seconds) s"
+        case .unsupported(let failure): failure.description
+        }
+    }
+}
