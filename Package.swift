@@ -85,10 +85,15 @@ if wantsMedia {
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "StreamIngest",
+            dependencies: ["MediaFormats", "MixModel", "RTMP", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
         .executableTarget(
             name: "MixWorker",
             dependencies: [
-                "ChildProcesses", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay", "ViewerProbe",
+                "ChildProcesses", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay", "StreamIngest",
+                "ViewerProbe",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -100,8 +105,7 @@ if wantsMedia {
             name: "MediaPlaneTests",
             dependencies: [
                 "ChildProcesses", "COpenSSL", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay",
-                "TestSupport",
-                "ViewerProbe",
+                "StreamIngest", "TestSupport", "ViewerProbe",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),

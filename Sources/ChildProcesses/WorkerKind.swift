@@ -1,13 +1,13 @@
 /// The kinds of worker processes, by the name of their subcommand of `mixworker`.
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
-    case relay, mixer, recorder, packager, rendition
+    case relay, mixer, recorder, packager, rendition, ingest
 
     /// Memory that the process may use unless the configuration says otherwise, in MiB.
     ///
     /// docs/performance.md has what they need: a mix of 16 people at 1080p takes 2.4 GiB of what is counted.
     public var defaultMemory: Int {
         switch self {
-        case .relay, .mixer: 4096
+        case .relay, .mixer, .ingest: 4096
         // The index of a long recording is built in memory when its file is closed.
         case .recorder: 2048
         case .packager, .rendition: 1024
@@ -20,7 +20,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     /// Grows from each parent to its children, because only a privileged process can lower it.
     public var memoryShortage: Int {
         switch self {
-        case .relay: 100
+        case .relay, .ingest: 100
         case .mixer: 300
         case .recorder, .packager: 500
         case .rendition: 800
@@ -32,7 +32,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     /// A mixer has that of other programs of the machine: with 1 it was later beside busy ones (docs/performance.md).
     public var niceness: Int32 {
         switch self {
-        case .relay, .mixer: 0
+        case .relay, .mixer, .ingest: 0
         case .recorder, .packager: 5
         case .rendition: 10
         }
@@ -41,7 +41,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     /// Most descriptors; `nil` = as many as the service may have. A mix of 16 people uses 140.
     public var descriptors: UInt? {
         switch self {
-        case .relay: nil
+        case .relay, .ingest: nil
         case .mixer, .packager: 1024
         case .recorder, .rendition: 256
         }

@@ -8,6 +8,7 @@ struct MixWorker: AsyncParsableCommand {
         abstract: "Relays, mixes and checks live streams. Started by mixorchestrator.",
         subcommands: [
             RelayCommandLine.self,
+            IngestCommandLine.self,
             MixerCommandLine.self,
             PackagerCommand.self,
             RenditionCommand.self,

@@ -29,7 +29,7 @@ enum WorkerStart {
         guard let kind = WorkerKind(rawValue: arguments[1]) else { return }
         OwnProcess.become(kind, limits: limits)
         switch kind {
-        case .relay: break
+        case .relay, .ingest: break
         case .recorder, .packager: keepNiceness()
         case .mixer, .rendition:
             keepNiceness()

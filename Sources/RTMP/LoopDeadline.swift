@@ -1,17 +1,17 @@
-import RTMP
-
 /// A deadline on the socket loop.
 ///
 /// `@unchecked Sendable`: all state belongs to the loop. Every method may be called from any thread.
-final class LoopDeadline: @unchecked Sendable {
+package final class LoopDeadline: @unchecked Sendable {
     private let loop = SocketLoop.shared
     private var watch: SocketLoop.Watch?
     private var isOver = false
 
+    package init() {}
+
     /// Begins without a time.
     ///
     /// - Parameter onDeadline: Called on the loop once for every time that is reached, until `end()`. Kept until then.
-    func begin(_ onDeadline: @escaping @Sendable () -> Void) {
+    package func begin(_ onDeadline: @escaping @Sendable () -> Void) {
         loop.run { [self] in
             guard watch == nil, !isOver else { return }
             let watch = SocketLoop.Watch(onReady: {}, onDeadline: onDeadline)
@@ -21,11 +21,11 @@ final class LoopDeadline: @unchecked Sendable {
     }
 
     /// Sets the time, in ns of CLOCK_MONOTONIC, in place of any other. `.max` = none. Costs nothing on the loop.
-    func set(_ time: Int64) {
+    package func set(_ time: Int64) {
         loop.run { [self] in watch?.deadline = time }
     }
 
-    func end() {
+    package func end() {
         loop.run { [self] in
             isOver = true
             if let watch { loop.remove(watch) }

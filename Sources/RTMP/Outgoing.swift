@@ -157,6 +157,9 @@ struct Outgoing {
     /// Number of all bytes for the socket so far.
     private var total: Int64 { given + Int64(bytes.count - head) }
 
+    /// Number of bytes that the socket has not taken.
+    var queued: Int { bytes.count - head }
+
     /// Number of bytes that have not left this machine.
     var waiting: Int {
         let left = given - Int64(descriptor >= 0 ? query(Self.unsentBytes) : 0)

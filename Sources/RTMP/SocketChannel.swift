@@ -1,5 +1,4 @@
 import Foundation
-import RTMP
 import Synchronization
 
 /// A connected stream socket on the socket loop. Delivers its input by callback and has a queue of its own for its
@@ -9,7 +8,7 @@ import Synchronization
 /// within a call, and must do constant work.
 ///
 /// `@unchecked Sendable`: `sending` locks itself; all other state belongs to the loop.
-final class SocketChannel: @unchecked Sendable {
+package final class SocketChannel: @unchecked Sendable {
     private struct Sending {
         var bytes: [UInt8] = []
         /// Number of `bytes` that the kernel has already.
@@ -67,7 +66,7 @@ final class SocketChannel: @unchecked Sendable {
     ///   - onSent: Called when all bytes handed over are with the kernel, or lost.
     ///   - onClosed: Called once, when the other side has closed or the connection broke; not after `close()` or
     ///     `finish()`.
-    init(
+    package init(
         descriptor: Int32, isPaused: Bool = false, onBytes: @escaping @Sendable ([UInt8]) -> Void,
         onSent: (@Sendable () -> Void)? = nil, onClosed: @escaping @Sendable () -> Void
     ) {
@@ -85,7 +84,7 @@ final class SocketChannel: @unchecked Sendable {
     }
 
     /// Begins to read, if the channel was created paused.
-    func resume() {
+    package func resume() {
         loop.run { [self] in
             isPaused = false
             updateWatch()
@@ -93,10 +92,10 @@ final class SocketChannel: @unchecked Sendable {
     }
 
     /// Bytes that were handed over and are not yet with the kernel.
-    var pendingBytes: Int { sending.withLock { $0.pending } }
+    package var pendingBytes: Int { sending.withLock { $0.pending } }
 
     /// Queues `bytes`; never blocks. If the connection has broken they are lost, and `onClosed` is called.
-    func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         let isScheduled = sending.withLock { sending in
             guard !sending.isOver, !sending.isEnding else { return true }
@@ -108,13 +107,13 @@ final class SocketChannel: @unchecked Sendable {
     }
 
     /// Ends the output after what is queued. Input is still received.
-    func endWriting() {
+    package func endWriting() {
         sending.withLock { $0.isEnding = true }
         loop.perform { [self] in flush() }
     }
 
     /// Sends what is queued, and closes when the other side has closed. Further input is thrown away.
-    func finish() {
+    package func finish() {
         loop.perform { [self] in
             isFinishing = true
             flush()
@@ -123,7 +122,7 @@ final class SocketChannel: @unchecked Sendable {
     }
 
     /// Closes at once. Queued bytes are lost.
-    func close() {
+    package func close() {
         sending.withLock { $0.end() }
         loop.run { [self] in release() }
     }

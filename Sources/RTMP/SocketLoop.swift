@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// It is also the executor of actors whose work is that of sockets.
 ///
-/// `@unchecked Sendable`: `watches` belongs to the thread; everything else does not change or locks itself.
+/// `@unchecked Sendable`: `watches` and `scratch` belong to the thread; everything else does not change or locks itself.
 package final class SocketLoop: @unchecked Sendable {
     /// A socket, a deadline, or both, with the calls that they cause. Use on the loop only.
     package final class Watch {
@@ -44,6 +44,8 @@ package final class SocketLoop: @unchecked Sendable {
 
     private var watches: [Watch] = []
     fileprivate var poller: SocketPoller
+    /// Bytes of the socket that is being read, shared by all of them. Use on the loop only.
+    var scratch = [UInt8](repeating: 0, count: 1 << 16)
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
         /// Whether the loop looks into the inbox before it waits.

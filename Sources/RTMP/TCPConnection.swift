@@ -3,7 +3,7 @@ import EncodedMedia
 import Foundation
 import Synchronization
 
-/// A TCP connection to a server, with or without TLS, read and written without ever blocking.
+/// A TCP connection to a server, with or without TLS, or from a client, read and written without ever blocking.
 ///
 /// `@unchecked Sendable`: all state but `outgoing`, which locks itself, belongs to the loop. Every event comes on the
 /// loop, and every method must be called there unless it says otherwise. The code that opens a connection closes it.
@@ -21,7 +21,8 @@ package final class TCPConnection: @unchecked Sendable {
     /// Time in ns from the connection's beginning for which every read is acknowledged at once.
     private static let quickStart: Int64 = 1_000_000_000
 
-    private let destination: Destination
+    /// The server; `nil` for a connection from a client.
+    private let destination: Destination?
     private let loop: SocketLoop
     /// Timeout in ns.
     private let timeout: Int64
@@ -35,7 +36,6 @@ package final class TCPConnection: @unchecked Sendable {
     private var isOver = false
     /// The socket; −1 means none.
     private var descriptor: Int32 = -1
-    private var buffer: [UInt8] = []
     private let outgoing: Mutex<Outgoing>
     /// Whether bytes go through TLS and its handshake is not complete.
     private var isShakingHands: Bool
@@ -57,10 +57,29 @@ package final class TCPConnection: @unchecked Sendable {
         self.onEvent = onEvent
     }
 
+    /// Creates the connection of a client that was accepted. `open()` begins to read.
+    ///
+    /// - Parameter descriptor: A socket that does not block. Owned from now on.
+    package init(accepted descriptor: Int32, loop: SocketLoop, onEvent: @escaping (Event) -> Void) {
+        destination = nil
+        isShakingHands = false
+        outgoing = Mutex(Outgoing())
+        self.loop = loop
+        timeout = 0
+        self.onEvent = onEvent
+        self.descriptor = descriptor
+    }
+
     deinit { drop() }
 
     /// Resolves the name and tries its addresses one after another.
+    ///
+    /// A connection from a client begins at once.
     package func open() {
+        guard let destination else {
+            _ = makeWatch()
+            return begin(with: descriptor)
+        }
         do throws(Destination.Unreachable) {
             if let addresses = try destination.numericAddresses() { return open(trying: addresses) }
         } catch {
@@ -107,7 +126,6 @@ package final class TCPConnection: @unchecked Sendable {
         if let watch { loop.remove(watch) }
         watch = nil
         drop()
-        buffer = []
     }
 
     /// Sends as much as the system takes at once, and the rest later; before the connection is made, everything is sent
@@ -136,6 +154,9 @@ package final class TCPConnection: @unchecked Sendable {
     /// The same as `progress.waiting`. Read from any thread.
     package var waiting: Int { outgoing.withLock { $0.waiting } }
 
+    /// Number of bytes that the kernel has not taken yet. Costs no system call. Read from any thread.
+    package var queued: Int { outgoing.withLock { $0.queued } }
+
     package struct Progress: Hashable, Sendable {
         /// Number of bytes that have not left this machine.
         package var waiting = 0
@@ -162,10 +183,12 @@ package final class TCPConnection: @unchecked Sendable {
         }
     }
 
+    private var target: String { destination.map { "\($0.target.host):\($0.target.port)" } ?? "the client" }
+
     private func dialled(_ result: Result<Int32, ConnectionFault>) {
         switch result {
         case .failure(var fault):
-            fault.words = "cannot connect to \(destination.target.host):\(destination.target.port): \(fault.words)"
+            fault.words = "cannot connect to \(target): \(fault.words)"
             end(fault)
         case .success(let descriptor):
             // The connection was closed meanwhile, and no other code knows the socket.
@@ -179,7 +202,8 @@ package final class TCPConnection: @unchecked Sendable {
 
     private func timedOut() {
         if isResolving {
-            end(ConnectionFault(.unresolvable, "cannot resolve \(destination.target.host): timed out"))
+            let host = destination?.target.host ?? ""
+            end(ConnectionFault(.unresolvable, "cannot resolve \(host): timed out"))
         } else if isConnected, isShakingHands {
             let words = "timed out: no answer to the TLS handshake within \(timeout / 1_000_000_000) s"
             end(ConnectionFault(.timedOut, words))
@@ -195,7 +219,6 @@ package final class TCPConnection: @unchecked Sendable {
         watch?.descriptor = descriptor
         isConnected = true
         quickUntil = MonotonicClock.now() + Self.quickStart
-        buffer = [UInt8](repeating: 0, count: 1 << 16)
         watch?.events = POLLIN
         watch?.deadline = isShakingHands ? MonotonicClock.now() + timeout : .max
         outgoing.withLock { $0.descriptor = descriptor }
@@ -222,7 +245,7 @@ package final class TCPConnection: @unchecked Sendable {
         // Bounded, so that a fast sender does not delay the other sockets on the loop.
         for _ in 0..<4 {
             guard !isOver else { return }
-            let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            let count = loop.scratch.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             let arrival = MonotonicClock.now()
             if count == 0 { return end(faultOfClosing) }
             guard count > 0 else {
@@ -233,8 +256,8 @@ package final class TCPConnection: @unchecked Sendable {
             // A server that writes in pieces (Nagle's algorithm) waits for each acknowledgement. After a write of this
             // side the kernel delays them by 40 ms, in the hope of another write; the option ends that until the next.
             if outgoing.withLock({ $0.takeHasWritten() }) || arrival < quickUntil { set(Self.tcp, TCP_QUICKACK) }
-            decrypt(buffer[..<count], at: arrival)
-            if count < buffer.count { return }
+            decrypt(loop.scratch[..<count], at: arrival)
+            if count < loop.scratch.count { return }
         }
     }
 

@@ -1,13 +1,14 @@
 import EncodedMedia
 import Foundation
-import RTMP
 
 /// A listener on a unix socket that only this user may open, on the socket loop.
 ///
 /// `@unchecked Sendable`: all state that changes belongs to the loop.
-final class UnixListener: @unchecked Sendable {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+package final class UnixListener: @unchecked Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     /// Pause in ns after a connection that could not be accepted, for example because no descriptor is left.
@@ -24,7 +25,7 @@ final class UnixListener: @unchecked Sendable {
     ///   - path: At most 100 bytes. A socket on which no process listens is replaced.
     ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it.
     /// - Throws: `Failure` naming the path and the cure.
-    init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
+    package init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -33,7 +34,7 @@ final class UnixListener: @unchecked Sendable {
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         if UnixListener.connect(address) {
-            throw Failure(description: "another relay already listens on \(path)")
+            throw Failure(description: "another process already listens on \(path)")
         }
         unlink(path)
         let descriptor = socket(AF_UNIX, UnixListener.kind, 0)
@@ -58,7 +59,7 @@ final class UnixListener: @unchecked Sendable {
     }
 
     /// Stops listening and removes the socket.
-    func close() {
+    package func close() {
         unlink(path)
         loop.run { [self] in
             guard let watch else { return }

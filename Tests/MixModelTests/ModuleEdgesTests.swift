@@ -36,9 +36,11 @@ struct ModuleEdgesTests {
             "ProgramSplicer", "RTMP",
             "TextFormats",
         ],
+        "StreamIngest": ["EncodedMedia", "MediaFormats", "MixModel", "RTMP", "TextFormats"],
         "MixWorker": [
             "ChildProcesses", "EncodedMedia", "ForkServer", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
-            "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "TextFormats", "ViewerProbe",
+            "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "StreamIngest", "TextFormats",
+            "ViewerProbe",
         ],
         "RoomService": [
             "ChildProcesses", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel",

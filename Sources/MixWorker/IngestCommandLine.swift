@@ -1,0 +1,47 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Logging
+import ProgramRelay
+import StreamIngest
+
+/// `mixworker ingest`: the RTMP server of the service.
+struct IngestCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest",
+        abstract: "Takes streams that publishers send over RTMP, and lets relays play them.",
+        discussion: """
+            Started by mixorchestrator when ingest.rtmp.listen is set, which tells it over the socket where to listen and \
+            who may publish. Publishers stay connected while no orchestrator is there; new ones wait some seconds and are \
+            then refused. It exits after --orphan-timeout without an orchestrator, and on SIGTERM.
+            """)
+
+    @Option(help: "Unix socket to listen on, at most 100 bytes long.")
+    var socket: String
+
+    @Option(help: "Seconds without an orchestrator after which the process ends.")
+    var orphanTimeout: Double = 300
+
+    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: Logger.Level = .info
+
+    func run() async throws {
+        // A session of its own, so that closing the orchestrator's terminal does not end the streams.
+        setsid()
+        signal(SIGPIPE, SIG_IGN)
+        signal(SIGTERM, SIG_IGN)
+        // The sockets must not wait for the log.
+        let log = LogWriter(descriptor: FileHandle.standardError.fileDescriptor)
+        defer { log.flush(within: 1) }
+        LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
+        LoopPriority.raise()
+        var logger = Logger(label: "ingest")
+        logger.logLevel = logLevel
+        let process = IngestProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
+        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        terminate.setEventHandler { process.terminate() }
+        terminate.resume()
+        defer { terminate.cancel() }
+        try await process.run()
+    }
+}

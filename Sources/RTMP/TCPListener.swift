@@ -1,0 +1,115 @@
+import EncodedMedia
+import Foundation
+import TextFormats
+
+/// A listener on a TCP port, on the socket loop.
+///
+/// `@unchecked Sendable`: all state that changes belongs to the loop.
+package final class TCPListener: @unchecked Sendable {
+    /// The reason why there is no listener, in words with the cure.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+        /// Whether another process listens there.
+        package let isTaken: Bool
+    }
+
+    /// Pause in ns after a connection that could not be accepted, for example because no descriptor is left.
+    private static let pause: Int64 = 100_000_000
+    /// Connections that the kernel may keep until they are accepted.
+    private static let backlog: Int32 = 512
+
+    /// The port, also if any free one was asked for.
+    package let port: UInt16
+    private let loop = SocketLoop.shared
+    private let descriptor: Int32
+    private let onAccept: @Sendable (Int32, InternetAddress?) -> Void
+    private var watch: SocketLoop.Watch?
+
+    /// Begins to listen.
+    ///
+    /// - Parameters:
+    ///   - host: An address in digits, or `localhost` for 127.0.0.1.
+    ///   - port: 0 = any free one.
+    ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it, and the address of its
+    ///     other end.
+    package init(
+        host: String, port: UInt16, onAccept: @escaping @Sendable (Int32, InternetAddress?) -> Void
+    ) throws(Failure) {
+        let digits = host == "localhost" ? "127.0.0.1" : host
+        guard let address = try? SocketAddress.resolve(host: digits, port: port, isNumeric: true).first else {
+            throw Failure(description: "\(host) is not an IP address", isTaken: false)
+        }
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(address.family, kind, 0)
+        // A port is free as soon as its listener is gone, however many connections of it are still ending.
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        let bound = address.withPointer { bind(descriptor, $0, $1) }
+        guard descriptor >= 0, bound == 0, listen(descriptor, Self.backlog) == 0 else {
+            let error = errno
+            Foundation.close(descriptor)
+            throw Failure(description: String(cString: strerror(error)), isTaken: error == EADDRINUSE)
+        }
+        self.descriptor = descriptor
+        self.port = Self.port(of: descriptor) ?? port
+        self.onAccept = onAccept
+        loop.run { [self] in
+            let watch = SocketLoop.Watch(onReady: { self.accept() }, onDeadline: { self.watch?.events = POLLIN })
+            watch.descriptor = descriptor
+            watch.events = POLLIN
+            self.watch = watch
+            loop.add(watch)
+        }
+    }
+
+    /// Stops listening.
+    package func close() {
+        loop.run { [self] in
+            guard let watch else { return }
+            loop.remove(watch)
+            self.watch = nil
+            Foundation.close(descriptor)
+        }
+    }
+
+    private func accept() {
+        // Bounded, so that a flood of connections does not delay the other sockets on the loop.
+        for _ in 0..<16 {
+            var storage = sockaddr_storage()
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+            let connection = withUnsafeMutablePointer(to: &storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Foundation.accept(descriptor, $0, &length) }
+            }
+            guard connection >= 0 else {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                guard errno != EAGAIN else { return }
+                watch?.events = 0
+                watch?.deadline = MonotonicClock.now() + Self.pause
+                return
+            }
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(connection, F_SETFL, O_NONBLOCK)
+            onAccept(connection, SocketAddress(storage: storage, length: length).internet)
+        }
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let status = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        guard status == 0 else { return nil }
+        return withUnsafePointer(to: storage) { pointer in
+            switch Int32(storage.ss_family) {
+            case AF_INET:
+                pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+            case AF_INET6:
+                pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                    UInt16(bigEndian: $0.pointee.sin6_port)
+                }
+            default: nil
+            }
+        }
+    }
+}

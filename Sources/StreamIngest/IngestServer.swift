@@ -1,0 +1,272 @@
+import EncodedMedia
+import Foundation
+import Logging
+import MediaFormats
+import MixModel
+import RTMP
+import TextFormats
+
+/// The RTMP server: its listener, its connections, and the streams between them.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
+final class IngestServer: @unchecked Sendable {
+    private struct Entry {
+        let client: IngestClient
+        /// Whether it was let in to publish or to play.
+        var isDecided = false
+        /// The stream that it publishes or plays.
+        var stream: String?
+        var isPublisher = false
+    }
+
+    private let loop = SocketLoop.shared
+    private let logger: Logger
+    private let limits: RTMPServerLimits
+    private let report: (IngestReport) -> Void
+    private var book: StreamBook
+    private var connections: ConnectionBook
+    private var clients: [Int: Entry] = [:]
+    private var streams: [String: LiveStream] = [:]
+    private var listener: TCPListener?
+    private let timer = LoopDeadline()
+    private var number = 0
+    private var refused = 0
+    /// Time before which no further refusal of a stranger is logged.
+    private var quietUntil: Int64 = 0
+
+    /// Time in ns between two attempts to listen.
+    private static let retry: Int64 = 2_000_000_000
+    private var listenAt = Int64.max
+    private var listenFault: String?
+
+    /// - Parameter report: Sends a report to the orchestrator, if one is connected.
+    init(
+        run: String, limits: RTMPServerLimits = RTMPServerLimits(), logger: Logger,
+        report: @escaping (IngestReport) -> Void
+    ) {
+        self.limits = limits
+        self.logger = logger
+        self.report = report
+        book = StreamBook(run: run)
+        connections = ConnectionBook()
+        timer.begin { [weak self] in self?.tick() }
+    }
+
+    var figures: IngestFigures {
+        var figures = IngestFigures()
+        figures.publishers = book.publishers
+        figures.players = streams.values.reduce(0) { $0 + $1.playerCount }
+        figures.connections = connections.count
+        figures.refused = refused
+        return figures
+    }
+
+    /// Takes a command of the orchestrator.
+    func handle(_ command: IngestCommand) {
+        switch command {
+        case .hello: perform(book.attended(process: getpid()))
+        case .configure(let settings): configure(settings)
+        case .allow(let request, let session, let stream):
+            perform(book.allowed(request, session: session, stream: stream, now: MonotonicClock.now()))
+        case .refuse(let request, let isName, let reason):
+            perform(book.refused(request, isName: isName, reason: reason))
+        case .terminate: close()
+        }
+    }
+
+    /// Notes that no orchestrator is connected.
+    func abandoned() { book.abandoned() }
+
+    /// Ends every connection.
+    func close() {
+        listener?.close()
+        listener = nil
+        timer.end()
+        for entry in clients.values { entry.client.close() }
+        clients = [:]
+        streams = [:]
+    }
+
+    // MARK: - Listening
+
+    private func configure(_ settings: IngestSettings) {
+        let isMoved = book.settings.map { $0.host != settings.host || $0.port != settings.port } ?? true
+        book.configure(settings)
+        if isMoved {
+            listener?.close()
+            listener = nil
+        }
+        if let listener { report(.listening(port: Int(listener.port))) } else { listen() }
+    }
+
+    private func listen() {
+        guard let settings = book.settings else { return }
+        listenAt = .max
+        do throws(TCPListener.Failure) {
+            let listener = try TCPListener(host: settings.host, port: UInt16(clamping: settings.port)) {
+                [weak self] descriptor, address in
+                guard let self else {
+                    Foundation.close(descriptor)
+                    return
+                }
+                accept(descriptor, address ?? InternetAddress([0, 0, 0, 0]))
+            }
+            self.listener = listener
+            listenFault = nil
+            logger.info("listening on \(settings.host):\(listener.port)")
+            report(.listening(port: Int(listener.port)))
+        } catch {
+            let reason =
+                error.isTaken ? "another process listens on \(settings.host):\(settings.port)" : error.description
+            if listenFault != reason {
+                listenFault = reason
+                logger.error("cannot listen: \(reason)")
+            }
+            report(.notListening(reason: reason))
+            listenAt = MonotonicClock.now() + Self.retry
+        }
+        setTimer()
+    }
+
+    private func accept(_ descriptor: Int32, _ address: InternetAddress?) {
+        guard let address, connections.enter(address) else {
+            refused += 1
+            Foundation.close(descriptor)
+            return noteStranger("a connection was closed, because there are too many")
+        }
+        number += 1
+        let id = number
+        let client = IngestClient(id: id, descriptor: descriptor, address: address, limits: limits, loop: loop) {
+            [weak self] client, event in self?.take(event, of: client)
+        }
+        clients[id] = Entry(client: client)
+    }
+
+    // MARK: - Clients
+
+    private func take(_ event: IngestClient.Event, of client: IngestClient) {
+        guard clients[client.id] != nil else { return }
+        switch event {
+        case .over(let reason):
+            leaveStream(clients[client.id], isClean: false, reason: reason)
+            clients[client.id]?.stream = nil
+            noteStranger("a connection was ended: \(reason)")
+        case .closed(let reason):
+            let entry = clients.removeValue(forKey: client.id)
+            connections.leave(client.address, wasDecided: entry?.isDecided ?? false)
+            leaveStream(entry, isClean: false, reason: reason)
+            if entry?.isDecided != true {
+                refused += 1
+                noteStranger("a connection published and played nothing: \(reason)")
+            }
+        case .session(let events): take(events, of: client)
+        }
+    }
+
+    private func take(_ events: [RTMPServerSession.Event], of client: IngestClient) {
+        let now = MonotonicClock.now()
+        var tags: [FLVTag] = []
+        for event in events {
+            switch event {
+            case .tag(let tag): tags.append(tag)
+            case .requested(let wish):
+                perform(book.requested(wish, by: client.id, address: "\(client.address)", now: now))
+            case .left:
+                push(tags, of: client, now)
+                tags = []
+                leaveStream(clients[client.id], isClean: true, reason: "the publisher ended the stream")
+                clients[client.id]?.stream = nil
+                clients[client.id]?.isPublisher = false
+            case .over: break
+            }
+        }
+        push(tags, of: client, now)
+    }
+
+    private func push(_ tags: [FLVTag], of client: IngestClient, _ now: Int64) {
+        guard !tags.isEmpty, let entry = clients[client.id], entry.isPublisher, let name = entry.stream,
+            let stream = streams[name]
+        else { return }
+        for player in stream.push(tags, now: now) {
+            stream.remove(player)
+            logger.warning("a player was disconnected, because it does not read", metadata: ["stream": "\(name)"])
+            player.refuse(.playFailed("the connection is too slow for this stream"))
+        }
+    }
+
+    private func leaveStream(_ entry: Entry?, isClean: Bool, reason: String) {
+        guard let entry else { return }
+        if let name = entry.stream, !entry.isPublisher {
+            streams[name]?.remove(entry.client)
+        } else if let name = entry.stream {
+            logger.info("a publisher has left: \(reason)", metadata: ["stream": "\(name)"])
+        }
+        perform(book.left(entry.client.id, isClean: isClean, reason: reason, now: MonotonicClock.now()))
+        forgetStream(entry.stream)
+    }
+
+    /// Forgets a stream that nobody publishes and nobody waits for.
+    private func forgetStream(_ name: String?) {
+        guard let name, streams[name]?.isUnwatched ?? false, !book.has(name) else { return }
+        streams[name] = nil
+    }
+
+    // MARK: - Actions
+
+    private func perform(_ actions: [StreamBook.Action]) {
+        for action in actions {
+            switch action {
+            case .tell(let report): self.report(report)
+            case .accept(let id):
+                if clients[id]?.isDecided == false { connections.decide() }
+                clients[id]?.isDecided = true
+                clients[id]?.client.accept()
+            case .refuse(let id, let status):
+                if let entry = clients[id] {
+                    if let name = entry.stream, !entry.isPublisher { streams[name]?.remove(entry.client) }
+                    clients[id]?.isPublisher = false
+                    entry.client.refuse(status)
+                }
+            case .begin(let name, let id):
+                let stream = streams[name] ?? LiveStream()
+                streams[name] = stream
+                stream.restart()
+                clients[id]?.stream = name
+                clients[id]?.isPublisher = true
+                logger.info("a publisher has begun", metadata: ["stream": "\(name)"])
+            case .play(let name, let id):
+                guard let client = clients[id]?.client else { break }
+                let stream = streams[name] ?? LiveStream()
+                streams[name] = stream
+                clients[id]?.stream = name
+                stream.add(client, now: MonotonicClock.now())
+            case .end(let name): endStream(name)
+            }
+        }
+        setTimer()
+    }
+
+    private func endStream(_ name: String) {
+        guard let stream = streams.removeValue(forKey: name) else { return }
+        for client in stream.clients {
+            clients[client.id]?.stream = nil
+            client.refuse(.unpublished)
+        }
+    }
+
+    private func tick() {
+        let now = MonotonicClock.now()
+        if listener == nil, now >= listenAt { listen() }
+        perform(book.tick(now: now))
+    }
+
+    private func setTimer() { timer.set(min(book.deadline, listener == nil ? listenAt : .max)) }
+
+    /// Logs at most one line a second about clients that are nobody.
+    private func noteStranger(_ words: String) {
+        let now = MonotonicClock.now()
+        guard now >= quietUntil else { return }
+        quietUntil = now + 1_000_000_000
+        logger.info("\(words)")
+    }
+}

@@ -1,0 +1,67 @@
+import EncodedMedia
+import MediaFormats
+
+/// Decides which tags a player gets: all of them while it reads, none from the moment at which too many wait until it has
+/// read most and the next keyframe comes. Pure.
+struct PlayerFlow: Sendable {
+    struct Limits: Hashable, Sendable {
+        /// Bytes that may wait for a player before tags are left out.
+        var bytes = 4 << 20
+        /// Time in ns for which tags are left out before the player is disconnected.
+        var patience: Int64 = 10_000_000_000
+    }
+
+    enum Decision: Hashable, Sendable {
+        case send
+        /// The headers in force have to be sent before the tag.
+        case sendWithHeaders
+        case leaveOut
+        case disconnect
+    }
+
+    let limits: Limits
+    /// Whether frames wait for a keyframe.
+    private var waitsForKeyframe: Bool
+    private var fullSince: Int64?
+    private var owesHeaders = false
+    /// Tags that were left out.
+    private(set) var leftOut = 0
+
+    /// - Parameter waitsForKeyframe: Whether the player was given no group of pictures to begin with.
+    init(limits: Limits = Limits(), waitsForKeyframe: Bool) {
+        self.limits = limits
+        self.waitsForKeyframe = waitsForKeyframe
+    }
+
+    /// Whether every tag is sent.
+    var isPlain: Bool { !waitsForKeyframe && fullSince == nil && !owesHeaders }
+
+    /// Begins with another publisher's stream, whose first frames may need a keyframe that is gone.
+    mutating func restart() { waitsForKeyframe = true }
+
+    /// - Parameters:
+    ///   - queued: Bytes that wait for the player.
+    ///   - hasVideo: Whether the stream has video; without it, every frame is one to begin with.
+    mutating func decide(_ tag: OutputTag, queued: Int, hasVideo: Bool, now: Int64) -> Decision {
+        if let since = fullSince {
+            if queued <= limits.bytes / 8 {
+                fullSince = nil
+            } else if now.saturatingDifference(since) > limits.patience {
+                return .disconnect
+            }
+        } else if queued > limits.bytes {
+            fullSince = now
+            waitsForKeyframe = true
+            owesHeaders = true
+        }
+        if fullSince == nil, tag.isIDR || (tag.isFrame && !hasVideo) { waitsForKeyframe = false }
+        guard fullSince == nil, !(waitsForKeyframe && tag.isFrame) else {
+            // The headers in force follow later.
+            leftOut += 1
+            return .leaveOut
+        }
+        guard owesHeaders, tag.isFrame else { return .send }
+        owesHeaders = false
+        return .sendWithHeaders
+    }
+}

@@ -1,0 +1,228 @@
+import EncodedMedia
+import MixModel
+import RTMP
+import TextFormats
+
+/// The streams of an ingest, the requests that wait for the orchestrator's answer, and what follows from each event. Pure:
+/// connections are numbers, and times are in ns of a monotonic clock.
+struct StreamBook: Sendable {
+    struct Limits: Hashable, Sendable {
+        var streams = 256
+        var requests = 256
+        /// Time for which a request waits for its answer.
+        var answer: Int64 = 8_000_000_000
+        /// Time for which a relay may wait for a stream that is not there.
+        var absence: Int64 = 15_000_000_000
+    }
+
+    enum Action: Hashable, Sendable {
+        case tell(IngestReport)
+        case accept(connection: Int)
+        case refuse(connection: Int, RTMPStatus)
+        /// The stream's tags are those of this connection from now on.
+        case begin(stream: String, connection: Int)
+        /// The connection plays the stream, or waits for it.
+        case play(stream: String, connection: Int)
+        /// The stream is over: its players are told so, and it is forgotten.
+        case end(stream: String)
+    }
+
+    private struct Stream {
+        var session: String
+        /// The publisher's connection; `nil` while it is lost.
+        var connection: Int?
+        var lostAt: Int64?
+    }
+
+    private struct Waiting {
+        let request: IngestRequest
+        let connection: Int
+        let since: Int64
+    }
+
+    let limits: Limits
+    /// The settings; `nil` until the orchestrator has sent them.
+    private(set) var settings: IngestSettings?
+    private var streams: [String: Stream] = [:]
+    private var waiting: [Int: Waiting] = [:]
+    private var requests = 0
+    private var isAttended = false
+    private let run: String
+    /// Relays that wait for streams that nobody publishes, by connection.
+    private var patient: [Int: (stream: String, until: Int64)] = [:]
+
+    /// First part of the application of URLs from which relays pull.
+    static let relayApplication = "relay/"
+    /// Name of the argument by which a relay shows that the orchestrator sent it.
+    static let proofArgument = "relay"
+
+    /// - Parameter run: A word that no other run of the process has.
+    init(run: String, limits: Limits = Limits()) {
+        self.run = run
+        self.limits = limits
+    }
+
+    var publishers: Int { streams.values.count { $0.connection != nil } }
+    var count: Int { streams.count }
+
+    /// Whether the stream is published, or was until a moment ago.
+    func has(_ stream: String) -> Bool { streams[stream] != nil }
+
+    var waitingRequests: Int { waiting.count }
+
+    // MARK: - The orchestrator
+
+    /// Notes that an orchestrator has connected, and returns what it has to know.
+    mutating func attended(process: Int32) -> [Action] {
+        isAttended = true
+        var reports: [IngestReport] = [.hello(version: IngestCommand.version, process: process)]
+        for (name, stream) in streams.sorted(by: { $0.key.precedesInUTF8($1.key) }) {
+            reports.append(
+                .live(IngestStream(stream: name, session: stream.session, isConnected: stream.connection != nil)))
+        }
+        reports.append(.synced)
+        reports += waiting.values.map(\.request).sorted { $0.request < $1.request }.map { .ask($0) }
+        return reports.map { .tell($0) }
+    }
+
+    mutating func abandoned() { isAttended = false }
+
+    mutating func configure(_ settings: IngestSettings) { self.settings = settings }
+
+    mutating func allowed(_ number: Int, session: String, stream: String, now: Int64) -> [Action] {
+        guard let entry = waiting.removeValue(forKey: number), entry.request.session == session else {
+            // It has left, or was refused, while the orchestrator decided.
+            guard streams[stream]?.session != session else { return [] }
+            return [.tell(.ended(stream: stream, session: session, reason: "left before it began"))]
+        }
+        guard entry.request.isPublish else {
+            return [.accept(connection: entry.connection), .play(stream: stream, connection: entry.connection)]
+        }
+        guard streams[stream] != nil || streams.count < limits.streams else {
+            let words = "the server has \(limits.streams) streams, which is its limit: try again later"
+            return [
+                .refuse(connection: entry.connection, .denied(words)),
+                .tell(.ended(stream: stream, session: session, reason: words)),
+            ]
+        }
+        var actions: [Action] = []
+        if let old = streams[stream]?.connection {
+            actions.append(
+                .refuse(connection: old, .badName("another publisher has taken over this stream key")))
+        }
+        streams[stream] = Stream(session: session, connection: entry.connection)
+        for (connection, wait) in patient where wait.stream == stream { patient[connection] = nil }
+        actions.append(.accept(connection: entry.connection))
+        actions.append(.begin(stream: stream, connection: entry.connection))
+        return actions
+    }
+
+    mutating func refused(_ number: Int, isName: Bool, reason: String) -> [Action] {
+        guard let entry = waiting.removeValue(forKey: number) else { return [] }
+        return [.refuse(connection: entry.connection, Self.status(entry.request, isName: isName, reason))]
+    }
+
+    private static func status(_ request: IngestRequest, isName: Bool, _ reason: String) -> RTMPStatus {
+        switch (request.isPublish, isName) {
+        case (true, true): .badName(reason)
+        case (true, false): .denied(reason)
+        case (false, true): .notFound(reason)
+        case (false, false): .playFailed(reason)
+        }
+    }
+
+    // MARK: - Clients
+
+    /// Takes a client's wish.
+    mutating func requested(
+        _ wish: RTMPStreamRequest, by connection: Int, address: String, now: Int64
+    ) -> [Action] {
+        if wish.kind == .play, wish.application.hasPrefix(Self.relayApplication) {
+            return relayRequested(wish, by: connection, now: now)
+        }
+        guard waiting.count < limits.requests else {
+            return [.refuse(connection: connection, .denied("too many publishers begin at once: try again later"))]
+        }
+        requests += 1
+        let request = IngestRequest(
+            request: requests, isPublish: wish.kind == .publish, application: wish.application, name: wish.name,
+            query: wish.query, address: address, session: "\(run)-\(requests)")
+        waiting[requests] = Waiting(request: request, connection: connection, since: now)
+        return [.tell(.ask(request))]
+    }
+
+    private mutating func relayRequested(
+        _ wish: RTMPStreamRequest, by connection: Int, now: Int64
+    ) -> [Action] {
+        let stream = "\(wish.application.dropFirst(Self.relayApplication.count))/\(wish.name)"
+        guard let secret = settings?.secret,
+            Self.isSame("\(Self.proofArgument)=\(RTMPRelayProof.text(stream: stream, secret: secret))", wish.query)
+        else {
+            return [.refuse(connection: connection, .playFailed("only relays of the service play from here"))]
+        }
+        // A relay may be told of a stream before its publisher goes on.
+        if streams[stream] == nil { patient[connection] = (stream, now.saturatingSum(limits.absence)) }
+        return [.accept(connection: connection), .play(stream: stream, connection: connection)]
+    }
+
+    /// Compares to the last byte, so that the time that it takes reveals nothing.
+    private static func isSame(_ one: String, _ other: String) -> Bool {
+        guard one.utf8.count == other.utf8.count else { return false }
+        return zip(one.utf8, other.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    /// Notes that a connection no longer publishes, plays or asks.
+    ///
+    /// - Parameter isClean: Whether the client said so itself, so that it will not come back.
+    mutating func left(_ connection: Int, isClean: Bool, reason: String, now: Int64) -> [Action] {
+        patient[connection] = nil
+        for (number, entry) in waiting where entry.connection == connection { waiting[number] = nil }
+        guard let (name, stream) = streams.first(where: { $0.value.connection == connection }) else { return [] }
+        guard !isClean, let grace = settings?.grace, grace > 0 else { return end(name, stream, reason) }
+        streams[name]?.connection = nil
+        streams[name]?.lostAt = now
+        return [.tell(.interrupted(stream: name, session: stream.session))]
+    }
+
+    private mutating func end(_ name: String, _ stream: Stream, _ reason: String) -> [Action] {
+        streams[name] = nil
+        return [.tell(.ended(stream: name, session: stream.session, reason: reason)), .end(stream: name)]
+    }
+
+    // MARK: - Time
+
+    private var grace: Int64 { Int64((settings?.grace ?? 0) * 1e9) }
+
+    /// Time of the next `tick`; `.max` if there is none.
+    var deadline: Int64 {
+        var next = Int64.max
+        for entry in waiting.values { next = min(next, entry.since.saturatingSum(limits.answer)) }
+        for stream in streams.values {
+            if let lostAt = stream.lostAt { next = min(next, lostAt.saturatingSum(grace)) }
+        }
+        for wait in patient.values { next = min(next, wait.until) }
+        return next
+    }
+
+    mutating func tick(now: Int64) -> [Action] {
+        var actions: [Action] = []
+        for (number, entry) in waiting.sorted(by: { $0.key < $1.key })
+        where now >= entry.since.saturatingSum(limits.answer) {
+            waiting[number] = nil
+            let words =
+                isAttended
+                ? "the service did not answer within \(limits.answer / 1_000_000_000) s: try again"
+                : "the service is not running at the moment: try again"
+            actions.append(
+                .refuse(connection: entry.connection, Self.status(entry.request, isName: false, words)))
+        }
+        for (name, stream) in streams where stream.lostAt.map({ now >= $0.saturatingSum(grace) }) ?? false {
+            actions += end(name, stream, "did not come back within \(settings?.grace ?? 0) s")
+        }
+        for (connection, wait) in patient where now >= wait.until {
+            patient[connection] = nil
+            actions.append(.refuse(connection: connection, .notFound("nobody publishes this stream")))
+        }
+        return actions
+    }
+}

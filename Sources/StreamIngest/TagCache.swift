@@ -1,0 +1,59 @@
+import EncodedMedia
+import MediaFormats
+
+/// What a player needs to begin in the middle of a stream: metadata, sequence headers and the current group of pictures.
+/// Pure.
+struct TagCache: Sendable {
+    /// Most media that is kept, in bytes and in ms. A longer group of pictures is not kept: players then begin with the
+    /// next keyframe.
+    struct Limits: Hashable, Sendable {
+        var bytes = 8 << 20
+        var milliseconds: UInt32 = 20_000
+    }
+
+    /// Memory that a tag takes beside its body, in bytes.
+    private static let overhead = 160
+
+    let limits: Limits
+    private(set) var metadata: OutputTag?
+    private(set) var video: OutputTag?
+    private(set) var audio: OutputTag?
+    private(set) var group: [OutputTag] = []
+    private(set) var bytes = 0
+
+    init(limits: Limits = Limits()) { self.limits = limits }
+
+    mutating func append(_ tag: OutputTag) {
+        switch tag.role {
+        case .metadata: metadata = tag
+        case .sequenceHeader(.video): video = tag
+        case .sequenceHeader(.audio): audio = tag
+        case .frame:
+            if tag.isIDR {
+                forgetGroup()
+            } else if group.isEmpty {
+                return
+            }
+            group.append(tag)
+            bytes += tag.size + Self.overhead
+            let age = tag.timestamp &- (group.first?.timestamp ?? tag.timestamp)
+            // A time that goes back is no age.
+            if bytes > limits.bytes || (age > limits.milliseconds && age < 1 << 31) { forgetGroup() }
+        }
+    }
+
+    private mutating func forgetGroup() {
+        group = []
+        bytes = 0
+    }
+
+    /// Returns the headers in force, as they are sent at a time.
+    func headers(at timestamp: UInt32) -> [OutputTag] {
+        [metadata, video, audio].compactMap { $0?.at(timestamp) }
+    }
+
+    /// The tags that a new player gets before those that come.
+    ///
+    /// - Parameter now: Timestamp of the stream, for headers without a group of pictures.
+    func preamble(at now: UInt32) -> [OutputTag] { headers(at: group.first?.timestamp ?? now) + group }
+}

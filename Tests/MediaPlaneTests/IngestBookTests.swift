@@ -1,0 +1,250 @@
+import EncodedMedia
+import MixModel
+import RTMP
+import TestSupport
+import TextFormats
+import Testing
+
+@testable import MediaFormats
+@testable import StreamIngest
+
+/// The decisions of the ingest, without a socket.
+@Suite struct IngestBookTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let publish = RTMPStreamRequest(
+        kind: .publish, application: "live", name: "lobby__alice", query: "token=t")
+    private static let key = "default/lobby/alice/camera"
+
+    private static let proof = "relay=" + RTMPRelayProof.text(stream: key, secret: "s3cret")
+
+    private static func relay(_ query: String = proof) -> RTMPStreamRequest {
+        RTMPStreamRequest(kind: .play, application: "relay/default/lobby/alice", name: "camera", query: query)
+    }
+
+    private func book(grace: Double = 10, limits: StreamBook.Limits = .init()) -> StreamBook {
+        var book = StreamBook(run: "r", limits: limits)
+        book.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: "s3cret"))
+        _ = book.attended(process: 1)
+        return book
+    }
+
+    /// Lets a connection publish as the orchestrator allows it.
+    private func publish(_ book: inout StreamBook, _ connection: Int, now: Int64 = 0, as key: String = key)
+        -> [StreamBook.Action]
+    {
+        guard case .tell(.ask(let ask))? = book.requested(Self.publish, by: connection, address: "::1", now: now).first
+        else {
+            Issue.record("nobody was asked")
+            return []
+        }
+        return book.allowed(ask.request, session: ask.session, stream: key, now: now)
+    }
+
+    @Test func thePublisherBeginsWhenTheServiceAgrees() {
+        var book = book()
+        let asked = book.requested(Self.publish, by: 4, address: "10.0.0.1", now: 0)
+        let ask = IngestRequest(
+            request: 1, isPublish: true, application: "live", name: "lobby__alice", query: "token=t",
+            address: "10.0.0.1", session: "r-1")
+        #expect(asked == [.tell(.ask(ask))])
+        #expect(
+            book.allowed(1, session: "r-1", stream: Self.key, now: 1)
+                == [.accept(connection: 4), .begin(stream: Self.key, connection: 4)])
+        #expect(book.publishers == 1 && book.waitingRequests == 0)
+        #expect(book.allowed(1, session: "r-1", stream: Self.key, now: 1).isEmpty, "an answer counts once")
+    }
+
+    @Test func aCleanEndIsOneAtOnceAndALossAfterTheGrace() {
+        var book = book()
+        _ = publish(&book, 4)
+        #expect(
+            book.left(4, isClean: true, reason: "bye", now: 5)
+                == [.tell(.ended(stream: Self.key, session: "r-1", reason: "bye")), .end(stream: Self.key)])
+        _ = publish(&book, 5)
+        #expect(
+            book.left(5, isClean: false, reason: "lost", now: Self.second)
+                == [.tell(.interrupted(stream: Self.key, session: "r-2"))])
+        #expect(book.deadline == 11 * Self.second)
+        #expect(book.tick(now: 11 * Self.second - 1).isEmpty)
+        // Who comes back in time keeps the stream.
+        #expect(
+            publish(&book, 6, now: 5 * Self.second) == [
+                .accept(connection: 6), .begin(stream: Self.key, connection: 6),
+            ])
+        #expect(book.tick(now: 20 * Self.second).isEmpty)
+        _ = book.left(6, isClean: false, reason: "lost", now: 20 * Self.second)
+        #expect(
+            book.tick(now: 30 * Self.second) == [
+                .tell(.ended(stream: Self.key, session: "r-3", reason: "did not come back within 10.0 s")),
+                .end(stream: Self.key),
+            ])
+        #expect(book.count == 0 && book.deadline == .max)
+    }
+
+    @Test func aSecondPublisherTakesOver() {
+        var book = book()
+        _ = publish(&book, 4)
+        #expect(
+            publish(&book, 5) == [
+                .refuse(connection: 4, .badName("another publisher has taken over this stream key")),
+                .accept(connection: 5), .begin(stream: Self.key, connection: 5),
+            ])
+        #expect(book.left(4, isClean: false, reason: "refused", now: 1).isEmpty, "the first one's end is none")
+        #expect(book.publishers == 1)
+    }
+
+    @Test func withoutTheServicePublishersWaitAndAreRefused() {
+        var book = StreamBook(run: "r")
+        book.configure(IngestSettings(host: "::1", port: 0, grace: 10, secret: "s"))
+        _ = book.requested(Self.publish, by: 4, address: "::1", now: 0)
+        #expect(book.deadline == 8 * Self.second)
+        // The service comes in time and is asked.
+        let told = book.attended(process: 9)
+        #expect(told.first == .tell(.hello(version: 1, process: 9)) && told.contains(.tell(.synced)))
+        guard case .tell(.ask)? = told.last else { return #expect(Bool(false), "the waiting one is not told") }
+        book.abandoned()
+        let words = "the service is not running at the moment: try again"
+        #expect(book.tick(now: 8 * Self.second) == [.refuse(connection: 4, .denied(words))])
+        // The answer that comes too late ends what the service believes.
+        #expect(
+            book.allowed(1, session: "r-1", stream: Self.key, now: 9 * Self.second)
+                == [.tell(.ended(stream: Self.key, session: "r-1", reason: "left before it began"))])
+    }
+
+    @Test func theServiceIsToldEveryStream() {
+        var book = book()
+        _ = publish(&book, 4)
+        _ = publish(&book, 5, as: "default/lobby/bob/camera")
+        _ = book.left(5, isClean: false, reason: "", now: 0)
+        book.abandoned()
+        #expect(
+            book.attended(process: 1) == [
+                .tell(.hello(version: 1, process: 1)),
+                .tell(.live(IngestStream(stream: Self.key, session: "r-1", isConnected: true))),
+                .tell(.live(IngestStream(stream: "default/lobby/bob/camera", session: "r-2", isConnected: false))),
+                .tell(.synced),
+            ])
+    }
+
+    @Test func relaysNeedTheSecretAndMayWait() {
+        var book = book()
+        let other = "relay=" + RTMPRelayProof.text(stream: "default/lobby/bob/camera", secret: "s3cret")
+        for query in ["", "relay=", "relay=s3cret", Self.proof + "&a=b", Self.proof.uppercased(), other, "token=t"] {
+            guard case .refuse(4, _)? = book.requested(Self.relay(query), by: 4, address: "::1", now: 0).first else {
+                Issue.record("\(query) is let in")
+                continue
+            }
+        }
+        let actions: [StreamBook.Action] = [.accept(connection: 4), .play(stream: Self.key, connection: 4)]
+        #expect(book.requested(Self.relay(), by: 4, address: "::1", now: 0) == actions)
+        #expect(book.tick(now: 15 * Self.second) == [.refuse(connection: 4, .notFound("nobody publishes this stream"))])
+        // The publisher comes: the relay waits no longer.
+        _ = book.requested(Self.relay(), by: 5, address: "::1", now: 20 * Self.second)
+        _ = publish(&book, 6, now: 21 * Self.second)
+        #expect(book.deadline == .max && book.tick(now: 60 * Self.second).isEmpty)
+    }
+
+    @Test func streamsAndRequestsHaveLimits() {
+        var book = book(limits: .init(streams: 2, requests: 2))
+        for number in 0..<2 { _ = publish(&book, number, as: "s\(number)") }
+        guard case .refuse(9, let status)? = publish(&book, 9, as: "s9").first else { return #expect(Bool(false)) }
+        #expect(status.words.contains("2 streams"))
+        _ = book.requested(Self.publish, by: 10, address: "", now: 0)
+        _ = book.requested(Self.publish, by: 11, address: "", now: 0)
+        guard case .refuse(12, _)? = book.requested(Self.publish, by: 12, address: "", now: 0).first else {
+            return #expect(Bool(false))
+        }
+        #expect(book.waitingRequests == 2)
+        _ = book.left(10, isClean: false, reason: "", now: 0)
+        #expect(book.waitingRequests == 1, "who leaves waits no longer")
+    }
+
+    // MARK: - Connections
+
+    @Test func strangersCannotTakeThePlacesOfOthers() throws {
+        var book = ConnectionBook(limits: .init(all: 10, remote: 6, perAddress: 2, undecided: 4))
+        let one = try #require(InternetAddress([10, 0, 0, 1])), two = try #require(InternetAddress([10, 0, 0, 2]))
+        let own = try #require(InternetAddress([127, 0, 0, 1]))
+        #expect(book.enter(one) && book.enter(one) && !book.enter(one), "two of one address")
+        #expect(book.enter(two) && book.enter(two))
+        #expect(book.enter(own) == false, "four undecided")
+        for _ in 0..<4 { book.decide() }
+        let others = try (3...9).map { try #require(InternetAddress([10, 0, 0, $0])) }
+        #expect(book.enter(others[0]) && book.enter(others[1]) && !book.enter(others[2]), "six of others")
+        book.decide()
+        book.decide()
+        for _ in 0..<4 {
+            #expect(book.enter(own) == true)
+            book.decide()
+        }
+        #expect(!book.enter(own) && book.count == 10)
+        for address in [one, one, two, two, others[0], others[1], own, own, own, own] {
+            book.leave(address, wasDecided: true)
+        }
+        #expect(book.count == 0 && book.addresses == 0 && book.enter(one))
+    }
+
+    // MARK: - Tags
+
+    private static func frame(_ timestamp: UInt32, isIDR: Bool = false, size: Int = 100) -> OutputTag {
+        OutputTag(
+            FLVTag(role: .frame(.video, isIDR: isIDR), timestamp: timestamp, body: [UInt8](repeating: 0, count: size)))
+    }
+    private static let video = OutputTag(FLVTag(role: .sequenceHeader(.video), timestamp: 0, body: [1]))
+    private static let sound = OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: 3, body: [1]))
+
+    @Test func theCacheHoldsAGroupWithinItsBounds() {
+        var cache = TagCache(limits: .init(bytes: 2000, milliseconds: 1000))
+        cache.append(Self.video)
+        cache.append(Self.frame(0))
+        #expect(cache.group.isEmpty, "no group begins without a keyframe")
+        cache.append(Self.frame(40, isIDR: true))
+        cache.append(Self.frame(80))
+        cache.append(Self.sound)
+        #expect(cache.group.map(\.timestamp) == [40, 80, 3])
+        #expect(cache.preamble(at: 9).map(\.timestamp) == [40, 40, 80, 3])
+        cache.append(Self.frame(1041))
+        #expect(cache.group.isEmpty && cache.bytes == 0, "too long")
+        #expect(cache.preamble(at: 9).map(\.timestamp) == [9])
+        cache.append(Self.frame(2000, isIDR: true, size: 1000))
+        cache.append(Self.frame(2040, size: 1000))
+        #expect(cache.group.isEmpty && cache.bytes == 0, "too large")
+    }
+
+    @Test func timestampsGoOnWithAnotherPublisher() {
+        var times = StreamTimes()
+        #expect(times.map(0, isFrame: false, now: 0) == 0)
+        #expect(times.map(5000, isFrame: true, now: 1_000_000) == 5000)
+        #expect(times.map(5040, isFrame: true, now: 41_000_000) == 5040)
+        times.restart()
+        // Two seconds later, at a time of its own.
+        let now: Int64 = 2_041_000_000
+        #expect(times.map(0, isFrame: false, now: now) == 7040)
+        #expect(times.map(90, isFrame: true, now: now) == 7040)
+        #expect(times.map(130, isFrame: true, now: now + 40_000_000) == 7080)
+        #expect(times.map(70, isFrame: true, now: now + 40_000_000) == 7020, "B-frames and sound keep their distance")
+        times.restart()
+        #expect(times.map(.max, isFrame: true, now: .max) != 0, "nothing traps")
+    }
+
+    @Test func aSlowPlayerGetsWholeGroupsOrLeaves() {
+        var flow = PlayerFlow(limits: .init(bytes: 1000, patience: 10), waitsForKeyframe: true)
+        func decide(_ tag: OutputTag, _ queued: Int = 0, _ now: Int64 = 0) -> PlayerFlow.Decision {
+            flow.decide(tag, queued: queued, hasVideo: true, now: now)
+        }
+        #expect(decide(Self.video) == .send)
+        #expect(decide(Self.frame(0)) == .leaveOut)
+        #expect(decide(Self.frame(40, isIDR: true)) == .send)
+        #expect(flow.isPlain)
+        #expect(decide(Self.frame(80), 1001, 5) == .leaveOut)
+        #expect(decide(Self.video, 900, 6) == .leaveOut)
+        #expect(decide(Self.frame(120, isIDR: true), 900, 7) == .leaveOut)
+        #expect(decide(Self.sound, 100, 8) == .leaveOut, "it reads again, but there is no keyframe")
+        #expect(decide(Self.frame(160, isIDR: true), 100, 9) == .sendWithHeaders)
+        #expect(decide(Self.frame(200), 100, 9) == .send)
+        #expect(decide(Self.frame(240), 1001, 10) == .leaveOut)
+        #expect(decide(Self.frame(240), 1001, 20) == .leaveOut)
+        #expect(decide(Self.frame(240), 1001, 21) == .disconnect)
+        #expect(flow.leftOut == 7)
+    }
+}
