@@ -33,7 +33,8 @@ func buildOrchestrator(
         store: store, sockets: sockets, starter: MeasuredRelayStarter(starter: starter, metrics: metrics),
         layouts: layouts, metrics: metrics, logger: logger,
         defaultOutputs: configuration.roomOutputs, defaultLayout: configuration.roomLayout,
-        defaultCanvas: configuration.roomCanvas, sourceReach: configuration.sources.reach,
+        defaultCanvas: configuration.roomCanvas,
+        sourceReach: configuration.sources.reach.adding(configuration.ingest?.rules.place),
         outputReach: configuration.outputs.reach,
         places: OutputPlaces([HLSPlace(directory: configuration.hlsDirectory), configuration.recordings]),
         load: MachineLoad(settings: configuration.load, costs: costFile.read(logger: logger)),
@@ -137,6 +138,20 @@ func buildOrchestrator(
     ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
     methods.fill(from: router)
 
+    let ingest = try configuration.ingest.map { settings in
+        try IngestSupervisor(
+            IngestSupervisor.Configuration(
+                rules: settings.rules, files: IngestFiles(data: configuration.data),
+                starter: IngestStarter(
+                    worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+                    logLevel: configuration.logLevel.rawValue, limits: configuration.limits),
+                isKept: configuration.keepsRelays),
+            gate: PublisherAccess(
+                signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
+                allowsPlay: settings.allowsPlay, limits: limits),
+            registry: registry, logger: logger)
+    }
+
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
 
@@ -155,6 +170,6 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ],
+        ] + [ingest].compactMap { $0 },
         logger: logger)
 }

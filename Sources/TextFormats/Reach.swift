@@ -28,6 +28,11 @@ public struct Reach: Hashable, Codable, Sendable {
     /// 127.0.0.0/8 and ::1, in addition to public addresses.
     public static let loopback = Reach(places: [Place(address: "127.*"), Place(address: "::1")])
 
+    /// Returns the reach with one more place.
+    public func adding(_ place: Place?) -> Reach {
+        place.map { Reach(places: places + [$0]) } ?? self
+    }
+
     /// The destination of a connection.
     public struct Target: Hashable, Sendable {
         /// URL scheme in lower case, such as `rtmp`.

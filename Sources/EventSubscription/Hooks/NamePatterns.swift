@@ -6,6 +6,12 @@ package struct StreamNames: Hashable, Sendable {
     package var room: RoomID
     package var user: UserID
     package var stream: StreamKind
+
+    package init(room: RoomID, user: UserID, stream: StreamKind) {
+        self.room = room
+        self.user = user
+        self.stream = stream
+    }
 }
 
 /// The rules by which a hook's streams get their room, participant and kind.

@@ -13,6 +13,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case read
     /// Giving rooms and tasks a priority above the normal one, in addition to `tasks`.
     case priority
+    /// Publishing to the service's own RTMP server.
+    case publish
 
     static let all = Set(allCases)
 }

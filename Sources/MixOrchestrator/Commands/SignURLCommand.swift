@@ -5,16 +5,20 @@ import RoomService
 
 struct SignURLCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sign-url", abstract: "Signs the URL of a program for viewers.",
+        commandName: "sign-url", abstract: "Signs the URL of a program for viewers, or of a stream for its publisher.",
         discussion: """
             Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
-            expires. The key must be the service's playback.key. Without --key it is read from \
-            MIXORCHESTRATOR_PLAYBACK_KEY or the configuration; other users of this machine can see arguments.
+            expires. The key must be the service's playback.key, or for rtmp:// and rtmps:// its ingest.key. Without \
+            --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
+            users of this machine can see arguments.
             """)
 
-    @Argument(help: "Such as http://127.0.0.1:8080/live/demo.flv. Other query parameters are kept.")
+    @Argument(
+        help:
+            "Such as http://127.0.0.1:8080/live/demo.flv or rtmp://127.0.0.1/live/demo__alice. Other query parameters are kept."
+    )
     var url: String
-    @Option(help: "playback.key of the service.")
+    @Option(help: "playback.key or ingest.key of the service.")
     var key: String?
     @Option(help: "Seconds for which the URL is valid, in addition to the service's playback.validity. Default 3600.")
     var ttl = 3600
@@ -43,22 +47,23 @@ struct SignURLCommand: ParsableCommand {
         }
         let value = PlaybackAccess.authKey(
             path: parts.percentEncodedPath, time: now + ttl,
-            random: String(UInt64.random(in: 1 ... .max), radix: 36), uid: uid, key: try secret())
+            random: String(UInt64.random(in: 1 ... .max), radix: 36), uid: uid,
+            key: try secret(parts.scheme?.lowercased().hasPrefix("rtmp") == true ? "ingest.key" : "playback.key"))
         var items = (parts.percentEncodedQueryItems ?? []).filter { $0.name != PlaybackAccess.parameter }
         items.append(URLQueryItem(name: PlaybackAccess.parameter, value: value))
         parts.percentEncodedQueryItems = items
         return parts.string ?? url
     }
 
-    private func secret() throws -> String {
+    private func secret(_ name: String) throws -> String {
         if let key { return key }
         do {
             let values = ConfigurationValues(try ConfigurationKeys.reader(file: config))
             var settings = PlaybackSettings()
-            if let key = try settings.key("playback.key", values, file: nil) { return key }
+            if let key = try settings.key(name, values, file: nil) { return key }
         } catch let error as StartupError {
             throw ValidationError("\(error)")
         }
-        throw ValidationError("no key: pass --key, or --config with playback.key or playback.keyFile")
+        throw ValidationError("no key: pass --key, or --config with \(name) or \(name)File")
     }
 }

@@ -33,6 +33,10 @@ enum ConfigurationKeys {
         "admission.cores": .scalar,
         "admission.utilisation": .scalar, "overload.highestLevel": .scalar,
         "hooks.unmatched": .scalar, "hooks.failClosed": .scalar,
+        "ingest.rtmp.listen": .scalar, "ingest.takeover": .scalar, "ingest.grace": .scalar, "ingest.play": .scalar,
+        "ingest.key": .scalar, "ingest.keyFile": .scalar, "ingest.secondaryKey": .scalar,
+        "ingest.secondaryKeyFile": .scalar, "ingest.validity": .scalar, "ingest.patterns": .list,
+        "ingest.arguments": .scalar, "ingest.app": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.

@@ -1,5 +1,6 @@
 import Foundation
 import RoomService
+import TextFormats
 
 /// The address on which HTTP is served.
 struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
@@ -17,14 +18,21 @@ struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         else { throw StartupError("\(key): found \"\(text)\"; expected host:port, as in 127.0.0.1:8080") }
         host = text[..<colon].trimmingCharacters(in: ["[", "]"])
         self.port = port
-        guard
-            hasTokens || host == "localhost" || host == "::1"
-                || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
-        else {
+        guard hasTokens || isLoopback else {
             throw StartupError(
                 "\(key): refusing to listen on \(text): without tokens anyone who reaches that address could control "
                     + "every program. Configure tokens under apps, or listen on 127.0.0.1 or [::1]")
         }
+    }
+
+    /// Whether only processes of this machine can reach the address.
+    var isLoopback: Bool { host == "localhost" || host == "::1" || (host.hasPrefix("127.") && isNumeric) }
+
+    /// Whether the host consists of what an IP address consists of.
+    var isNumeric: Bool {
+        host.contains(":")
+            ? host.utf8.allSatisfy { PercentEncoding.value($0) != nil || ":.".utf8.contains($0) }
+            : !host.isEmpty && host.utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
     }
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

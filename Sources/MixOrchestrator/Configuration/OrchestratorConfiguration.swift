@@ -29,6 +29,8 @@ struct OrchestratorConfiguration: Sendable {
     var urlTemplate: String?
     /// Callbacks of media servers.
     var hooks: HookRules
+    /// The service's own RTMP server; `nil` = off.
+    var ingest: IngestConfiguration?
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
@@ -93,6 +95,7 @@ struct OrchestratorConfiguration: Sendable {
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
         urlTemplate = values.text("sources.urlTemplate")
         hooks = try HookRules(values, apps: apps.ids, file: file)
+        ingest = try IngestConfiguration(values, apps: apps, file: file)
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)

@@ -104,16 +104,38 @@ struct RelayConnection: Sendable {
                         }
                     }
                 }
-                group.addTask {
-                    // Counts checks instead of subtracting times: after this process was stopped for a while, it reads
-                    // what the relay has sent before it gives the relay up.
-                    while silence.add() * Self.silenceStep < Self.silenceLimit {
-                        try await Task.sleep(for: .seconds(Self.silenceStep))
-                    }
-                    throw RelayError.silent
-                }
+                group.addTask { try await silence.watch() }
                 defer { group.cancelAll() }
                 // Only the reader ends by itself.
+                try await group.next()
+            }
+        }
+    }
+
+    /// Sends `lines` as they come and passes the worker's lines to `onLine`. Returns when the worker closes the
+    /// connection.
+    ///
+    /// - Throws: An error when the worker is silent for too long, `onLine` throws, or the task is cancelled.
+    func exchange(
+        _ lines: AsyncStream<ByteBuffer>, longestLine: Int, onLine: @escaping @Sendable ([UInt8]) throws -> Void
+    ) async throws {
+        try await asyncChannel().executeThenClose { inbound, outbound in
+            let silence = Silence()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for await line in lines { try await outbound.write(line) }
+                    // Nothing more is sent; the worker ends the connection.
+                    try await Task.sleep(for: .seconds(86_400 * 365))
+                }
+                group.addTask {
+                    var splitter = LineSplitter(limit: longestLine)
+                    for try await buffer in inbound {
+                        silence.end()
+                        for line in try splitter.append(buffer.readableBytesView) { try onLine(line) }
+                    }
+                }
+                group.addTask { try await silence.watch() }
+                defer { group.cancelAll() }
                 try await group.next()
             }
         }
@@ -140,6 +162,20 @@ struct RelayConnection: Sendable {
         } catch {
             throw RelayError.protocolViolation("a line that is not a report: \(error)")
         }
+    }
+}
+
+extension Silence {
+    /// Returns never.
+    ///
+    /// - Throws: `RelayError.silent` when nothing has come for too long.
+    fileprivate func watch() async throws {
+        // Counts checks instead of subtracting times: after this process was stopped for a while, it reads what the
+        // worker has sent before it gives the worker up.
+        while add() * RelayConnection.silenceStep < RelayConnection.silenceLimit {
+            try await Task.sleep(for: .seconds(RelayConnection.silenceStep))
+        }
+        throw RelayError.silent
     }
 }
 

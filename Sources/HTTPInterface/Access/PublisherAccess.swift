@@ -1,0 +1,116 @@
+import EventSubscription
+import Foundation
+import MixModel
+import RoomService
+import TextFormats
+
+/// Decides who may publish to the service's own RTMP server, and who may play from it.
+///
+/// A signed URL (`auth_key`, as for playback) or a token (`?token=`) gives access. With neither a key nor tokens
+/// configured, everybody has it, and the server listens on loopback only.
+package struct PublisherAccess: IngestGate {
+    private let signatures: PlaybackAccess
+    private let tokens: AccessTokens
+    private let names: NamePatterns
+    private let allowsPlay: Bool
+    private let limits: RateLimits
+
+    /// Name of the query parameter with a token.
+    package static let tokenParameter = "token"
+
+    /// - Parameters:
+    ///   - signatures: Open if no key is configured.
+    ///   - names: The rules by which a stream's name belongs to a room and a user.
+    ///   - allowsPlay: Whether people may play; relays of the service always may.
+    package init(
+        signatures: PlaybackAccess, tokens: AccessTokens, names: NamePatterns, allowsPlay: Bool, limits: RateLimits
+    ) {
+        self.signatures = signatures
+        self.tokens = tokens
+        self.names = names
+        self.allowsPlay = allowsPlay
+        self.limits = limits
+    }
+
+    package func verdict(on request: IngestRequest) -> IngestVerdict {
+        guard request.isPublish || allowsPlay else {
+            return denied("playing is off: set ingest.play to on, or play the program over HTTP")
+        }
+        if let seconds = limits.failures.wait(by: .address(request.address)) {
+            return denied("too many refused attempts from this address: try again in \(seconds) s")
+        }
+        let arguments = HookForm(request.query.utf8)
+        let caller: Caller?
+        do throws(Refusal) {
+            caller = try authenticate(request, arguments)
+        } catch {
+            _ = limits.failures.take(by: .address(request.address))
+            return denied(error.words)
+        }
+        let stream = MediaServerStream(app: request.application, name: request.name, arguments: arguments)
+        switch names.names(of: stream) {
+        case .failure(let reason): return .refused(isName: true, reason: "the stream key is in no room: \(reason.text)")
+        case .success(var found):
+            guard let caller else { return .allowed(found) }
+            if found.room.app == .standard { found.room = RoomID(app: caller.app, name: found.room.name) }
+            guard found.room.app == caller.app else {
+                return denied("the token belongs to another app than the stream key")
+            }
+            return .allowed(found)
+        }
+    }
+
+    private struct Refusal: Error {
+        let words: String
+    }
+
+    private func denied(_ words: String) -> IngestVerdict { .refused(isName: false, reason: words) }
+
+    /// Returns the holder of the token; `nil` if there is none and access is given without.
+    private func authenticate(_ request: IngestRequest, _ arguments: HookForm) throws(Refusal) -> Caller? {
+        if !tokens.isEmpty, let token = arguments.first(Self.tokenParameter) {
+            let scope: Scope = request.isPublish ? .publish : .read
+            guard let caller = tokens.caller(showing: token) else {
+                throw Refusal(words: "the token is not known")
+            }
+            guard caller.scopes.contains(scope) else {
+                throw Refusal(words: "the token lacks the scope \(scope.rawValue)")
+            }
+            return caller
+        }
+        guard !signatures.isOpen else {
+            guard tokens.isEmpty else {
+                throw Refusal(words: "the stream key has no token: append ?token=… of a token with the scope publish")
+            }
+            return nil
+        }
+        let parts = "\(request.application)/\(request.name)".split(separator: "/").map { String($0) }
+        let plain = "/" + parts.joined(separator: "/")
+        // A URL is signed as it is written there, and its parts may be sent decoded.
+        let encoded = "/" + parts.map(PercentEncoding.encoded).joined(separator: "/")
+        let key = arguments.first(PlaybackAccess.parameter)
+        let now = Int(Date.now.timeIntervalSince1970)
+        do throws(PlaybackAccess.Refusal) {
+            do throws(PlaybackAccess.Refusal) {
+                try signatures.check(path: encoded, authKey: key, now: now)
+            } catch .wrong {
+                try signatures.check(path: plain, authKey: key, now: now)
+            }
+            return nil
+        } catch {
+            throw Refusal(words: words(of: error))
+        }
+    }
+
+    private func words(of refusal: PlaybackAccess.Refusal) -> String {
+        let cure = "sign the URL with `mixorchestrator sign-url`"
+        return switch refusal {
+        case .missing:
+            "the stream key has no \(PlaybackAccess.parameter): \(cure)"
+                + (tokens.isEmpty ? "" : ", or append ?token=…")
+        case .malformed: "\(PlaybackAccess.parameter) is not of the form unix-rand-uid-md5: \(cure)"
+        case .wrong: "\(PlaybackAccess.parameter) was not made for this stream key with a known key: \(cure)"
+        case .expired(let seconds): "the URL expired \(seconds) s ago: \(cure) anew"
+        }
+    }
+}

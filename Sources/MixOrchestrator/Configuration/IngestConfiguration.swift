@@ -1,0 +1,73 @@
+import EventSubscription
+import HTTPInterface
+import MixModel
+import RoomService
+import TextFormats
+
+/// The settings under `ingest`. The server is on if `ingest.rtmp.listen` names an address.
+struct IngestConfiguration: Sendable {
+    var rules: IngestRules
+    var names: NamePatterns
+    /// Keys of signed URLs.
+    var signatures: PlaybackAccess
+    /// Whether people may play.
+    var allowsPlay: Bool
+    /// Problems that do not prevent the service from starting but should be fixed.
+    var warnings: [String] = []
+
+    private enum Play: String, CaseIterable { case on, off }
+
+    /// - Parameter file: The configuration file, whose permissions are checked when it holds a key.
+    /// - Returns: `nil` if the server is off.
+    init?(_ values: ConfigurationValues, apps: AppSettings, file: String?) throws(StartupError) {
+        var keys: [String] = []
+        var holder = PlaybackSettings()
+        for name in ["ingest.key", "ingest.secondaryKey"] {
+            if let key = try holder.key(name, values, file: file) { keys.append(key) }
+        }
+        warnings = holder.warnings
+        guard let text = values.text("ingest.rtmp.listen") else {
+            guard keys.isEmpty else {
+                throw Self.wrong(
+                    "ingest.key", "a key without ingest.rtmp.listen", "both, as in ingest.rtmp.listen: 127.0.0.1:1935")
+            }
+            return nil
+        }
+        let address = try ListenAddress(text, key: "ingest.rtmp.listen", hasTokens: true)
+        guard address.port > 0, address.isNumeric || address.host == "localhost" else {
+            throw Self.wrong("ingest.rtmp.listen", "\"\(text)\"", "an IP address and a port, as in 127.0.0.1:1935")
+        }
+        guard address.isLoopback || !keys.isEmpty || !apps.tokens.isEmpty else {
+            throw StartupError(
+                "ingest.rtmp.listen: refusing to listen on \(text): without a key or tokens anyone who reaches that "
+                    + "address could publish into every room. Set ingest.keyFile, configure tokens with the scope publish "
+                    + "under apps, or listen on 127.0.0.1 or [::1]")
+        }
+        rules = IngestRules(host: address.host, port: address.port)
+        rules.takeover = try values.choice("ingest.takeover") ?? rules.takeover
+        rules.grace = try values.number("ingest.grace", in: IngestRules.graces) ?? rules.grace
+        signatures = PlaybackAccess(
+            keys: keys, validity: try values.integer("ingest.validity", in: 0...31_536_000) ?? 0)
+        let play: Play? = try values.choice("ingest.play")
+        allowsPlay = play == .on
+        let tenant = values.text("ingest.app").map { AppID($0) }
+        if let tenant, tenant != .standard, !apps.ids.contains(tenant) {
+            throw Self.wrong("ingest.app", "\"\(tenant)\"", "one of the apps that are configured under apps")
+        }
+        do {
+            names = try NamePatterns(
+                values.list("ingest.patterns"), allowsArguments: try values.flag("ingest.arguments") ?? false,
+                tenant: tenant, tenants: apps.ids)
+        } catch let error as InputError {
+            throw Self.wrong("ingest.\(error.field)", error.found ?? "nothing", error.expected)
+        } catch let error as StartupError {
+            throw error
+        } catch {
+            throw StartupError("\(error)")
+        }
+    }
+
+    private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {
+        StartupError("configuration: \(key): found \(found); expected \(expected)")
+    }
+}

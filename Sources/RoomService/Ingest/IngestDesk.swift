@@ -1,0 +1,132 @@
+import EncodedMedia
+import EventSubscription
+import MixModel
+
+/// What the service knows of the streams at its ingest, and the events that follow from what the ingest reports. Pure:
+/// times are arguments, in ns of a monotonic clock.
+///
+/// `PublisherSessions` gives the events their order, as it does for media servers' hooks.
+struct IngestDesk: Sendable {
+    private struct Known: Sendable {
+        var session: String
+        var isConnected = true
+        /// Time from which on the ingest has not named the stream.
+        var missingSince: Int64?
+    }
+
+    /// Name under which `PublisherSessions` knows the ingest.
+    private static let hook = "ingest"
+    private static let peer = "rtmp"
+    private static let source = "/ingest/rtmp"
+
+    private let run: String
+    private var sessions: PublisherSessions
+    private var known: [IngestStreamKey: Known] = [:]
+
+    /// - Parameters:
+    ///   - run: A word that no other run of the service has.
+    ///   - journal: Streams that an earlier run has put into rooms, with their sessions.
+    init(run: String, journal: [IngestStreamKey: String] = [:], now: Int64) {
+        self.run = run
+        sessions = PublisherSessions(run: run)
+        known = journal.mapValues { Known(session: $0, isConnected: false, missingSince: now) }
+    }
+
+    /// The streams that are in rooms, with their sessions.
+    var journal: [IngestStreamKey: String] { known.mapValues(\.session) }
+
+    /// Whether another publisher of the stream is connected.
+    func hasPublisher(_ key: IngestStreamKey) -> Bool { known[key]?.isConnected ?? false }
+
+    func has(_ key: IngestStreamKey) -> Bool { known[key] != nil }
+
+    /// Returns the event of a publisher who wants to begin, to be stored before it goes on.
+    mutating func begins(_ key: IngestStreamKey, session: String, url: String, now: Int64) -> RoomEvent? {
+        admit(published(key, session, .begins, url), now)
+    }
+
+    /// Notes what came of the event of `begins`.
+    mutating func settle(
+        _ key: IngestStreamKey, session: String, url: String, as settlement: PublisherSessions.Settlement, now: Int64
+    ) {
+        sessions.settle(
+            published(key, session, .begins, url), of: Self.hook, peer: Self.peer, as: settlement)
+        guard settlement == .stored else { return }
+        // The one before is over: no end of it is awaited.
+        if let old = known[key]?.session { _ = admit(ended(key, old), now) }
+        known[key] = Known(session: session)
+    }
+
+    /// Notes that the ingest has named a stream.
+    ///
+    /// - Returns: Whether the room knows it. If not, `begins` has to follow.
+    mutating func isLive(_ key: IngestStreamKey, session: String, isConnected: Bool) -> Bool {
+        guard known[key]?.session == session else { return false }
+        known[key]?.isConnected = isConnected
+        known[key]?.missingSince = nil
+        return true
+    }
+
+    mutating func interrupted(_ key: IngestStreamKey, session: String) {
+        if known[key]?.session == session { known[key]?.isConnected = false }
+    }
+
+    /// Returns the event of a stream that has ended; `nil` if the session is not the stream's, or not known. `forget`
+    /// has to follow once it is stored.
+    mutating func ends(_ key: IngestStreamKey, session: String, now: Int64) -> RoomEvent? {
+        guard known[key]?.session == session else { return nil }
+        // If it cannot be stored, it is tried again after the grace.
+        known[key]?.isConnected = false
+        known[key]?.missingSince = now
+        return admit(ended(key, session), now)
+    }
+
+    /// Notes that the end of a stream is stored, or cannot be.
+    mutating func settleEnd(_ key: IngestStreamKey, session: String, as settlement: PublisherSessions.Settlement) {
+        sessions.settle(ended(key, session), of: Self.hook, peer: Self.peer, as: settlement)
+        if settlement != .failed, known[key]?.session == session { known[key] = nil }
+    }
+
+    /// Notes that the ingest is gone. Its streams are missing until one names them again.
+    mutating func lost(now: Int64) {
+        for key in known.keys where known[key]?.missingSince == nil {
+            known[key]?.isConnected = false
+            known[key]?.missingSince = now
+        }
+    }
+
+    /// Returns the streams that have been missing for as long as their publishers may take to come back.
+    func overdue(grace: Double, now: Int64) -> [(key: IngestStreamKey, session: String)] {
+        let limit = Int64(grace * 1e9)
+        return known.compactMap { key, stream in
+            guard let since = stream.missingSince, now.saturatingDifference(since) >= limit else { return nil }
+            return (key, stream.session)
+        }
+    }
+
+    // MARK: - Events
+
+    private func published(
+        _ key: IngestStreamKey, _ session: String, _ step: HookSession.Step, _ url: String
+    ) -> HookEvent {
+        HookEvent(
+            room: key.names.room,
+            kind: .streamPublished(Publication(user: key.names.user, stream: key.names.stream, url: url)),
+            session: HookSession(id: session, step: step))
+    }
+
+    private func ended(_ key: IngestStreamKey, _ session: String) -> HookEvent {
+        HookEvent(
+            room: key.names.room,
+            kind: .streamUnpublished(user: key.names.user, stream: key.names.stream, reason: nil),
+            session: HookSession(id: session, step: .ends))
+    }
+
+    private mutating func admit(_ event: HookEvent, _ now: Int64) -> RoomEvent? {
+        guard case .pass(var event) = sessions.admit(event, of: Self.hook, peer: Self.peer, now: now) else {
+            return nil
+        }
+        event.source = "\(Self.source)#\(run)"
+        return event
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+/// The files of the ingest: `ingest/` in the data directory.
+package struct IngestFiles: Sendable {
+    package let directory: String
+    /// Longest journal that is read, in bytes.
+    private static let longestJournal = 4 << 20
+
+    /// - Throws: `StartupError` if the directory cannot be made.
+    package init(data: String) throws(StartupError) {
+        directory = data + "/ingest"
+        do {
+            // The streams' names and the secret are in it.
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw StartupError("cannot make \(directory): \(error.localizedDescription)")
+        }
+    }
+
+    var socket: String { directory + "/ingest.sock" }
+    var log: String { directory + "/ingest.log" }
+
+    /// Returns the key of the relays' codes, which stays the same because the URLs in the store contain them.
+    package func secret() throws(StartupError) -> String {
+        let path = directory + "/secret"
+        if let bytes = try? BoundedFile.read(path, limit: 1024), bytes.count == 64 {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        var random = SystemRandomNumberGenerator()
+        let secret = (0..<32).map { _ in
+            let byte = UInt8.random(in: 0...255, using: &random)
+            return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }.joined()
+        let isWritten = FileManager.default.createFile(
+            atPath: path, contents: Data(secret.utf8), attributes: [.posixPermissions: 0o600])
+        guard isWritten else { throw StartupError("cannot write \(path)") }
+        return secret
+    }
+
+    private var journalPath: String { directory + "/streams.json" }
+
+    /// Returns the streams that an earlier run has put into rooms; none if the file is missing or damaged.
+    func journal() -> [IngestStreamKey: String] {
+        guard let bytes = try? BoundedFile.read(journalPath, limit: Self.longestJournal),
+            let entries = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
+        else { return [:] }
+        return entries.reduce(into: [:]) { journal, entry in
+            if let key = IngestStreamKey(entry.key) { journal[key] = entry.value }
+        }
+    }
+
+    func write(_ journal: [IngestStreamKey: String]) throws {
+        let entries = Dictionary(journal.map { ($0.key.text, $0.value) }) { $1 }
+        try JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: journalPath), options: .atomic)
+    }
+}

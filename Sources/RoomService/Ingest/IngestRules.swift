@@ -1,0 +1,75 @@
+import Crypto
+import EventSubscription
+import MixModel
+import TextFormats
+
+/// What the configuration says about the service's own RTMP server.
+package struct IngestRules: Sendable {
+    /// What happens to a second publisher of a stream.
+    package enum Takeover: String, CaseIterable, Hashable, Sendable {
+        /// It takes the place of the first.
+        case replace
+        /// It is refused while the first is connected.
+        case refuse
+    }
+
+    /// Address that is listened on, in digits or `localhost`.
+    package var host: String
+    package var port: Int
+    /// Seconds for which the place of a lost publisher is kept.
+    package var grace = 10.0
+    package var takeover = Takeover.replace
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Range of `grace` in seconds.
+    package static let graces = 0.0...300.0
+
+    /// Host by which relays of this machine reach the server.
+    package var pullHost: String {
+        switch host {
+        case "0.0.0.0", "localhost": "127.0.0.1"
+        case "::": "::1"
+        default: host
+        }
+    }
+
+    /// The place that relays may connect to beside those of `sources.allow`.
+    package var place: Reach.Place { Reach.Place(scheme: "rtmp", address: pullHost, port: port) }
+}
+
+/// The names of a stream at the ingest, and the URL from which relays pull it.
+struct IngestStreamKey: Hashable, Sendable {
+    let names: StreamNames
+    /// Application, room, user and kind, each percent-encoded.
+    let text: String
+
+    init(_ names: StreamNames) {
+        self.names = names
+        text = [
+            names.room.app.rawValue, names.room.name, names.user.rawValue, names.stream.rawValue,
+        ].map(PercentEncoding.encoded).joined(separator: "/")
+    }
+
+    /// Reads the text of a key; `nil` if it is none.
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { $0.removingPercentEncoding }
+        guard parts.count == 4, let app = parts[0], let room = parts[1], let user = parts[2], let word = parts[3],
+            let kind = StreamKind.allCases.first(where: { $0.rawValue == word })
+        else { return nil }
+        self.init(StreamNames(room: RoomID(app: AppID(app), name: room), user: UserID(user), stream: kind))
+        guard self.text == text else { return nil }
+    }
+
+    /// The URL of the stream at the ingest. Holds a code that is worth nothing for other streams.
+    func url(of rules: IngestRules, secret: String) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
+        let proof = code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let host = rules.pullHost.contains(":") ? "[\(rules.pullHost)]" : rules.pullHost
+        return "rtmp://\(host):\(rules.port)/relay/\(text)?relay=\(proof)"
+    }
+}

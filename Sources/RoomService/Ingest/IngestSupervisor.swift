@@ -1,0 +1,170 @@
+import ChildProcesses
+import EncodedMedia
+import EventSubscription
+import Foundation
+import Logging
+import MixModel
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// Starts the ingest, finds it again after a restart, and turns what it reports into events.
+///
+/// A publisher goes on only once its event is stored. What the ingest reports is handled one after another.
+package final class IngestSupervisor: Service {
+    package struct Configuration: Sendable {
+        var rules: IngestRules
+        var files: IngestFiles
+        var starter: IngestStarter
+        /// Whether the ingest stays when the service is shut down.
+        var isKept: Bool
+
+        package init(rules: IngestRules, files: IngestFiles, starter: IngestStarter, isKept: Bool) {
+            self.rules = rules
+            self.files = files
+            self.starter = starter
+            self.isKept = isKept
+        }
+    }
+
+    private enum Input: Sendable {
+        case report(IngestReport)
+        case connected(AsyncStream<ByteBuffer>.Continuation)
+        case disconnected
+        case tick
+    }
+
+    private let configuration: Configuration
+    private let secret: String
+    private let gate: any IngestGate
+    private let registry: RoomRegistry
+    private let logger: Logger
+    /// Whether the service is being shut down, so that no ingest is started any more.
+    private let isStopping = Mutex(false)
+    private let inputs: AsyncStream<Input>
+    private let input: AsyncStream<Input>.Continuation
+
+    /// Time within which an ingest has to listen after its start.
+    private static let startLimit: Duration = .seconds(10)
+    /// Pause between two attempts to reach or start an ingest: the first, and the longest.
+    private static let pauses: (first: Duration, longest: Duration) = (.milliseconds(50), .seconds(5))
+    /// Reports that may wait to be handled.
+    private static let mostReports = 4096
+
+    /// - Throws: `StartupError` if the secret cannot be stored.
+    package init(
+        _ configuration: Configuration, gate: any IngestGate, registry: RoomRegistry, logger: Logger
+    ) throws(StartupError) {
+        self.configuration = configuration
+        self.gate = gate
+        self.registry = registry
+        self.logger = logger
+        secret = try configuration.files.secret()
+        // If so many wait, the connection is given up, and the ingest tells everything anew.
+        (inputs, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostReports))
+    }
+
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.keepConnected() }
+                group.addTask {
+                    while (try? await Task.sleep(for: .milliseconds(250))) != nil { self.input.yield(.tick) }
+                }
+                await self.handleInputs()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.isStopping.withLock { $0 = true }
+            self.input.finish()
+        }
+    }
+
+    // MARK: - The process
+
+    private func keepConnected() async {
+        var pause = Self.pauses.first
+        var process: LaunchedProcess?
+        var told: String?
+        var peer: Int32 = 0
+        while !Task.isCancelled {
+            do {
+                let connection = try await connect(&process)
+                told = nil
+                pause = Self.pauses.first
+                peer = await connection.peerProcess
+                try await talk(over: connection)
+                input.yield(.disconnected)
+                throw RelayError.notStarted("the ingest closed its connection")
+            } catch {
+                if Task.isCancelled || isStopping.withLock({ $0 }) { return }
+                input.yield(.disconnected)
+                let reason = process.flatMap { Self.description($0) } ?? "\(error)"
+                if told != reason { logger.error("ingest: \(reason), its log is \(configuration.files.log)") }
+                told = reason
+                if case RelayError.silent = error, peer > 1, peer != getpid() {
+                    // Another one can then have its port.
+                    logger.error("the ingest hangs and is being killed", metadata: ["pid": "\(peer)"])
+                    kill(peer, SIGKILL)
+                }
+            }
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.pauses.longest)
+        }
+    }
+
+    private static func description(_ process: LaunchedProcess) -> String? {
+        switch process.exit {
+        case nil: nil
+        case .status(let status): "process \(process.processID) exited with status \(status)"
+        case .signal(let number): "process \(process.processID) was killed by signal \(number)"
+        case .unknown: "process \(process.processID) ended"
+        }
+    }
+
+    /// Connects to the ingest that runs, or starts one.
+    private func connect(_ process: inout LaunchedProcess?) async throws -> RelayConnection {
+        let files = configuration.files
+        if let connection = try? await RelayConnection.open(path: files.socket) { return connection }
+        if let process, process.isRunning { process.signal(SIGKILL) }
+        let started = try configuration.starter.start(files)
+        process = started
+        logger.info("ingest started", metadata: ["pid": "\(started.processID)"])
+        let limit = ContinuousClock.now + Self.startLimit
+        while ContinuousClock.now < limit, started.isRunning {
+            if let connection = try? await RelayConnection.open(path: files.socket) { return connection }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw RelayError.notStarted("the ingest did not listen within \(Self.startLimit)")
+    }
+
+    private func talk(over connection: RelayConnection) async throws {
+        let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
+        defer { line.finish() }
+        input.yield(.connected(line))
+        try await connection.exchange(lines, longestLine: IngestCommand.longestLine) { [input] bytes in
+            let report = try JSONDecoder().decode(IngestReport.self, from: Data(bytes))
+            if case .dropped = input.yield(.report(report)) {
+                throw RelayError.protocolViolation("more than \(Self.mostReports) reports wait")
+            }
+        }
+    }
+
+    // MARK: - Reports
+
+    private func handleInputs() async {
+        let run = String(UInt64.random(in: .min ... .max), radix: 36)
+        var worker = IngestWorker(
+            configuration: configuration, secret: secret, gate: gate, registry: registry, logger: logger,
+            desk: IngestDesk(run: run, journal: configuration.files.journal(), now: MonotonicClock.now()))
+        for await input in inputs {
+            switch input {
+            case .connected(let line): worker.connected(line)
+            case .disconnected: worker.disconnected()
+            case .report(let report): await worker.handle(report)
+            case .tick: await worker.tick()
+            }
+        }
+        if !configuration.isKept { await worker.terminate() }
+    }
+}

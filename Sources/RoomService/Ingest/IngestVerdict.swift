@@ -1,0 +1,18 @@
+import EventSubscription
+import MixModel
+
+/// The decision about somebody who wants to publish or to play.
+package enum IngestVerdict: Hashable, Sendable {
+    /// The stream belongs to this participant.
+    case allowed(StreamNames)
+    /// - Parameters:
+    ///   - isName: Whether the name is the reason, not who asks.
+    ///   - reason: Words for the person who asked, with the cure, without secrets.
+    case refused(isName: Bool, reason: String)
+}
+
+/// Decides who may publish and play.
+package protocol IngestGate: Sendable {
+    /// Returns at once. The request's texts are a stranger's.
+    func verdict(on request: IngestRequest) -> IngestVerdict
+}
