@@ -157,10 +157,42 @@ import Testing
         (Self.hook("app: shop"), "hooks.nginx-rtmp.app: found \"shop\"; expected one of \"default\""),
         (Self.hook("url: \"rtmp://h/{naem}\""), "did you mean \"name\"?"),
         (Self.hook("allow: [media.example]"), "hooks.nginx-rtmp.allow[0]"),
+        (
+            "ingest: { rtmp: { listen: \"0.0.0.0:1935\" } }",
+            "refusing to listen on 0.0.0.0:1935: without a key or tokens"
+        ),
+        ("ingest: { rtmp: { listen: 1935 } }", "expected host:port"),
+        ("ingest: { rtmp: { listen: \"media.example:1935\" } }", "expected an IP address and a port"),
+        ("ingest: { key: 0123456789abcdef }", "a key without ingest.rtmp.listen"),
+        (Self.ingest("grace: 301"), "ingest.grace: found \"301\""),
+        (Self.ingest("takeover: maybe"), "one of replace, refuse"),
+        (Self.ingest("play: sometimes"), "one of on, off"),
+        (Self.ingest("patterns: [\"{room}\"]"), "ingest.patterns[0]"),
+        (Self.ingest("app: shop"), "one of the apps"),
+        (Self.ingest("key: short"), "ingest.key: found 5 bytes"),
     ])
     func whatIsWrongIsNamed(_ yaml: String, _ expected: String) {
         let error = #expect(throws: StartupError.self) { try configuration(yaml) }
         #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+    }
+
+    private static func ingest(_ more: String) -> String {
+        "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
+    }
+
+    @Test func theIngestIsOnWithAnAddress() throws {
+        for off in ["", "ingest: { rtmp: { listen: null } }", "ingest: { rtmp: { listen: \"\" } }"] {
+            #expect(try configuration(off).ingest == nil)
+        }
+        let plain = try #require(try configuration("ingest: { rtmp: { listen: \"127.0.0.1:1936\" } }").ingest)
+        #expect(plain.rules.port == 1936 && plain.rules.grace == 10 && plain.rules.takeover == .replace)
+        #expect(!plain.allowsPlay && plain.signatures.isOpen)
+        let full = try #require(
+            try configuration(
+                "ingest: { rtmp: { listen: \"0.0.0.0:1935\" }, key: 0123456789abcdef, grace: 2.5, takeover: refuse, play: on }"
+            ).ingest)
+        #expect(full.rules.grace == 2.5 && full.rules.takeover == .refuse && full.allowsPlay && !full.signatures.isOpen)
+        #expect(full.rules.place.address == "127.0.0.1")
     }
 
     @Test func aMisspeltVariableIsNamed() {

@@ -1,0 +1,96 @@
+import EventSubscription
+import Foundation
+import MixModel
+import Testing
+
+@testable import HTTPInterface
+@testable import RoomService
+
+/// Who may publish to the service's own server, and what the others are told.
+@Suite struct PublisherAccessTests {
+    private static let key = "ingest-key-0123456789"
+
+    private func access(
+        keys: [String] = [], tokens: [(String, AppID, Set<Scope>)] = [], play: Bool = false, failures: Int = 0
+    ) throws -> PublisherAccess {
+        var all = AccessTokens()
+        for (token, app, scopes) in tokens { _ = all.add(token, app: app, scopes: scopes) }
+        return PublisherAccess(
+            signatures: PlaybackAccess(keys: keys), tokens: all,
+            names: try NamePatterns([], tenants: ["shop"]), allowsPlay: play,
+            limits: RateLimits(requests: 0, events: 0, failures: failures))
+    }
+
+    private func request(
+        _ name: String = "lobby__alice", query: String = "", isPublish: Bool = true, app: String = "live"
+    ) -> IngestRequest {
+        IngestRequest(
+            request: 1, isPublish: isPublish, application: app, name: name, query: query, address: "10.0.0.1",
+            session: "s")
+    }
+
+    private func reason(_ verdict: IngestVerdict) -> String? {
+        if case .refused(_, let reason) = verdict { reason } else { nil }
+    }
+
+    private func names(_ app: AppID = .standard) -> IngestVerdict {
+        .allowed(StreamNames(room: RoomID(app: app, name: "lobby"), user: "alice", stream: .camera))
+    }
+
+    @Test func withoutKeysAndTokensTheNameDecides() throws {
+        let open = try access()
+        #expect(open.verdict(on: request()) == names())
+        #expect(
+            open.verdict(on: request("alice"))
+                == .refused(isName: true, reason: "the stream key is in no room: the name does not fit {room}__{user}"))
+        #expect(reason(open.verdict(on: request(isPublish: false)))?.contains("ingest.play") == true)
+        #expect(try access(play: true).verdict(on: request(isPublish: false)) == names())
+    }
+
+    @Test func aSignedURLIsForOneStream() throws {
+        let closed = try access(keys: [Self.key])
+        let later = Int(Date.now.timeIntervalSince1970) + 60
+        func signed(_ path: String, _ time: Int) -> String {
+            "auth_key=" + PlaybackAccess.authKey(path: path, time: time, key: Self.key)
+        }
+        #expect(closed.verdict(on: request(query: signed("/live/lobby__alice", later))) == names())
+        for (query, words) in [
+            ("", "has no auth_key"), ("auth_key=1", "not of the form"),
+            (signed("/live/lobby__bob", later), "not made for this stream key"),
+            (signed("/live/lobby__alice", 1000), "expired"),
+        ] {
+            let reason = reason(closed.verdict(on: request(query: query))) ?? ""
+            #expect(reason.contains(words) && reason.contains("sign-url"), "\(reason)")
+            #expect(!reason.contains("lobby"), "no name is repeated")
+        }
+        // A name beyond ASCII is signed as the URL has it, and sent as it is.
+        let name = "lobby__J\u{F6}rg"
+        let query = signed("/live/lobby__J%C3%B6rg", later)
+        #expect(reason(closed.verdict(on: request(name, query: query))) == nil)
+    }
+
+    @Test func aTokenIsForItsAppAndScope() throws {
+        let tokens: [(String, AppID, Set<Scope>)] = [
+            ("publish-token-0123", "shop", [.publish]), ("read-token-0123456", "shop", [.read, .events]),
+        ]
+        let closed = try access(tokens: tokens, play: true)
+        #expect(closed.verdict(on: request(query: "token=publish-token-0123")) == names("shop"))
+        #expect(reason(closed.verdict(on: request()))?.contains("scope publish") == true)
+        #expect(reason(closed.verdict(on: request(query: "token=wrong")))?.contains("not known") == true)
+        #expect(
+            reason(closed.verdict(on: request(query: "token=read-token-0123456")))
+                == "the token lacks the scope publish")
+        #expect(closed.verdict(on: request(query: "token=read-token-0123456", isPublish: false)) == names("shop"))
+        #expect(reason(closed.verdict(on: request(query: "token=publish-token-0123", isPublish: false))) != nil)
+        // Either of key and token.
+        let both = try access(keys: [Self.key], tokens: tokens)
+        #expect(both.verdict(on: request(query: "token=publish-token-0123")) == names("shop"))
+        #expect(reason(both.verdict(on: request()))?.contains("?token=") == true)
+    }
+
+    @Test func guessingIsSlowedDown() throws {
+        let closed = try access(keys: [Self.key], failures: 2)
+        for _ in 0..<2 { #expect(reason(closed.verdict(on: request()))?.contains("no auth_key") == true) }
+        #expect(reason(closed.verdict(on: request()))?.contains("too many refused attempts") == true)
+    }
+}

@@ -1,0 +1,191 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import MediaFormats
+import MixModel
+import Synchronization
+import TestSupport
+import TextFormats
+
+@testable import RTMP
+
+/// A real `mixworker ingest`, and a service that lets everybody in whose name does not begin with `bad`.
+final class IngestRig: Sendable {
+    static let secret = "0123456789abcdef"
+
+    let process: LaunchedProcess
+    let directory: URL
+    private let channel: SocketChannel
+    private let state = Mutex(State())
+
+    private struct State {
+        var reports: [IngestReport] = []
+        var lines = LineBuffer(limit: IngestCommand.longestLine)
+        var answers = true
+    }
+
+    /// Returns when it listens.
+    static func start(grace: Double = 10) async throws -> IngestRig {
+        let rig = try await IngestRig()
+        rig.send(.hello(version: IngestCommand.version))
+        rig.send(.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: secret)))
+        guard try await outputEventually({ rig.port != nil }) else { throw Failure.notListening }
+        return rig
+    }
+
+    enum Failure: Error { case notListening }
+
+    private init() async throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "ing-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let socket = directory.appending(path: "i.sock").path
+        var launch = ProcessLaunch(try WorkerStartTests.executable(), ["ingest", "--socket", socket])
+        launch.output = .null
+        launch.errors = .file(directory.appending(path: "ingest.log").path, truncates: true)
+        process = try launch.start()
+        var descriptor: Int32 = -1
+        _ = try await outputEventually {
+            descriptor = Self.connect(socket)
+            return descriptor >= 0
+        }
+        let box = Box()
+        channel = SocketChannel(
+            descriptor: descriptor, onBytes: { bytes in box.rig?.read(bytes) }, onClosed: {})
+        box.rig = self
+    }
+
+    /// The rig of a channel, which is made after it.
+    private final class Box: @unchecked Sendable {
+        weak var rig: IngestRig?
+    }
+
+    private static func connect(_ path: String) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if status == 0 { return descriptor }
+        close(descriptor)
+        return -1
+    }
+
+    func stop() {
+        channel.close()
+        process.signal(SIGKILL)
+        process.waitForExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func send(_ command: IngestCommand) {
+        guard let text = try? DocumentEncoder.json(command) else { return }
+        channel.send(Array(text.utf8) + [0x0A])
+    }
+
+    /// Lets requests wait from now on.
+    func holdAnswers() { state.withLock { $0.answers = false } }
+
+    private func read(_ bytes: [UInt8]) {
+        let lines = state.withLock { $0.lines.push(bytes) } ?? []
+        for line in lines {
+            guard let report = try? JSONDecoder().decode(IngestReport.self, from: Data(line)) else { continue }
+            let answers = state.withLock { state in
+                state.reports.append(report)
+                return state.answers
+            }
+            guard case .ask(let ask) = report, answers else { continue }
+            send(
+                ask.name.hasPrefix("bad")
+                    ? .refuse(request: ask.request, isName: false, reason: "not this one")
+                    : .allow(request: ask.request, session: ask.session, stream: Self.stream(ask.name)))
+        }
+    }
+
+    var reports: [IngestReport] { state.withLock { $0.reports } }
+
+    var port: Int? {
+        reports.lazy.compactMap { report -> Int? in if case .listening(let port) = report { port } else { nil } }.last
+    }
+
+    var figures: IngestFigures? {
+        reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
+    }
+
+    func ended(_ name: String) -> Int {
+        reports.count { if case .ended(Self.stream(name), _, _) = $0 { true } else { false } }
+    }
+
+    func interrupted(_ name: String) -> Int {
+        reports.count { if case .interrupted(Self.stream(name), _) = $0 { true } else { false } }
+    }
+
+    static func stream(_ name: String) -> String { "default/lobby/\(name)/camera" }
+
+    func publishURL(_ name: String) -> String { "rtmp://127.0.0.1:\(port ?? 0)/live/\(name)" }
+
+    /// The URL that the service would give a relay.
+    func pullURL(_ name: String) -> String {
+        let proof = RTMPRelayProof.text(stream: Self.stream(name), secret: Self.secret)
+        return "rtmp://127.0.0.1:\(port ?? 0)/relay/\(Self.stream(name))?relay=\(proof)"
+    }
+
+    var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process.processID)/statm", encoding: .utf8)) ?? ""
+        return (Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0) * 4096
+    }
+
+    /// Starts ffmpeg with the settings of a streaming program: a constant bit rate, B-frames, a keyframe each two seconds.
+    func publish(_ name: String, rate: Int = 48_000, seconds: Double = 120) throws -> LaunchedProcess {
+        var launch = ProcessLaunch(
+            "/usr/bin/env",
+            [
+                "ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=30", "-f",
+                "lavfi", "-i", "sine=frequency=440:sample_rate=\(rate)", "-t", "\(seconds)", "-c:v", "libx264",
+                "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "60", "-b:v", "600k", "-minrate",
+                "600k", "-maxrate", "600k", "-bufsize", "600k", "-x264-params", "nal-hrd=cbr", "-c:a", "aac", "-ar",
+                "\(rate)", "-f", "flv", publishURL(name),
+            ])
+        launch.errors = .null
+        return try launch.start()
+    }
+}
+
+/// A player of the ingest that keeps what it gets.
+final class IngestPlayer: Sendable {
+    struct Progress: Sendable {
+        var tags: [(kind: RTMPMessage.Kind, timestamp: UInt32, head: [UInt8], arrival: Int64)] = []
+        var end: ConnectionFault?
+        var hasBegun = false
+    }
+
+    private let state: Shared
+    private let session: RTMPSession
+
+    private final class Shared: Sendable { let progress = Mutex(Progress()) }
+
+    init(_ url: String, as purpose: RTMPClient.Purpose = .play) throws {
+        let shared = Shared()
+        state = shared
+        session = RTMPSession(purpose, try RTMPAddress(url), limits: nil, timeouts: .init(step: 10, idle: 30)) {
+            event in
+            shared.progress.withLock { progress in
+                switch event {
+                case .began: progress.hasBegun = true
+                case .media(let messages, let arrival):
+                    progress.tags += messages.map { ($0.kind, $0.timestamp, Array($0.body.prefix(16)), arrival) }
+                case .acknowledged: break
+                case .ended(let fault): progress.end = fault
+                }
+            }
+        }
+        session.start()
+    }
+
+    var progress: Progress { state.progress.withLock { $0 } }
+    var frames: Int { progress.tags.count { $0.kind == .video } }
+    func stop() { session.stop() }
+}

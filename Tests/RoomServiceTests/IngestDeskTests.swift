@@ -1,0 +1,102 @@
+import EventSubscription
+import MixModel
+import Testing
+
+@testable import RoomService
+
+/// The events that follow from what an ingest reports.
+@Suite struct IngestDeskTests {
+    private static let key = IngestStreamKey(
+        StreamNames(room: RoomID(app: .standard, name: "lobby"), user: UserID("alice"), stream: .camera))
+    private static let url = "rtmp://127.0.0.1:1935/relay/x"
+
+    private func begin(_ desk: inout IngestDesk, _ session: String, now: Int64 = 0) -> RoomEvent? {
+        let event = desk.begins(Self.key, session: session, url: Self.url, now: now)
+        desk.settle(Self.key, session: session, url: Self.url, as: .stored, now: now)
+        return event
+    }
+
+    @Test func aStreamBeginsAndEnds() throws {
+        var desk = IngestDesk(run: "r", now: 0)
+        let begun = begin(&desk, "a")
+        let begin = try #require(begun)
+        #expect(begin.kind == .streamPublished(Publication(user: UserID("alice"), url: Self.url)))
+        #expect(begin.source == "/ingest/rtmp#r" && desk.hasPublisher(Self.key))
+        #expect(desk.ends(Self.key, session: "other", now: 1) == nil)
+        let ended = desk.ends(Self.key, session: "a", now: 1)
+        let end = try #require(ended)
+        #expect(end.kind == .streamUnpublished(user: UserID("alice"), stream: .camera, reason: nil))
+        #expect(end.sequence ?? 0 > begin.sequence ?? .max)
+        desk.settleEnd(Self.key, session: "a", as: .stored)
+        #expect(!desk.has(Self.key) && desk.journal.isEmpty)
+    }
+
+    /// Also within the seconds in which a media server may turn away a publisher that it has asked about.
+    @Test func whoTakesOverAndLeavesIsGone() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        #expect(begin(&desk, "b", now: 1) != nil)
+        #expect(desk.ends(Self.key, session: "a", now: 2) == nil, "the first one's end is none")
+        #expect(desk.ends(Self.key, session: "b", now: 3) != nil)
+    }
+
+    @Test func whoIsRefusedLeavesTheFirstInPlace() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        _ = desk.begins(Self.key, session: "b", url: Self.url, now: 1)
+        desk.settle(Self.key, session: "b", url: Self.url, as: .refused, now: 1)
+        #expect(desk.ends(Self.key, session: "b", now: 2) == nil)
+        #expect(desk.ends(Self.key, session: "a", now: 3) != nil)
+    }
+
+    @Test func anEndThatIsNotStoredIsTriedAgain() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        #expect(desk.ends(Self.key, session: "a", now: 1) != nil)
+        desk.settleEnd(Self.key, session: "a", as: .failed)
+        #expect(desk.overdue(grace: 10, now: 10_000_000_000).isEmpty)
+        #expect(desk.overdue(grace: 10, now: 10_000_000_001).map(\.session) == ["a"])
+        #expect(desk.ends(Self.key, session: "a", now: 10_000_000_001) != nil)
+    }
+
+    @Test func afterARestartStreamsGoOnOrAreMissing() {
+        var desk = IngestDesk(run: "s", journal: [Self.key: "a"], now: 0)
+        #expect(desk.isLive(Self.key, session: "a", isConnected: true) == true)
+        #expect(desk.overdue(grace: 1, now: .max).isEmpty)
+        desk.lost(now: 5)
+        #expect(!desk.hasPublisher(Self.key))
+        #expect(desk.overdue(grace: 0, now: 5).count == 1)
+        #expect(desk.ends(Self.key, session: "a", now: 6) != nil)
+        desk.settleEnd(Self.key, session: "a", as: .stored)
+        // A stream that nobody wrote down.
+        #expect(desk.isLive(Self.key, session: "a", isConnected: true) == false)
+        #expect(begin(&desk, "a", now: 7) != nil)
+    }
+
+    @Test(arguments: [("lobby", "alice"), ("a/b", "ü%"), ("x y", "..")]) func aKeyIsReadAsItIsWritten(
+        room: String, user: String
+    ) throws {
+        let names = StreamNames(room: RoomID(app: AppID("shop"), name: room), user: UserID(user), stream: .screen)
+        let key = IngestStreamKey(names)
+        #expect(IngestStreamKey(key.text) == key)
+        #expect(key.text.utf8.allSatisfy { 0x21...0x7E ~= $0 } && key.text.split(separator: "/").count == 4)
+    }
+
+    @Test func whatIsNoKeyIsNone() {
+        for text in [
+            "", "a/b/c", "default/lobby/alice/camera/x", "default/lobby/alice/lamp", "default/lo bby/alice/camera",
+        ] {
+            #expect(IngestStreamKey(text) == nil, "\(text)")
+        }
+    }
+
+    @Test func relaysGetTheLoopbackAddressAndACode() {
+        var rules = IngestRules(host: "0.0.0.0", port: 1936)
+        let url = Self.key.url(of: rules, secret: "s")
+        #expect(url.hasPrefix("rtmp://127.0.0.1:1936/relay/default/lobby/alice/camera?relay="))
+        #expect(url.split(separator: "=").last?.count == 64)
+        #expect(Self.key.url(of: rules, secret: "t") != url)
+        rules.host = "::"
+        #expect(Self.key.url(of: rules, secret: "s").hasPrefix("rtmp://[::1]:1936/"))
+    }
+}
