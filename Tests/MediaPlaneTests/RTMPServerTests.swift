@@ -8,7 +8,7 @@ import Testing
 /// The server's conversation with our own client and with strangers, without a socket.
 @Suite struct RTMPServerTests {
     /// A client and a server that give each other all bytes at once.
-    private struct Talk {
+    struct Talk {
         var client: RTMPClient
         var server: RTMPServerSession
         var random = SeededGenerator(seed: 7)
@@ -204,7 +204,7 @@ import Testing
     }
 
     /// A session that a client without a purpose has connected to.
-    private func connected() -> (RTMPServerSession, SeededGenerator) {
+    func connected() -> (RTMPServerSession, SeededGenerator) {
         var random = SeededGenerator(seed: 1)
         var session = RTMPServerSession(now: 0)
         _ = session.read(Self.handshake, now: 1, using: &random)
@@ -213,100 +213,8 @@ import Testing
         return (session, random)
     }
 
-    private func fault(of events: [RTMPServerSession.Event]) -> String? {
+    func fault(of events: [RTMPServerSession.Event]) -> String? {
         if case .over(.malformed(let words))? = events.last { words } else { nil }
-    }
-
-    @Test func aConnectionMayNotHaveManyOfAnything() {
-        var (streams, random) = connected()
-        for number in 1...8 {
-            #expect(streams.read(Self.command("createStream", Double(number)), now: 1, using: &random).isEmpty)
-        }
-        #expect(
-            fault(of: streams.read(Self.command("createStream", 9), now: 1, using: &random)) == "more than 8 streams")
-
-        var (calls, _) = connected()
-        for _ in 1..<200 { #expect(calls.read(Self.command("_checkbw", 2), now: 1, using: &random).isEmpty) }
-        #expect(
-            fault(of: calls.read(Self.command("_checkbw", 2), now: 1, using: &random))
-                == "more than 200 commands in 10 s")
-        var (calm, _) = connected()
-        for second in 1...300 {
-            let now = Int64(second) * 1_000_000_000
-            #expect(calm.read(Self.command("_checkbw", 2), now: now, using: &random).isEmpty)
-        }
-
-        var (second, _) = connected()
-        let name: [AMF0] = [.null, .string("a")]
-        #expect(second.read(Self.command("publish", 0, name, stream: 1), now: 1, using: &random).count == 1)
-        #expect(
-            fault(of: second.read(Self.command("publish", 0, name, stream: 2), now: 1, using: &random))
-                == "a second stream on one connection")
-    }
-
-    @Test func sizesHaveLimits() throws {
-        func promise(_ length: Int, chunkSize: UInt32? = nil) -> ArraySlice<UInt8> {
-            var bytes: [UInt8] = []
-            if let chunkSize { bytes += [2, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0] + RTMPPeer.number(chunkSize, 4) }
-            bytes += [4, 0, 0, 0] + RTMPPeer.number(UInt32(length), 3) + [9, 1, 0, 0, 0]
-            return bytes[...]
-        }
-        var (large, random) = connected()
-        #expect(large.read(promise(1 << 16), now: 1, using: &random).isEmpty)
-        (large, _) = connected()
-        #expect(
-            fault(of: large.read(promise(1 << 16 + 1), now: 1, using: &random)) == "a message of 65537 bytes",
-            "before anybody has agreed, a message is a command")
-        var (chunks, _) = connected()
-        #expect(chunks.read(promise(1, chunkSize: 10 << 20), now: 1, using: &random).isEmpty)
-        (chunks, _) = connected()
-        #expect(
-            fault(of: chunks.read(promise(1, chunkSize: 10 << 20 + 1), now: 1, using: &random))
-                == "a chunk size of 10485761")
-        var talk = try Talk(.publish)
-        talk.run()
-        talk.server.accept(now: 1)
-        talk.run()
-        var other = talk
-        #expect(talk.server.read(promise(8 << 20), now: 1, using: &random).isEmpty)
-        #expect(
-            fault(of: other.server.read(promise(8 << 20 + 1), now: 1, using: &random)) == "a message of 8388609 bytes")
-    }
-
-    @Test func namesHaveLimits() throws {
-        for (name, isGood) in [
-            ("", false), (String(repeating: "a", count: 512), true),
-            (String(repeating: "a", count: 513), false), ("a?" + String(repeating: "q", count: 2049), false),
-        ] {
-            var (session, random) = connected()
-            let events = session.read(
-                Self.command("publish", 0, [.null, .string(name)], stream: 1), now: 1, using: &random)
-            if case .requested? = events.first { #expect(isGood) } else { #expect(!isGood && events.count == 1) }
-            let answer = String(decoding: session.takeOutput(), as: UTF8.self)
-            #expect(answer.contains("NetStream.Publish.BadName") == !isGood)
-        }
-    }
-
-    @Test func metadataHasItsSizeAndItsPace() throws {
-        var talk = try Talk(.publish)
-        talk.run()
-        talk.server.accept(now: 1)
-        talk.run()
-        func metadata(_ size: Int, at now: Int64) -> Int {
-            var body: [UInt8] = []
-            AMF0.string("@setDataFrame").encode(into: &body)
-            AMF0.string("onMetaData").encode(into: &body)
-            AMF0.ecmaArray([.init(name: "x", value: .string(String(repeating: "y", count: size)))]).encode(into: &body)
-            var bytes: [UInt8] = []
-            talk.client.writer.append(.script, on: 4, stream: 1, body: body[...], to: &bytes)
-            var random = SeededGenerator(seed: 1)
-            return talk.server.read(bytes[...], now: now, using: &random).count
-        }
-        #expect(metadata(100, at: 10) == 1)
-        #expect(metadata(100, at: 20) == 0, "not twice in a second")
-        #expect(metadata(100, at: 1_000_000_010) == 1)
-        #expect(metadata(1 << 14, at: 3_000_000_000) == 0, "too large")
-        #expect(talk.server.phase == .publishing, "and harmless")
     }
 
     @Test(arguments: [

@@ -21,11 +21,19 @@ struct DoctorCommand: AsyncParsableCommand {
             let configuration = try OrchestratorConfiguration(
                 ConfigurationKeys.reader(file: config), file: config, overrides: .init(listen: listen, data: data))
             findings.append(Finding(isGood: true, text: "configuration"))
-            findings += (configuration.apps.warnings + configuration.hooks.warnings).map {
-                Finding(isGood: false, text: $0)
-            }
+            findings +=
+                (configuration.apps.warnings + configuration.hooks.warnings
+                + (configuration.ingest?.warnings ?? [])).map {
+                    Finding(isGood: false, text: $0)
+                }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
-            findings.append(await Self.port(configuration.listen))
+            findings.append(await Self.port(configuration.listen, setting: "--listen"))
+            if let rules = configuration.ingest?.rules {
+                let address = try ListenAddress(
+                    rules.host.contains(":") ? "[\(rules.host)]:\(rules.port)" : "\(rules.host):\(rules.port)",
+                    key: "ingest.rtmp.listen", hasTokens: true)
+                findings.append(await Self.port(address, setting: "ingest.rtmp.listen"))
+            }
             findings += Self.directory(configuration.data)
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {
@@ -35,7 +43,7 @@ struct DoctorCommand: AsyncParsableCommand {
         guard findings.allSatisfy(\.isGood) else { throw ExitCode(1) }
     }
 
-    private static func port(_ address: ListenAddress) async -> Finding {
+    private static func port(_ address: ListenAddress, setting: String) async -> Finding {
         do {
             let channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -44,7 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
             return Finding(isGood: true, text: "address \(address) is free")
         } catch {
             return Finding(
-                isGood: false, text: "address \(address) cannot be used (\(error)): choose another one with --listen")
+                isGood: false, text: "address \(address) cannot be used (\(error)): choose another one with \(setting)")
         }
     }
 

@@ -44,6 +44,10 @@ struct IngestWorker {
     mutating func disconnected() {
         line = nil
         desk.lost(now: MonotonicClock.now())
+        let gone: [(labels: [String], value: Double)] = []
+        for gauge in [Metrics.Gauge.ingestPublishers, .ingestPlayers, .ingestConnections] {
+            registry.services.metrics.set(gauge, gone)
+        }
     }
 
     /// Ends the ingest.
@@ -56,7 +60,12 @@ struct IngestWorker {
     mutating func handle(_ report: IngestReport) async {
         let now = MonotonicClock.now()
         switch report {
-        case .hello, .synced, .figures: break
+        case .hello, .synced: break
+        case .figures(let figures):
+            let metrics = registry.services.metrics
+            metrics.set(.ingestPublishers, Double(figures.publishers))
+            metrics.set(.ingestPlayers, Double(figures.players))
+            metrics.set(.ingestConnections, Double(figures.connections))
         case .refused(let reason): logger.error("the ingest refuses the service: \(reason)")
         case .listening(let port):
             fault = nil
