@@ -23,8 +23,8 @@ fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixMode
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
-network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay)|Pull(RTMP|Socket)|TCPDialler|TLSSession)Tests(/|$)'
-patient='EndToEndTests[.](Crash|ForkServerLoss|Hook|Leak|Redaction|Restart|Shutdown)Tests(/|$)'
+network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay)|Pull(RTMP|Socket)|TCPDialler|TLSSession|IngestServer)Tests(/|$)'
+patient='EndToEndTests[.](Crash|ForkServerLoss|Hook|Ingest|Leak|Redaction|Restart|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|CrashTests|LeakTests|RestartTests)$'
 
