@@ -9,8 +9,15 @@ struct ConnectionBook: Sendable {
         var remote = 1536
         /// Connections of one address. Loopback addresses are not counted, because relays and proxies have them.
         var perAddress = 64
-        /// Connections that neither publish nor play yet.
+        /// Connections of other machines that neither publish nor play yet. The oldest of them makes way for a new one.
         var undecided = 256
+    }
+
+    enum Entrance: Hashable, Sendable {
+        case taken
+        /// There is a place as soon as the oldest undecided connection of another machine is closed.
+        case crowded
+        case full
     }
 
     let limits: Limits
@@ -25,29 +32,30 @@ struct ConnectionBook: Sendable {
     /// Number of addresses that are remembered.
     var addresses: Int { perAddress.count }
 
-    /// Takes a place for a connection.
-    ///
-    /// - Returns: False if there is none, and then the connection has to be closed.
-    mutating func enter(_ address: InternetAddress) -> Bool {
-        guard all < limits.all, undecided < limits.undecided else { return false }
+    /// Takes a place for a connection, if there is one.
+    mutating func enter(_ address: InternetAddress) -> Entrance {
+        guard all < limits.all else { return .full }
         if !address.isLoopback {
-            guard remote < limits.remote, perAddress[address, default: 0] < limits.perAddress else { return false }
+            guard remote < limits.remote, perAddress[address, default: 0] < limits.perAddress else { return .full }
+            guard undecided < limits.undecided else { return .crowded }
             remote += 1
+            undecided += 1
             perAddress[address, default: 0] += 1
         }
         all += 1
-        undecided += 1
-        return true
+        return .taken
     }
 
     /// Notes that a connection publishes or plays.
-    mutating func decide() { undecided -= 1 }
+    mutating func decide(_ address: InternetAddress) {
+        if !address.isLoopback { undecided -= 1 }
+    }
 
     /// - Parameter wasDecided: Whether `decide` was called for the connection.
     mutating func leave(_ address: InternetAddress, wasDecided: Bool) {
         all -= 1
-        if !wasDecided { undecided -= 1 }
         guard !address.isLoopback else { return }
+        if !wasDecided { undecided -= 1 }
         remote -= 1
         perAddress[address, default: 1] -= 1
         if perAddress[address] == 0 { perAddress[address] = nil }

@@ -129,7 +129,7 @@ final class IngestServer: @unchecked Sendable {
     }
 
     private func accept(_ descriptor: Int32, _ address: InternetAddress?) {
-        guard let address, connections.enter(address) else {
+        guard let address, enter(address) else {
             refused += 1
             Foundation.close(descriptor)
             return noteStranger("a connection was closed, because there are too many")
@@ -140,6 +140,20 @@ final class IngestServer: @unchecked Sendable {
             [weak self] client, event in self?.take(event, of: client)
         }
         clients[id] = Entry(client: client)
+    }
+
+    /// Takes a place, if need be that of the connection that has been undecided for longest.
+    private func enter(_ address: InternetAddress) -> Bool {
+        switch connections.enter(address) {
+        case .taken: return true
+        case .full: return false
+        case .crowded:
+            let undecided = clients.values.lazy.filter { !$0.isDecided && !$0.client.address.isLoopback }
+            guard let oldest = undecided.map(\.client).min(by: { $0.id < $1.id }) else { return false }
+            oldest.close()
+            take(.closed(reason: "it made way for another"), of: oldest)
+            return connections.enter(address) == .taken
+        }
     }
 
     // MARK: - Clients
@@ -218,9 +232,10 @@ final class IngestServer: @unchecked Sendable {
             switch action {
             case .tell(let report): self.report(report)
             case .accept(let id):
-                if clients[id]?.isDecided == false { connections.decide() }
+                guard let entry = clients[id] else { break }
+                if !entry.isDecided { connections.decide(entry.client.address) }
                 clients[id]?.isDecided = true
-                clients[id]?.client.accept()
+                entry.client.accept()
             case .refuse(let id, let status):
                 if let entry = clients[id] {
                     if let name = entry.stream, !entry.isPublisher { streams[name]?.remove(entry.client) }

@@ -163,25 +163,26 @@ import Testing
 
     @Test func strangersCannotTakeThePlacesOfOthers() throws {
         var book = ConnectionBook(limits: .init(all: 10, remote: 6, perAddress: 2, undecided: 4))
-        let one = try #require(InternetAddress([10, 0, 0, 1])), two = try #require(InternetAddress([10, 0, 0, 2]))
+        let others = try (1...9).map { try #require(InternetAddress([10, 0, 0, $0])) }
         let own = try #require(InternetAddress([127, 0, 0, 1]))
-        #expect(book.enter(one) && book.enter(one) && !book.enter(one), "two of one address")
-        #expect(book.enter(two) && book.enter(two))
-        #expect(book.enter(own) == false, "four undecided")
-        for _ in 0..<4 { book.decide() }
-        let others = try (3...9).map { try #require(InternetAddress([10, 0, 0, $0])) }
-        #expect(book.enter(others[0]) && book.enter(others[1]) && !book.enter(others[2]), "six of others")
-        book.decide()
-        book.decide()
-        for _ in 0..<4 {
-            #expect(book.enter(own) == true)
-            book.decide()
-        }
-        #expect(!book.enter(own) && book.count == 10)
-        for address in [one, one, two, two, others[0], others[1], own, own, own, own] {
-            book.leave(address, wasDecided: true)
-        }
-        #expect(book.count == 0 && book.addresses == 0 && book.enter(one))
+        func enter(_ address: InternetAddress) -> ConnectionBook.Entrance { book.enter(address) }
+        #expect(
+            [enter(others[0]), enter(others[0]), enter(others[0])] == [.taken, .taken, .full], "two of one address")
+        #expect(
+            [enter(others[1]), enter(others[1]), enter(others[2])] == [.taken, .taken, .crowded], "four undecided")
+        #expect(enter(own) == .taken, "relays are not concerned")
+        // The oldest makes way.
+        book.leave(others[0], wasDecided: false)
+        #expect(enter(others[2]) == .taken)
+        for address in [others[0], others[1], others[1], others[2]] { book.decide(address) }
+        book.decide(own)
+        #expect([enter(others[3]), enter(others[4]), enter(others[5])] == [.taken, .taken, .full], "six of others")
+        #expect([enter(own), enter(own), enter(own), enter(own)] == [.taken, .taken, .taken, .full], "ten in all")
+        for address in [others[0], others[1], others[1], others[2]] { book.leave(address, wasDecided: true) }
+        for address in [others[3], others[4]] { book.leave(address, wasDecided: false) }
+        for number in 0..<4 { book.leave(own, wasDecided: number == 0) }
+        #expect(book.count == 0 && book.addresses == 0)
+        #expect((0..<4).map { enter(others[$0]) } == [.taken, .taken, .taken, .taken], "everything is given back")
     }
 
     // MARK: - Tags

@@ -116,16 +116,20 @@ struct IngestWorker {
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, "another publisher is live with this stream key")
         }
-        if let reason = await store(key, request.session, now) { return refuse(request, isName: false, reason) }
+        if let fault = await store(key, request.session, now) {
+            let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
+            return refuse(request, isName: false, reason, logged: fault.title)
+        }
         send(.allow(request: request.request, session: request.session, stream: key.text))
     }
 
     /// Stores the event of a publisher that begins.
     ///
     /// - Returns: The reason why it may not begin; `nil` if it may.
-    private mutating func store(_ key: IngestStreamKey, _ session: String, _ now: Int64) async -> String? {
+    private mutating func store(_ key: IngestStreamKey, _ session: String, _ now: Int64) async -> OrchestratorError? {
         let url = key.url(of: rules, secret: secret)
-        guard let event = desk.begins(key, session: session, url: url, now: now) else { return "try again" }
+        // The beginning of a publisher is always passed on.
+        guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
         do throws(OrchestratorError) {
             let outcome = try await registry.owner(event.room).receive(event, at: now)
             registry.services.metrics.count(.events, outcome.rawValue)
@@ -135,18 +139,21 @@ struct IngestWorker {
         } catch {
             let isFault = [.unavailable, .failed].contains(error.kind)
             desk.settle(key, session: session, url: url, as: isFault ? .failed : .refused, now: now)
-            return URLRedaction.redact("\(error.title): \(error.detail)")
+            return error
         }
     }
 
-    private mutating func refuse(_ request: IngestRequest, isName: Bool, _ reason: String) {
+    /// - Parameter logged: Words for the log if `reason` may contain parts of the stream key.
+    private mutating func refuse(
+        _ request: IngestRequest, isName: Bool, _ reason: String, logged: String? = nil
+    ) {
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
         let now = MonotonicClock.now()
         guard now >= quietUntil else { return }
         quietUntil = now + 1_000_000_000
         // Neither name nor query, which may be secrets.
         logger.warning(
-            "\(request.isPublish ? "publisher" : "player") refused: \(reason)",
+            "\(request.isPublish ? "publisher" : "player") refused: \(logged ?? reason)",
             metadata: ["address": "\(request.address)"])
     }
 
@@ -156,8 +163,8 @@ struct IngestWorker {
         guard let key = IngestStreamKey(stream.stream),
             !desk.isLive(key, session: stream.session, isConnected: stream.isConnected)
         else { return }
-        if let reason = await store(key, stream.session, now) {
-            logger.warning("a live stream is in no room: \(reason)", metadata: ["stream": "\(stream.stream)"])
+        if let fault = await store(key, stream.session, now) {
+            logger.warning("a live stream is in no room: \(fault.title)", metadata: ["stream": "\(stream.stream)"])
         }
     }
 
