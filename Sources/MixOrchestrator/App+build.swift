@@ -82,10 +82,10 @@ func buildOrchestrator(
         metrics: metrics, limits: limits,
         apps: configuration.apps.tokens.isEmpty ? configuration.apps.ids : nil
     ).addRoutes(to: router)
+    let intake = HookIntake(registry: registry, metrics: metrics)
+    let hookParser = EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate)
     HookController(
-        registry: registry, rules: configuration.hooks,
-        parser: EventParser(allowList: configuration.sources, urlTemplate: configuration.urlTemplate),
-        metrics: metrics, limits: limits, hooks: hooks
+        intake: intake, rules: configuration.hooks, parser: hookParser, metrics: metrics, limits: limits, hooks: hooks
     ).addRoutes(to: router)
     SnapshotController(
         registry: registry,
@@ -165,6 +165,9 @@ func buildOrchestrator(
         services: [
             // The store and the deliveries end after the rooms, whose last messages can therefore still be delivered.
             store, deliveries, registry, readiness, directory,
+            InventoryPoller(
+                rules: configuration.hooks, parser: hookParser, intake: intake, registry: registry, metrics: metrics,
+                logger: logger),
             LoadMonitor(load: services.load, registry: registry, file: costFile, logger: logger), playback,
             HLSRetention(
                 files: hls,

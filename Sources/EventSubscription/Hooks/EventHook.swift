@@ -12,6 +12,13 @@ package protocol EventHook: Sendable {
     var signsBody: Bool { get }
     /// Length of the shortest secret that the configuration may contain, in bytes.
     var shortestSecret: Int { get }
+    /// Form that a secret must have beyond its length, for operators; `nil` if this one has it.
+    func form(neededBy secret: String) -> String?
+    /// Longest body that is read, in bytes.
+    var longestBody: Int { get }
+    /// Whether events name rooms and participants, so that no pattern is needed, and give no place to pull streams from, so
+    /// that only the hook's own `url` makes streams of them.
+    var namesParticipants: Bool { get }
     /// A request that begins a stream whose name is `lobby__alice`, without a secret.
     var example: HookRequest { get }
 
@@ -36,6 +43,9 @@ extension EventHook {
     package var methods: Set<HookRequest.Method> { [.post] }
     package var signsBody: Bool { false }
     package var shortestSecret: Int { 16 }
+    package func form(neededBy secret: String) -> String? { nil }
+    package var longestBody: Int { HookRequest.longestBody }
+    package var namesParticipants: Bool { false }
 
     package func isAuthentic(_ request: HookRequest, secret: HookSecret) -> Bool {
         request.token.map { secret.matches($0) } ?? false

@@ -2,6 +2,14 @@
 package enum EventHooks {
     /// All hooks. A new one is added here and nowhere else.
     package static let all: [any EventHook] = [
-        NginxRTMPHook()
+        NginxRTMPHook(),
+        SRSHook(),
+        MediaMTXHook(),
+        OvenMediaEngineHook(),
+        AntMediaHook(),
+        LiveKitHook(),
+        TRTCHook(),
+        AgoraHook(),
+        ApsaraVideoHook(),
     ]
 }

@@ -22,6 +22,20 @@ package struct HookAnswer: Hashable, Sendable {
         self.init(status: status, contentType: "application/json", body: Array(json.utf8))
     }
 
+    /// Returns text as a string of JSON.
+    static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case "\u{0}"..."\u{1F}":
+                quoted += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
     package static let noContent = HookAnswer(status: 204, contentType: nil, body: [])
 }
 

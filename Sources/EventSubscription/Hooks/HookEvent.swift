@@ -12,6 +12,9 @@ package struct HookEvent: Hashable, Sendable {
     package var time: Double?
     /// The publisher's connection, for servers whose events have neither identifiers nor an order.
     package var session: HookSession?
+    /// Whether a publication is dropped if the room has the stream already, because the server reports the beginning of its
+    /// audio and of its video one by one.
+    package var isForAbsentStream = false
 
     package init(
         room: RoomID, kind: RoomEvent.Kind, id: String? = nil, sequence: UInt64? = nil, time: Double? = nil,

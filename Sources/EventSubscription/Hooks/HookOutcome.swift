@@ -8,7 +8,8 @@ package struct HookOutcome: Hashable, Sendable {
     /// Reason why the stream's name belongs to no room; `nil` if it does, or if the call has no name. Does not contain
     /// the name, which may be a secret.
     package var unmatched: String?
-    /// Reason why the stream cannot be pulled, although its name belongs to a room; `nil` if it can.
+    /// Reason why the stream cannot be pulled, although its name belongs to a room, or why the call is refused for another
+    /// rule of the hook; `nil` if there is none. `events` are stored all the same.
     package var refusal: InputError?
 
     /// The effect of an answer on the publisher.

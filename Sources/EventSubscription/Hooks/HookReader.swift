@@ -37,8 +37,13 @@ package struct HookReader: Sendable {
     }
 
     /// Returns the outcome of a call about a publisher.
+    ///
+    /// - Parameters:
+    ///   - id: Identifier of the event, for servers without connections.
+    ///   - time: Time of the event in seconds since 1970, if the server says it.
     package func outcome(
-        _ call: String, _ weight: HookOutcome.Weight, _ step: HookSession.Step, of stream: MediaServerStream
+        _ call: String, _ weight: HookOutcome.Weight, _ step: HookSession.Step, of stream: MediaServerStream,
+        id: String? = nil, time: Double? = nil
     ) -> HookOutcome {
         let names: StreamNames
         switch settings.names.names(of: stream) {
@@ -59,12 +64,26 @@ package struct HookReader: Sendable {
             kind = .streamUnpublished(user: names.user, stream: names.stream, reason: nil)
         }
         return HookOutcome(
-            call: call, weight: weight, events: [HookEvent(room: names.room, kind: kind, session: session)])
+            call: call, weight: weight,
+            events: [HookEvent(room: names.room, kind: kind, id: id, time: time, session: session)])
+    }
+
+    /// Returns the outcome of a question whether a publisher may begin, if another call reports that it has begun.
+    func permission(_ call: String, for stream: MediaServerStream) -> HookOutcome {
+        var outcome = outcome(call, .decisive, .begins, of: stream)
+        outcome.events = []
+        return outcome
     }
 
     private func pullURL(of stream: MediaServerStream, as names: StreamNames) throws(InputError) -> String {
         let text: String
         if let template = settings.urlTemplate {
+            guard !stream.app.isEmpty || !template.text.contains("{app}") else {
+                throw InputError(
+                    .invalidField, field: "app", found: "none",
+                    expected:
+                        "an application before the name, as in live/lobby__alice, because the setting url has {app}")
+            }
             text = template.url(of: stream, stream.name ?? "", as: names)
         } else if let template = parser.urlTemplate {
             text = EventParser.substitute(
@@ -77,8 +96,11 @@ package struct HookReader: Sendable {
             throw InputError(
                 .missingField, field: "url", expected: "the hook's setting url, or sources.urlTemplate")
         }
-        return try parser.allowList.check(
-            text, schemes: EventParser.pullSchemes, field: "url", setting: "sources.allow"
-        ).text
+        return try checked(text)
+    }
+
+    /// - Throws: `InputError` for a URL that may not be pulled.
+    func checked(_ url: String) throws(InputError) -> String {
+        try parser.allowList.check(url, schemes: EventParser.pullSchemes, field: "url", setting: "sources.allow").text
     }
 }

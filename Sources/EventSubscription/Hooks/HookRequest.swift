@@ -18,6 +18,8 @@ package struct HookRequest: Hashable, Sendable {
     package var pathToken: String?
     /// IP address of the caller.
     package var peer: String
+    /// Arrival, in seconds since 1970.
+    package var arrival: Double
 
     package struct Header: Hashable, Sendable {
         package var name: String
@@ -29,12 +31,12 @@ package struct HookRequest: Hashable, Sendable {
         }
     }
 
-    /// Maximum length of a body, in bytes. Known servers send at most a few thousand.
+    /// Maximum length of a body, in bytes, unless its hook says otherwise. Most servers send at most a few thousand.
     package static let longestBody = 64 << 10
 
     package init(
         method: Method, query: String = "", headers: [Header] = [], body: [UInt8] = [], pathToken: String? = nil,
-        peer: String = "127.0.0.1"
+        peer: String = "127.0.0.1", arrival: Double = 0
     ) {
         self.method = method
         self.query = query
@@ -42,6 +44,7 @@ package struct HookRequest: Hashable, Sendable {
         self.body = body
         self.pathToken = pathToken
         self.peer = peer
+        self.arrival = arrival
     }
 
     /// Returns the first value of a header.

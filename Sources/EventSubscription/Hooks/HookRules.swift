@@ -27,13 +27,37 @@ package struct HookSettings: Sendable {
     /// Template of pull URLs, see `HookURLTemplate`; `nil` = `sources.urlTemplate`.
     package var urlTemplate: HookURLTemplate?
     package var sources: HookSources
+    /// The servers' statistics; `nil` if they are not read.
+    package var poll: HookPoll?
 
     package init(
-        secret: HookSecret, names: NamePatterns, urlTemplate: HookURLTemplate? = nil, sources: HookSources = .loopback
+        secret: HookSecret, names: NamePatterns, urlTemplate: HookURLTemplate? = nil, sources: HookSources = .loopback,
+        poll: HookPoll? = nil
     ) {
         self.secret = secret
         self.names = names
         self.urlTemplate = urlTemplate
         self.sources = sources
+        self.poll = poll
+    }
+}
+
+/// Where and when the statistics of a hook's servers are read.
+package struct HookPoll: Hashable, Sendable {
+    /// One URL for each server, `http://` or `https://`. Nothing else is asked, and redirects are not followed.
+    package var urls: [StreamURL]
+    /// User name and password as `name:password`, or the access token of OvenMediaEngine; `nil` sends none.
+    package var credentials: HookSecret?
+    /// Time between two readings, in seconds.
+    package var seconds: Int
+
+    package static let standardSeconds = 10
+    /// Maximum number of servers.
+    package static let mostURLs = 16
+
+    package init(urls: [StreamURL], credentials: HookSecret? = nil, seconds: Int = standardSeconds) {
+        self.urls = urls
+        self.credentials = credentials
+        self.seconds = seconds
     }
 }

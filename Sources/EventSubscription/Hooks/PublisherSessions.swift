@@ -12,18 +12,21 @@ import TextFormats
 ///
 /// Pure: times are arguments. Holds a bounded number of streams; of one that was forgotten, every event is passed on.
 package struct PublisherSessions: Sendable {
-    private struct Entry: Sendable {
-        var session: String
+    struct Entry: Sendable {
+        var subject: Subject
+        var session: SessionName
         var hasEnded = false
         /// Whether the room is known to have the stream.
         var isStored = false
         /// The connection that published when this one began, until its end is reported.
-        var previous: String?
+        var previous: SessionName?
         var beganAt: Int64
         var touched: UInt64
     }
-    private var entries: [UTF8Key: Entry] = [:]
-    private var counter: UInt64 = 0
+    var entries: [UTF8Key: Entry] = [:]
+    private var order = SubjectOrder()
+    /// Number of reports so far.
+    var counter: UInt64 = 0
     private let run: String
 
     /// Maximum number of streams. Beyond it, the quarter untouched longest is forgotten.
@@ -53,9 +56,10 @@ package struct PublisherSessions: Sendable {
     ///   - peer: Address of the media server, whose connections are not another's.
     ///   - now: Time in ns of a monotonic clock.
     package mutating func admit(_ event: HookEvent, of hook: String, peer: String, now: Int64) -> Admission {
+        guard order.admits(event, of: hook) else { return .drop }
         counter += 1
-        if let session = event.session, let key = Self.key(event, hook) {
-            guard admits("\(session.id)@\(peer)", session.step, key, now) else { return .drop }
+        if let session = event.session, let subject = Subject(event, hook) {
+            guard admits(SessionName(session.id, peer), session.step, subject, now) else { return .drop }
             forgetSome()
         }
         return .pass(roomEvent(event, hook))
@@ -72,8 +76,8 @@ package struct PublisherSessions: Sendable {
 
     /// Takes note of what came of an event that was passed on.
     package mutating func settle(_ event: HookEvent, of hook: String, peer: String, as settlement: Settlement) {
-        guard let session = event.session, let key = Self.key(event, hook), var entry = entries[key],
-            entry.session.hasSameUTF8(as: "\(session.id)@\(peer)")
+        guard let session = event.session, let key = Subject(event, hook)?.key, var entry = entries[key],
+            entry.session.isSame(as: SessionName(session.id, peer))
         else { return }
         switch (session.step, settlement) {
         case (.begins, .stored), (.continues, .stored):
@@ -96,41 +100,53 @@ package struct PublisherSessions: Sendable {
         entries[key] = entry
     }
 
-    private mutating func admits(_ session: String, _ step: HookSession.Step, _ key: UTF8Key, _ now: Int64) -> Bool {
+    private mutating func admits(
+        _ session: SessionName, _ step: HookSession.Step, _ subject: Subject, _ now: Int64
+    ) -> Bool {
+        let key = subject.key
         let known = entries[key]
-        let isPresent = known?.session.hasSameUTF8(as: session) ?? false
+        let isPresent = known?.session.isSame(as: session) ?? false
+        let counter = counter
+        func entry(hasEnded: Bool = false, previous: SessionName? = nil) -> Entry {
+            Entry(
+                subject: subject, session: session, hasEnded: hasEnded, previous: previous, beganAt: now,
+                touched: counter)
+        }
         switch step {
         case .begins:
             let previous = known.flatMap { $0.hasEnded || isPresent ? nil : $0.session }
-            entries[key] = Entry(session: session, previous: previous, beganAt: now, touched: counter)
+            entries[key] = entry(previous: previous)
             return true
         case .continues:
             if let known, isPresent || !known.hasEnded {
                 // Whoever reports was not turned away.
-                if isPresent { entries[key]?.previous = nil }
+                if isPresent {
+                    entries[key]?.previous = nil
+                    entries[key]?.session = known.session.completed(by: session)
+                }
                 entries[key]?.touched = counter
                 return isPresent && !known.hasEnded && !known.isStored
             }
-            entries[key] = Entry(session: session, beganAt: now, touched: counter)
+            entries[key] = entry()
             return true
         case .ends, .mayEnd:
-            guard var entry = known else {
+            guard var changed = known else {
                 guard step == .ends else { return false }
-                entries[key] = Entry(session: session, hasEnded: true, beganAt: now, touched: counter)
+                entries[key] = entry(hasEnded: true)
                 return true
             }
-            defer { entries[key] = entry }
-            entry.touched = counter
+            defer { entries[key] = changed }
+            changed.touched = counter
             guard isPresent else {
-                if entry.previous?.hasSameUTF8(as: session) == true { entry.previous = nil }
+                if changed.previous?.isSame(as: session) == true { changed.previous = nil }
                 return false
             }
-            if let previous = entry.previous, now - entry.beganAt < Self.trial {
-                (entry.session, entry.previous, entry.isStored) = (previous, nil, true)
+            if let previous = changed.previous, now - changed.beganAt < Self.trial {
+                (changed.session, changed.previous, changed.isStored) = (previous, nil, true)
                 return false
             }
-            guard !entry.hasEnded else { return false }
-            (entry.hasEnded, entry.previous) = (true, nil)
+            guard !changed.hasEnded else { return false }
+            (changed.hasEnded, changed.previous) = (true, nil)
             return true
         }
     }
@@ -152,17 +168,5 @@ package struct PublisherSessions: Sendable {
         return RoomEvent(
             room: event.room, app: app, source: "/v1/hooks/\(hook)", id: id, sequence: event.sequence, time: event.time,
             kind: event.kind)
-    }
-
-    /// Returns the stream that the event is about, or `nil` if it is about none.
-    private static func key(_ event: HookEvent, _ hook: String) -> UTF8Key? {
-        let source: SourceID
-        switch event.kind {
-        case .streamPublished(let publication): source = SourceID(user: publication.user, stream: publication.stream)
-        case .streamUnpublished(let user, let stream, _): source = SourceID(user: user, stream: stream)
-        default: return nil
-        }
-        // No id of a room, a user or a hook contains a space.
-        return UTF8Key("\(hook) \(event.room.rawValue) \(source.rawValue)")
     }
 }

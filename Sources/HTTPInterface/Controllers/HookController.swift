@@ -3,7 +3,6 @@ import EventSubscription
 import Foundation
 import HTTPTypes
 import Hummingbird
-import MixModel
 import NIOCore
 import RoomService
 
@@ -12,21 +11,22 @@ import RoomService
 /// A call is verified, read by its hook, and its events take the way of all events. The answer is the one that the media
 /// server understands; refusals before that, such as of a wrong secret, are problems as everywhere.
 package struct HookController: Sendable {
-    let registry: RoomRegistry
+    let intake: HookIntake
     let rules: HookRules
     let parser: EventParser
     let metrics: Metrics
     let limits: RateLimits
     let hooks: [any EventHook]
-    let desk = HookDesk()
+    /// Lines of the log, by hook.
+    let notices = RateLimiter(rate: 1)
     /// Bodies of callers that are not yet known, for hooks that sign them.
     private let gate = BodyGate()
 
     package init(
-        registry: RoomRegistry, rules: HookRules, parser: EventParser, metrics: Metrics, limits: RateLimits,
+        intake: HookIntake, rules: HookRules, parser: EventParser, metrics: Metrics, limits: RateLimits,
         hooks: [any EventHook] = EventHooks.all
     ) {
-        self.registry = registry
+        self.intake = intake
         self.rules = rules
         self.parser = parser
         self.metrics = metrics
@@ -59,7 +59,8 @@ package struct HookController: Sendable {
         var call = HookRequest(
             method: method, query: request.uri.query ?? "",
             headers: request.headers.map { .init(name: $0.name.canonicalName, value: $0.value) },
-            pathToken: context.parameters.get("token").map { $0.removingPercentEncoding ?? $0 }, peer: context.peer)
+            pathToken: context.parameters.get("token").map { $0.removingPercentEncoding ?? $0 }, peer: context.peer,
+            arrival: Date().timeIntervalSince1970)
         if !hook.signsBody { try authenticate(call, hook, settings) }
         call.body = try await body(of: request, hook, context)
         if hook.signsBody { try authenticate(call, hook, settings) }
@@ -107,7 +108,7 @@ package struct HookController: Sendable {
         of request: Request, _ hook: any EventHook, _ context: OrchestratorContext
     ) async throws -> [UInt8] {
         guard request.head.announcesBody else { return [] }
-        let limit = HookRequest.longestBody
+        let limit = hook.longestBody
         do {
             try request.checkLength(upTo: limit)
             context.wantsBody(of: request)

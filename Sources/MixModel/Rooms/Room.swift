@@ -46,6 +46,9 @@ public struct Room: Hashable, Codable, Sendable {
     /// Whether any participant publishes a stream.
     public var hasStreams: Bool { participants.contains { !$0.streams.isEmpty } }
 
+    /// Returns the `source` of the newest event about a stream; `nil` if it is not known any more.
+    package func reporter(of stream: SourceID) -> String? { marks[stream.rawValue]?.source }
+
     /// Approximate size of the room's document, in bytes.
     public var weight: Int {
         var bytes = 250 + (settings.outputs ?? []).reduce(0) { $0 + 60 + $1.url.utf8.count }

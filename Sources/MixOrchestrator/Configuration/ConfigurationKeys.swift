@@ -45,7 +45,15 @@ enum ConfigurationKeys {
             "secret": .scalar, "secretFile": .scalar, "patterns": .list, "arguments": .scalar, "app": .scalar,
             "url": .scalar, "allow": .list,
         ]
-        let pairs = EventHooks.all.flatMap { hook in keys.map { ("hooks.\(hook.name).\($0.key)", $0.value) } }
+        let ofPolls: [String: Kind] = [
+            "poll": .list, "pollSeconds": .scalar, "pollSecret": .scalar, "pollSecretFile": .scalar,
+        ]
+        let pairs = EventHooks.all.flatMap { hook in
+            let all = StreamInventories.of(hook.name) == nil ? keys : keys.merging(ofPolls) { $1 }
+            return all.filter { !hook.namesParticipants || !["patterns", "arguments"].contains($0.key) }.map {
+                ("hooks.\(hook.name).\($0.key)", $0.value)
+            }
+        }
         return Dictionary(uniqueKeysWithValues: pairs)
     }()
 

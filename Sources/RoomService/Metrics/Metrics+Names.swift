@@ -4,6 +4,8 @@ extension Metrics {
     package enum Counter: String, CaseIterable, Sendable {
         case events = "events_total"
         case hookCalls = "hook_calls_total"
+        case hookCorrections = "hook_corrections_total"
+        case hookPolls = "hook_polls_total"
         case httpRequests = "http_requests_total"
         case imageFetches = "image_fetches_total"
         case layoutReloads = "layout_reloads_total"
@@ -26,6 +28,8 @@ extension Metrics {
             switch self {
             case .events: "Room events, by outcome."
             case .hookCalls: "Callbacks of media servers, by hook and result."
+            case .hookCorrections: "Streams that began or ended unreported, by hook and change."
+            case .hookPolls: "Readings of media servers' statistics, by hook and result."
             case .httpRequests: "HTTP requests, by method, route and status class."
             case .imageFetches: "Fetches and reads of layout images, by result."
             case .layoutReloads: "Layout saves, by layout and result."
@@ -49,7 +53,8 @@ extension Metrics {
         var labels: [String] {
             switch self {
             case .events: ["outcome"]
-            case .hookCalls: ["hook", "result"]
+            case .hookCalls, .hookPolls: ["hook", "result"]
+            case .hookCorrections: ["hook", "change"]
             case .httpRequests: ["method", "route", "status"]
             case .imageFetches: ["result"]
             case .layoutReloads: ["layout", "result"]

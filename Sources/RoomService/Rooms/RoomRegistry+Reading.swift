@@ -36,6 +36,25 @@ extension RoomRegistry {
         }
     }
 
+    /// Runs `body` for every room, a page at a time, however many there are.
+    package func forEachRoom(_ body: (Room) -> Void) async throws(OrchestratorError) {
+        var last: RoomID?
+        do {
+            while case let page = try await services.store.rooms(after: last, limit: 100), !page.isEmpty {
+                for room in page {
+                    if let owner = ownerInMemory(room.document.id) {
+                        body(await owner.snapshot.room.document)
+                    } else {
+                        body(room.document)
+                    }
+                }
+                last = page.last?.document.id
+            }
+        } catch {
+            throw OrchestratorError(error)
+        }
+    }
+
     /// Returns the owner when it is in memory, and otherwise one that shows the stored state; `nil` when the room is
     /// unknown. Requests to a reader reach the room's owner.
     package func reader(_ id: RoomID) async throws(OrchestratorError) -> RoomOwner? {

@@ -193,7 +193,7 @@ actor WebhookPost {
     }
 
     /// Returns an error in words, without the URL that some errors contain.
-    private static func words(for error: any Error) -> String {
+    static func words(for error: any Error) -> String {
         switch error {
         case let error as Unresolved: "cannot be looked up: \(error.host)"
         case let error as HTTPClientError: "cannot be reached: \(error.shortDescription)"

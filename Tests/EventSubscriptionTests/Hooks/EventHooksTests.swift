@@ -1,5 +1,6 @@
 import Foundation
 import MixModel
+import TestSupport
 import Testing
 
 @testable import EventSubscription
@@ -8,7 +9,7 @@ import Testing
 @Suite struct EventHooksTests {
     private static let secret = HookSecret("0123456789abcdef")
     private static let documentation = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../docs/hooks.md").standardizedFileURL
+        .appending(path: "../../../docs").standardizedFileURL
 
     @Test func namesAreSegmentsOfAPathAndDifferent() {
         let names = EventHooks.all.map(\.name)
@@ -19,11 +20,20 @@ import Testing
         }
     }
 
-    @Test func everyHookHasASectionInTheDocumentation() throws {
-        let text = try String(contentsOf: Self.documentation, encoding: .utf8)
+    /// Each server has a page with everything to copy: its lines, ours, how to see that it works, and what refusals say.
+    @Test func everyHookHasAPageInTheDocumentation() throws {
+        let overview = try String(contentsOf: Self.documentation.appending(path: "hooks.md"), encoding: .utf8)
         for hook in EventHooks.all {
-            #expect(text.contains("\n## \(hook.name)\n"), "docs/hooks.md has no section \(hook.name)")
-            #expect(text.contains("/v1/hooks/\(hook.name)"), "docs/hooks.md does not show the path of \(hook.name)")
+            let file = "integrations/\(hook.name).md"
+            #expect(overview.contains("| [\(hook.name)](\(file)) |"), "docs/hooks.md does not list \(hook.name)")
+            let page = try String(contentsOf: Self.documentation.appending(path: file), encoding: .utf8)
+            #expect(page.contains("/v1/hooks/\(hook.name)"), "docs/\(file) does not show the path")
+            #expect(page.contains("hooks:\n  \(hook.name):\n    secretFile:"), "docs/\(file) does not enable the hook")
+            for heading in ["## Configuration of the service", "## See that it works", "## Refusals"] {
+                #expect(page.contains("\n\(heading)\n"), "docs/\(file) has no \(heading)")
+            }
+            let hasPoll = page.contains("    poll: ")
+            #expect(hasPoll == (StreamInventories.of(hook.name) != nil), "docs/\(file): poll")
         }
     }
 
@@ -48,6 +58,7 @@ import Testing
         for hook in EventHooks.all {
             #expect(hook.shortestSecret >= 6)
             var request = hook.example
+            request.arrival = 1_769_860_800
             #expect(!hook.isAuthentic(request, secret: Self.secret), "\(hook.name)")
             request.query = "token=0123456789abcdee"
             request.headers.append(.init(name: "authorization", value: "Bearer 0123456789abcde"))
@@ -56,6 +67,33 @@ import Testing
             request.query = "token=0123456789abcdef"
             #expect(hook.isAuthentic(request, secret: Self.secret), "\(hook.name)")
         }
+    }
+
+    /// Bytes of strangers with the right secret do no harm either.
+    @Test func hostileBodiesDoNoHarm() throws {
+        var random = SeededGenerator(announcedFor: "hostile hooks")
+        let valid = EventHooks.all.map(\.example.body)
+        let reader = HookReader(
+            settings: HookSettings(
+                secret: Self.secret, names: try NamePatterns([], allowsArguments: true),
+                urlTemplate: try HookURLTemplate("rtmp://127.0.0.1/{app}/{name}")),
+            parser: EventParser(allowList: .loopbackOnly))
+        var taken = 0
+        for _ in 0..<3000 {
+            let body = HostileBytes.any(valid, using: &random)
+            for hook in EventHooks.all {
+                var request = hook.example
+                request.body = body
+                _ = hook.isAuthentic(request, secret: Self.secret)
+                guard let outcome = try? hook.outcome(of: request, reader: reader) else { continue }
+                taken += outcome.events.count
+                #expect(outcome.call.utf8.count < 64 && outcome.events.count <= 500)
+                for event in outcome.events {
+                    #expect(event.room.name.utf8.count <= 128 && (event.id?.utf8.count ?? 0) < 1024)
+                }
+            }
+        }
+        #expect(taken > 100)
     }
 
     /// Success lets publishers go on, and nothing else does.

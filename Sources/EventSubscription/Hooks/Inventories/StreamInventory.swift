@@ -1,0 +1,56 @@
+import TextFormats
+
+/// The statistics of one kind of media server: the streams that it has now.
+///
+/// Servers that repeat no call are asked after a start of the service and every so often, so that what they reported in vain
+/// becomes known. Add one with one file and one line in `StreamInventories.all`.
+package protocol StreamInventory: Sendable {
+    /// Name of the hook whose streams are listed.
+    var hook: String { get }
+
+    /// Returns the URL of a page of the list, from 0.
+    ///
+    /// - Parameter url: The URL in the configuration.
+    func url(ofPage page: Int, of url: StreamURL) -> String
+
+    /// Reads a page. Streams that are listed without a publisher are left out.
+    ///
+    /// - Parameter url: The URL in the configuration.
+    /// - Throws: `InputError` for an answer that is no list, so that nobody leaves because of it.
+    func page(_ body: [UInt8], of url: StreamURL) throws(InputError) -> InventoryPage
+}
+
+extension StreamInventory {
+    package func url(ofPage page: Int, of url: StreamURL) -> String { url.text }
+
+    /// Returns the URL with arguments of a page behind those that it has.
+    func url(_ url: StreamURL, with arguments: String) -> String {
+        "\(url.text)\(url.query == nil ? "?" : "&")\(arguments)"
+    }
+}
+
+/// Some of the streams that a media server has.
+package struct InventoryPage: Hashable, Sendable {
+    package var streams: [MediaServerStream]
+    /// Whether no page follows.
+    package var isLast: Bool
+
+    package init(streams: [MediaServerStream], isLast: Bool = true) {
+        self.streams = streams
+        self.isLast = isLast
+    }
+}
+
+/// The kinds of media servers that can be asked for their streams.
+package enum StreamInventories {
+    /// All inventories. A new one is added here and nowhere else.
+    package static let all: [any StreamInventory] = [
+        NginxRTMPInventory(),
+        SRSInventory(),
+        MediaMTXInventory(),
+        OvenMediaEngineInventory(),
+    ]
+
+    /// Returns the inventory of a hook's servers, if there is one.
+    package static func of(_ hook: String) -> (any StreamInventory)? { all.first { $0.hook.hasSameUTF8(as: hook) } }
+}

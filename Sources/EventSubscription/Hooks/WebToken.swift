@@ -1,0 +1,34 @@
+/// JSON web tokens (RFC 7519) that are signed with HMAC-SHA256 (`HS256`). Any other algorithm is refused, `none` as well.
+struct WebToken {
+    private let claims: HookDocument
+
+    /// Difference between clocks that is tolerated, in seconds.
+    static let leeway: Double = 60
+
+    /// Returns the token's claims if its signature is right. The time is not checked, see `isValid`.
+    static func claims(of token: String, key: HookSecret) -> WebToken? {
+        let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard token.utf8.count <= HookBase64.longest, parts.count == 3,
+            let signature = HookBase64.decodedForURLs(Substring(parts[2])),
+            HookSignature.areEqual(
+                signature,
+                HookSignature.hmac(
+                    .sha256, of: Array(token.utf8.prefix(token.utf8.count - parts[2].count - 1)), key: key)),
+            let header = HookBase64.decodedForURLs(Substring(parts[0])),
+            let algorithm = try? HookDocument(parsing: header)["alg"].text, algorithm == "HS256",
+            let bytes = HookBase64.decodedForURLs(Substring(parts[1])),
+            let claims = try? HookDocument(parsing: bytes)
+        else { return nil }
+        return WebToken(claims: claims)
+    }
+
+    subscript(_ claim: String) -> HookDocument { claims[claim] }
+
+    /// Whether the token is neither expired nor for later, and says when it expires.
+    ///
+    /// - Parameter time: In seconds since 1970.
+    func isValid(at time: Double) -> Bool {
+        guard let expiry = claims["exp"].integer, time < Double(expiry) + Self.leeway else { return false }
+        return claims["nbf"].integer.map { time >= Double($0) - Self.leeway } ?? !claims["nbf"].exists
+    }
+}
