@@ -8,19 +8,24 @@ import Testing
 @Suite(.serialized) struct HookTests {
     private static let secret = "hook-secret-0123456789"
 
-    private static func environment(_ port: Int) -> [String: String] {
-        [
+    private static func environment(_ port: Int, stat: Int? = nil) -> [String: String] {
+        let poll = stat.map { port in
+            [
+                "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_POLL": "http://127.0.0.1:\(port)/stat",
+                "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_POLL_SECONDS": "1",
+            ]
+        }
+        return [
             "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_SECRET": secret,
             "MIXORCHESTRATOR_HOOKS_NGINX_RTMP_URL": "rtmp://127.0.0.1:\(port)/{app}/{name}",
             "MIXORCHESTRATOR_LOG_LEVEL": "debug",
-        ]
+        ].merging(poll ?? [:]) { $1 }
     }
 
     /// The block of the documentation, with this test's port and secret.
     private static func application(_ stage: Stage, secret: String = secret) throws -> String {
         try HookingMediaServer.snippet("nginx", of: "README.md")
             .replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)").replacing("SECRET", with: secret)
-            .replacing("notify_update_timeout 10s", with: "notify_update_timeout 1s")
     }
 
     private static func publish(_ name: String, _ id: Int, _ server: HookingMediaServer, _ stage: Stage) throws
@@ -45,13 +50,13 @@ import Testing
     @Test(.timeLimit(.minutes(4))) func publishersOfNginxGoOnAir() async throws {
         #expect(
             try HookingMediaServer.snippet("nginx", of: "README.md")
-                == HookingMediaServer.snippet("nginx", of: "docs/hooks.md"))
-        let port = HookingMediaServer.anyPort()
-        try await Stage.run(environment: Self.environment(port)) { stage in
+                == HookingMediaServer.snippet("nginx", of: "docs/integrations/nginx-rtmp.md"))
+        let (port, stat) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
+        try await Stage.run(environment: Self.environment(port, stat: stat)) { stage in
             try await stage.client.putRoom(
                 "lobby", host: "alice", output: stage.media.cdn("lobby"), layout: "side-by-side", canvas: .portrait)
             var server = try await HookingMediaServer.start(
-                in: stage.directory, port: port, application: try Self.application(stage), name: "hooking")
+                in: stage.directory, port: port, application: try Self.application(stage), name: "hooking", stat: stat)
             do {
                 // With a second participant the room is mixed, without one it is copied.
                 let alice = try Self.publish("lobby__alice", 1, server, stage)
@@ -86,15 +91,16 @@ import Testing
                 try await server.kill()
                 await alice.stop(within: 5)
                 server = try await HookingMediaServer.start(
-                    in: stage.directory, port: port, application: try Self.application(stage), name: "hooking-again")
+                    in: stage.directory, port: port, application: try Self.application(stage), name: "hooking-again",
+                    stat: stat)
                 let again = try Self.publish("lobby__alice", 1, server, stage)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
-                // It has reported once.
+                // It has been read once.
                 try await Task.sleep(for: .seconds(3))
                 await again.stop(within: 5)
                 try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
 
-                // An app server may take a publisher off, whose reports go on.
+                // An app server may take a publisher off, whom the statistics list.
                 let stayer = try Self.publish("lobby__alice", 1, server, stage)
                 try await waitUntil("alice is back", within: 20) { try await Self.users(stage) == ["alice"] }
                 try await stage.client.unpublished("lobby", user: "alice")
@@ -109,6 +115,53 @@ import Testing
             #expect(!stage.service.messages(last: .max).contains(Self.secret), "the log shows the secret")
             await server.stop()
             try await stage.client.deleteRoom("lobby")
+        }
+    }
+
+    /// nginx repeats nothing. While the service is down, its publishers stay, and its statistics tell what happened.
+    @Test(.timeLimit(.minutes(3))) func whatHappensWhileTheServiceIsDownBecomesKnown() async throws {
+        let (port, stat) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
+        try await Stage.run(environment: Self.environment(port, stat: stat)) { stage in
+            let server = try await HookingMediaServer.start(
+                in: stage.directory, port: port,
+                application: try Self.application(stage) + "application open { live on; }", name: "hooking", stat: stat)
+            do {
+                let alice = try Self.publish("lobby__alice", 1, server, stage)
+                let bob = try Self.publish("lobby__bob", 2, server, stage)
+                try await waitUntil("both are there", within: 20) { try await Self.users(stage) == ["alice", "bob"] }
+                try await stage.killService()
+                // Reported in vain.
+                await bob.stop(within: 5)
+                // Not reported at all, because nobody is let in whose beginning is not answered.
+                let carol = try ManagedProcess(
+                    "publisher-carol", "ffmpeg",
+                    SyntheticPublisher(id: 3, gopSeconds: 1).arguments(
+                        url: "rtmp://127.0.0.1:\(port)/open/lobby__carol"), in: stage.directory)
+                let refused = try Self.publish("lobby__dave", 4, server, stage)
+                try await waitUntil("dave is turned away", within: 20) { !refused.isRunning }
+                let statistics = ServiceClient(port: stat)
+                try await waitUntil("carol publishes", within: 20) {
+                    try await statistics.request("GET", "/stat").text.contains("<name>lobby__carol</name>")
+                }
+                #expect(alice.isRunning, "publishers outlive the service")
+                try await stage.startServiceAgain()
+                try await waitUntil("the room is right", within: 10) {
+                    try await Self.users(stage) == ["alice", "carol"]
+                }
+                let metrics = try await stage.client.request("GET", "/metrics").text
+                #expect(metrics.contains(#"hook_corrections_total{hook="nginx-rtmp",change="began"} 1"#))
+                #expect(metrics.contains(#"hook_corrections_total{hook="nginx-rtmp",change="ended"} 1"#))
+                // What nginx reports from now on counts as ever, and what it does not report is found.
+                await alice.stop(within: 5)
+                try await waitUntil("alice has left", within: 3) { try await Self.users(stage) == ["carol"] }
+                await carol.stop(within: 5)
+                try await waitUntil("carol has left", within: 20) { try await Self.users(stage).isEmpty }
+            } catch {
+                print("--- nginx\n\(server.log.split(separator: "\n").suffix(60).joined(separator: "\n"))")
+                await server.stop()
+                throw error
+            }
+            await server.stop()
         }
     }
 

@@ -26,13 +26,23 @@ struct HookingMediaServer {
     /// - Parameters:
     ///   - application: The block `application live { … }`.
     ///   - name: Of the process's directory.
-    static func start(in stage: URL, port: Int, application: String, name: String) async throws -> HookingMediaServer {
+    ///   - stat: Port of the statistics, if there are any.
+    static func start(
+        in stage: URL, port: Int, application: String, name: String, stat: Int? = nil
+    ) async throws -> HookingMediaServer {
         let directory = stage.appendingPathComponent(name)
         try FileManager.default.createDirectory(
             at: directory.appendingPathComponent("tmp"), withIntermediateDirectories: true)
         let modules = ["/usr/lib/nginx/modules/ngx_rtmp_module.so", "/usr/share/nginx/modules/ngx_rtmp_module.so"]
         guard let module = modules.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
             throw EndToEndError("nginx has no RTMP module: run deploy/setup.sh")
+        }
+        let statistics = stat.map { port in
+            """
+            http { access_log off; client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp;
+            uwsgi_temp_path tmp; scgi_temp_path tmp;
+            server { listen 127.0.0.1:\(port); location = /stat { rtmp_stat all; } } }
+            """
         }
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")
@@ -45,6 +55,7 @@ struct HookingMediaServer {
             rtmp { server { listen 127.0.0.1:\(port); chunk_size 65536;
             \(application)
             } }
+            \(statistics ?? "")
             """
         let file = directory.appendingPathComponent("nginx.conf")
         try configuration.write(to: file, atomically: true, encoding: .utf8)

@@ -1,0 +1,178 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// `docs/integrations/obs.md`: its commands, as they are written, with a stock nginx, and no event posted by anybody.
+@Suite(.serialized) struct TutorialTests {
+    /// Ports and files of the test in place of those of the page.
+    private struct Place {
+        var directory: URL
+        var service = Int.random(in: 32_000..<40_000)
+        var rtmp = HookingMediaServer.anyPort()
+        var stat = HookingMediaServer.anyPort()
+
+        func adapted(_ text: String) -> String {
+            text.replacing("127.0.0.1:8080", with: "127.0.0.1:\(service)")
+                .replacing("127.0.0.1:8081", with: "127.0.0.1:\(stat)")
+                .replacing("127.0.0.1:1935", with: "127.0.0.1:\(rtmp)")
+                .replacing("rtmp://127.0.0.1/", with: "rtmp://127.0.0.1:\(rtmp)/")
+                .replacing("/etc/nginx/", with: "\(directory.path)/nginx/")
+        }
+    }
+
+    /// The blocks of commands of the page, in order.
+    private static func blocks() throws -> [String] {
+        let file = Workspace.root.appendingPathComponent("docs/integrations/obs.md")
+        let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```")
+        return stride(from: 1, to: parts.count, by: 2).map { parts[$0] }.filter { $0.hasPrefix("sh\n") }.map {
+            String($0.dropFirst(3))
+        }
+    }
+
+    private static func run(_ name: String, _ script: String, in directory: URL) async throws {
+        let shell = try ManagedProcess(
+            name, "/bin/bash", ["-e", "-c", "cd '\(directory.path)'\n" + script], in: directory)
+        try await waitUntil("\(name) has run", within: 20) { !shell.isRunning }
+        guard shell.exitStatus == 0 else { throw EndToEndError("\(name): \(shell.messages())") }
+    }
+
+    /// Starts a stock nginx whose main file includes what the page has written, as Debian's does.
+    private static func startNginx(_ place: Place) async throws -> ManagedProcess {
+        let root = place.directory.appendingPathComponent("nginx")
+        let modules = ["/usr/lib/nginx/modules/ngx_rtmp_module.so", "/usr/share/nginx/modules/ngx_rtmp_module.so"]
+        let module = try #require(modules.first { FileManager.default.fileExists(atPath: $0) })
+        let own = try String(contentsOf: root.appendingPathComponent("nginx.conf"), encoding: .utf8)
+        try own.replacing("%MODULE%", with: module).replacing("%ROOT%", with: root.path)
+            .write(to: root.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
+        let process = try ManagedProcess(
+            "nginx", "/usr/sbin/nginx",
+            ["-p", root.path, "-e", "\(root.path)/error.log", "-c", root.appendingPathComponent("nginx.conf").path],
+            in: place.directory)
+        try await waitUntil("nginx listens", within: 10) {
+            guard process.isRunning else { throw EndToEndError("nginx ended: \(process.messages())") }
+            return FileManager.default.fileExists(atPath: root.path + "/nginx.pid")
+        }
+        return process
+    }
+
+    /// Debian's main file, as far as it matters.
+    private static var mainFile: String {
+        """
+        \(getuid() == 0 ? "user root;" : "")
+        load_module %MODULE%;
+        worker_processes auto;
+        daemon off;
+        pid %ROOT%/nginx.pid;
+        error_log %ROOT%/error.log info;
+        include %ROOT%/modules-enabled/*.conf;
+        events { worker_connections 512; }
+        http {
+            access_log off;
+            client_body_temp_path %ROOT%/tmp; proxy_temp_path %ROOT%/tmp; fastcgi_temp_path %ROOT%/tmp;
+            uwsgi_temp_path %ROOT%/tmp; scgi_temp_path %ROOT%/tmp;
+            include %ROOT%/conf.d/*.conf;
+        }
+        """
+    }
+
+    @Test(.timeLimit(.minutes(4))) func theCommandsOfThePageMakeACoStream() async throws {
+        let directory = try Workspace.makeDirectory()
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let place = Place(directory: directory)
+        let root = directory.appendingPathComponent("nginx")
+        for name in ["modules-enabled", "conf.d", "tmp"] {
+            try FileManager.default.createDirectory(
+                at: root.appendingPathComponent(name), withIntermediateDirectories: true)
+        }
+        try Self.mainFile.write(
+            to: root.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
+        let blocks = try Self.blocks()
+        #expect(blocks.count == 7)
+        try await Self.run("step-1", place.adapted(blocks[0]), in: directory)
+        // What only a machine of one's own allows.
+        let second = place.adapted(blocks[1]).split(separator: "\n").filter {
+            !$0.contains("apt-get") && !$0.contains("systemctl")
+        }.joined(separator: "\n").replacing("sudo ", with: "")
+        try await Self.run("step-2", second, in: directory)
+        let main = try String(contentsOf: root.appendingPathComponent("nginx.conf"), encoding: .utf8)
+        #expect(main.contains("worker_processes 1;"))
+
+        let nginx = try await Self.startNginx(place)
+        let words = blocks[2].split(whereSeparator: \.isWhitespace).map { String($0) }
+        #expect(words == [".build/debug/mixorchestrator", "serve", "--config", "obs.yaml"])
+        let service = try ManagedProcess(
+            "mixorchestrator", Workspace.executable("mixorchestrator"),
+            words.dropFirst().dropLast() + [
+                directory.appendingPathComponent("obs.yaml").path, "--listen", "127.0.0.1:\(place.service)", "--data",
+                directory.appendingPathComponent("data").path, "--layouts",
+                Workspace.root.appendingPathComponent("layouts").path,
+            ], in: directory,
+            environment: ["MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0"])
+        var publishers: [ManagedProcess] = []
+        do {
+            let client = ServiceClient(port: place.service)
+            try await waitUntil("the service answers\n\(service.messages())", within: 20) {
+                (try? await client.request("GET", "/readyz").status) == 200
+            }
+            func publish(_ name: String, _ command: String) throws -> ManagedProcess {
+                let process = try ManagedProcess(
+                    name, "/bin/bash", ["-c", "exec " + place.adapted(command)], in: directory)
+                publishers.append(process)
+                return process
+            }
+            func waitForOnAir(_ kind: String, _ users: Set<String>? = nil) async throws {
+                var last: ServiceClient.TaskState?
+                do {
+                    try await waitUntil("on air", within: 40) {
+                        last = try await client.task("show")?.state
+                        return last?.onAir == kind && (users.map { $0 == last?.users } ?? true)
+                    }
+                } catch {
+                    throw EndToEndError("not \(kind) of \(users?.sorted() ?? []): \(String(describing: last))")
+                }
+            }
+            _ = try publish("alice", blocks[3])
+            try await waitForOnAir("bypass")
+            let recorder = ProbeRecorder(
+                url: "http://127.0.0.1:\(place.service)/live/show.flv",
+                path: directory.appendingPathComponent("show.flv").path)
+            try recorder.start()
+            try await waitUntil("alice is seen", within: 20) { recorder.progress.timestamp > 2000 }
+            let bob = try publish("bob", blocks[4])
+            try await waitForOnAir("mix", ["alice", "bob"])
+            let mixed = recorder.progress.timestamp
+            try await waitUntil("both are seen", within: 20) { recorder.progress.timestamp > mixed + 2000 }
+            await bob.stop(within: 5)
+            try await waitForOnAir("bypass")
+            let alone = recorder.progress.timestamp
+            try await waitUntil("alice is seen again", within: 20) { recorder.progress.timestamp > alone + 2500 }
+            recorder.stop()
+            let trace = try await recorder.recording().trace()
+            let times = trace.video.map(\.frame.dts.roundedMilliseconds)
+            let longest = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .max
+            let shortest = zip(times, times.dropFirst()).map { $1 - $0 }.min() ?? .min
+            print("\(times.count) pictures, \(shortest) to \(longest) ms apart")
+            #expect(times.count > 150 && shortest > 0 && longest < 1000)
+            for path in ["/v1/rooms/show", "/v1/tasks/auto-show"] {
+                #expect(blocks[6].contains(path))
+                #expect(try await client.request("GET", path).status == 200)
+            }
+            let metrics = try await client.request("GET", "/metrics").text
+            #expect(metrics.contains(#"hook_polls_total{hook="nginx-rtmp",result="read"}"#))
+            #expect(!metrics.contains("hook_corrections_total{"), "nothing was unreported")
+        } catch {
+            print(
+                "--- nginx\n\((try? String(contentsOf: root.appendingPathComponent("error.log"), encoding: .utf8)) ?? "")"
+            )
+            print("--- service\n\(service.messages())")
+            for publisher in publishers { await publisher.stop(within: 5) }
+            await service.stop()
+            await nginx.stop(within: 5)
+            throw error
+        }
+        for publisher in publishers { await publisher.stop(within: 5) }
+        await service.stop()
+        await nginx.stop(within: 5)
+    }
+}
