@@ -157,7 +157,7 @@ func buildOrchestrator(
 
     return Application(
         router: router,
-        server: configuration.http.server,
+        server: configuration.http.server(logger: logger),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator",

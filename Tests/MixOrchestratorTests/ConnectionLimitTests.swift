@@ -23,6 +23,28 @@ import Testing
         }
     }
 
+    /// An encoder's first bytes are the version 3 and a packet of 1536 bytes.
+    @Test func rtmpIsToldWhereItGoes() async throws {
+        try await withServer { bench, port in
+            let hello = "\u{3}" + String(repeating: "\0", count: 1536)
+            for _ in 0..<20 {
+                let encoder = try await RawConnection.open(port)
+                encoder.send(hello)
+                try await eventually { encoder.isClosed ? true : nil }
+                #expect(encoder.text.isEmpty)
+            }
+            let lines = bench.log.text.components(separatedBy: "RTMP arrived at the HTTP port").count - 1
+            #expect(1...5 ~= lines, "\(lines) lines of 20 connections")
+            #expect(bench.log.text.contains("docs/integrations/obs.md"))
+            // What is no HTTP either is answered as before.
+            let other = try await RawConnection.open(port)
+            other.send("\u{4}\r\n\r\n")
+            try await eventually { other.isClosed ? true : nil }
+            #expect(other.text.hasPrefix("HTTP/1.1 400"), "\(other.text)")
+            #expect(try await bench.call(.get, "/healthz").status == 200)
+        }
+    }
+
     /// As `serve` runs it: the test framework's server leaves the number of connections open.
     private func withApplication(
         _ settings: [String: [String]], _ body: @escaping @Sendable (Int) async throws -> Void

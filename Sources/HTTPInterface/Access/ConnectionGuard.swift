@@ -45,7 +45,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var writeTimer: Scheduled<Void>?
     private var shutdownTimers: [Scheduled<Void>] = []
 
-    init(_ limits: Limits) { self.limits = limits }
+    private let notices: RTMPRecognition.Notices
+
+    init(_ limits: Limits, _ notices: RTMPRecognition.Notices) {
+        self.limits = limits
+        self.notices = notices
+    }
 
     /// Maximum size of one read, in bytes. Up to ten such parts may be queued on each connection.
     private static let longestRead = 8 << 10
@@ -55,6 +60,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         try? context.channel.syncOptions?.setOption(
             .recvAllocator,
             value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: Self.longestRead))
+        // Before the decoder, which only knows that such bytes are no HTTP.
+        try? context.pipeline.syncOperations.addHandler(RTMPRecognition(notices), position: .first)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -1,4 +1,5 @@
 import HummingbirdCore
+import Logging
 import NIOCore
 
 /// Configured limits of one client's use of the service.
@@ -21,11 +22,13 @@ package struct HTTPSettings: Hashable, Sendable {
     ///
     /// The server answers the requests of a connection one after another. Of pipelined requests, it reads at most ten
     /// parts ahead.
-    package var server: HTTPServerBuilder {
+    package func server(logger: Logger) -> HTTPServerBuilder {
         let limits = ConnectionGuard.Limits(request: .seconds(Int64(requestTimeout)))
+        let notices = RTMPRecognition.Notices(logger: logger)
         return .http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionGuard(limits)], idleTimeout: .seconds(Int64(idleTimeout)),
+                additionalChannelHandlers: [ConnectionGuard(limits, notices)],
+                idleTimeout: .seconds(Int64(idleTimeout)),
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: HeadLimit.bytes, maxHeaderListSize: HeadLimit.bytes, maxHeaderFieldCount: 100)))
     }

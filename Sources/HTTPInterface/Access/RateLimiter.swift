@@ -9,6 +9,8 @@ final class RateLimiter: Sendable {
         case accessKey(String)
         /// A media server's hook, by name.
         case hook(String)
+        /// All clients together.
+        case everybody
     }
 
     private let rate: Double

@@ -1,0 +1,43 @@
+import Logging
+import NIOCore
+import RoomService
+
+/// Recognises a connection that speaks RTMP to the HTTP port, closes it, and says in the log where RTMP goes: encoders show
+/// nothing but a lost connection.
+///
+/// An RTMP client begins with its version, the byte 3 (RTMP 1.0, §5.2.2), with which no HTTP request begins. The handler examines
+/// the first byte of a connection and then leaves the pipeline.
+///
+/// Lives on the connection's event loop.
+final class RTMPRecognition: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// What all connections of a service share.
+    struct Notices: Sendable {
+        /// Lines of the log, at most one per second.
+        let limit = RateLimiter(rate: 1)
+        let logger: Logger
+    }
+
+    private let notices: Notices
+
+    init(_ notices: Notices) { self.notices = notices }
+
+    private static let version: UInt8 = 3
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard unwrapInboundIn(data).readableBytesView.first == Self.version else {
+            context.fireChannelRead(data)
+            return context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        }
+        if notices.limit.take(by: .everybody) == nil {
+            notices.logger.warning(
+                """
+                RTMP arrived at the HTTP port: let encoders publish to a media server that reports to this service \
+                (docs/integrations/obs.md)
+                """, metadata: ["address": "\(context.remoteAddress?.ipAddress ?? "unknown")"])
+        }
+        context.close(promise: nil)
+    }
+}
