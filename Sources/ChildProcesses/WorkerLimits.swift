@@ -6,6 +6,9 @@ public struct WorkerLimits: Hashable, Sendable {
     /// Name of the environment variable with the directory of images that mixers may read.
     public static let imagesVariable = "MIXWORKER_IMAGES"
 
+    /// Name of the environment variable with the directories of idle media, separated by colons.
+    public static let mediaVariable = "MIXWORKER_MEDIA"
+
     /// Range of a memory limit in MiB, beside 0 = no limit.
     public static let memoryRange = 16...1_048_576
 
@@ -13,10 +16,13 @@ public struct WorkerLimits: Hashable, Sendable {
     public var memory: [WorkerKind: Int]
     /// Directory of images that layouts show; `nil` = none.
     public var images: String?
+    /// Directories of idle media, whose files mixers play.
+    public var media: [String]
 
-    public init(memory: [WorkerKind: Int] = [:], images: String? = nil) {
+    public init(memory: [WorkerKind: Int] = [:], images: String? = nil, media: [String] = []) {
         self.memory = memory
         self.images = images
+        self.media = media
     }
 
     /// Reads the variables. A value that cannot be read counts as absent.
@@ -30,6 +36,7 @@ public struct WorkerLimits: Hashable, Sendable {
             memory[kind] = limit
         }
         images = environment[Self.imagesVariable]
+        media = (environment[Self.mediaVariable] ?? "").split(separator: ":").map { String($0) }
     }
 
     /// The variables from which `init(environment:)` makes these limits.
@@ -40,6 +47,7 @@ public struct WorkerLimits: Hashable, Sendable {
                 .joined(separator: ",")
         }
         variables[Self.imagesVariable] = images
+        if !media.isEmpty { variables[Self.mediaVariable] = media.joined(separator: ":") }
         return variables
     }
 

@@ -34,6 +34,13 @@ public struct Element: Sendable {
         return value
     }
 
+    /// Whether the pad of this name is linked to another element's.
+    public func isLinked(_ pad: String) -> Bool {
+        guard let pad = gst_element_get_static_pad(reference.pointer, pad) else { return false }
+        defer { gst_object_unref(pad) }
+        return gst_pad_is_linked(pad) != 0
+    }
+
     private func gobject(_ pointer: UnsafeMutablePointer<GstElement>) -> UnsafeMutablePointer<GObject> {
         UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: GObject.self)
     }

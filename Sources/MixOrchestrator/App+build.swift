@@ -41,11 +41,12 @@ func buildOrchestrator(
         quotas: QuotaUsage(quotas: configuration.apps.quotas), subscriptions: index,
         viewers: ViewerCounts(
             limits: .init(
-                all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)))
+                all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)),
+        media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data))
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
-        data: configuration.data, layouts: configuration.layouts, fetch: ImageFetch(allowed: configuration.sources),
+        data: configuration.data, layouts: configuration.layouts, fetch: FileFetch(allowed: configuration.sources),
         metrics: metrics, logger: logger)
     let directory = try LayoutDirectory(
         directory: configuration.layouts, layouts: layouts, store: store, registry: registry, images: images,
@@ -64,6 +65,8 @@ func buildOrchestrator(
         services: DeliveryServices(
             index: index, store: store, allowed: configuration.callbacks,
             callbackKeys: configuration.apps.callbackKeys, metrics: metrics, logger: logger, policy: policy))
+    let downloads = MediaDownloads(registry: registry, allowed: configuration.sources, logger: logger)
+    await downloads.restore()
     try await registry.restore()
     readiness.roomsAreRestored()
 
@@ -164,7 +167,7 @@ func buildOrchestrator(
             availableConnectionsDelegate: .maximum(configuration.http.maxConnections, logger: logger)),
         services: [
             // The store and the deliveries end after the rooms, whose last messages can therefore still be delivered.
-            store, deliveries, registry, readiness, directory,
+            store, deliveries, registry, readiness, directory, downloads,
             InventoryPoller(
                 rules: configuration.hooks, parser: hookParser, intake: intake, registry: registry, metrics: metrics,
                 logger: logger),

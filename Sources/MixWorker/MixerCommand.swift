@@ -65,12 +65,12 @@ struct MixerCommandLine: AsyncParsableCommand {
         }
         var tuning = EncoderTuning(preset: chosenPreset, threads: threads)
         tuning.encoder = EncoderChoice(encoder)
-        let mixer = Mixer(tuning: tuning) { report in
+        let mixer = Mixer(tuning: tuning, mediaDirectories: WorkerStart.limits.media) { report in
             switch report {
             case .sourceFailed(let source, let reason): logger.warning("source \(source) failed: \(reason)")
             case .note(let code, let message): logger.warning("\(code): \(message)")
             case .failed(let reason): logger.error("mixer failed: \(reason)")
-            case .configuration, .frame, .volumes, .delays: break
+            case .configuration, .frame, .volumes, .delays, .idle: break
             }
             socket.send(report)
             // Closing the socket tells the relay to start another mixer.

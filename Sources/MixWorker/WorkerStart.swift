@@ -12,6 +12,9 @@ enum WorkerStart {
     /// The containment of this process; `nil` if it is not contained.
     static var containment: Containment.Outcome? { outcome.withLock { $0 } }
 
+    /// What the service has passed on to this process.
+    static var limits: WorkerLimits { WorkerLimits(environment: ProcessInfo.processInfo.environment) }
+
     /// - Parameter arguments: Those of the process, with its name.
     /// - Returns: The arguments to go by: those given, or in a process that this one has made, which returns from here too,
     ///   those of its request.
@@ -23,7 +26,7 @@ enum WorkerStart {
 
     private static func limit(_ arguments: [String]) {
         guard arguments.count > 1 else { return }
-        let limits = WorkerLimits(environment: ProcessInfo.processInfo.environment)
+        let limits = limits
         let images = [limits.images].compactMap { $0 }
         if arguments[1] == TrialCommand.name { return contain(readable: images, restrictsFiles: true) }
         guard let kind = WorkerKind(rawValue: arguments[1]) else { return }
@@ -33,7 +36,8 @@ enum WorkerStart {
         case .recorder, .packager: keepNiceness()
         case .mixer, .rendition:
             keepNiceness()
-            contain(readable: images, restrictsFiles: usesSoftwareEncoder(arguments))
+            let media = kind == .mixer ? limits.media : []
+            contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
         }
     }
 

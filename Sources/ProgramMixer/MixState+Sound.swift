@@ -65,7 +65,7 @@ extension MixState {
                 continue
             }
             if hasSound(of: id, until: index + 1) {
-                awaited.isLive = true
+                awaited.isLive = awaited.isLive || id != .idle
             } else if let last = source.lastSound {
                 let patience = source.stalled.contains(.audio) ? Patience.drained : Patience.silence
                 awaited.sources[id] = min(deadline, last + patience)

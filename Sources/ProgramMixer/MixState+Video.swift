@@ -62,7 +62,8 @@ extension MixState {
             }
             switch source.sampler.choice(tick: time) {
             case .frame:
-                awaited.isLive = true
+                // Files are always ahead, and would take the mix with them.
+                awaited.isLive = awaited.isLive || id != .idle
             case .pending(nil):
                 // The first picture is in the decoder. An empty pane on air for one frame would be seen as a flash.
                 awaited.sources[id] = tick == 0 ? started + Patience.start : fed + Patience.scene

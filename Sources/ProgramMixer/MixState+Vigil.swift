@@ -70,7 +70,7 @@ extension MixState {
         guard awaited.sources[id] != nil else { return isFirst }
         guard case .frame = sources[id]?.sampler.choice(tick: awaited.time) else { return false }
         vigil?.picture?.sources[id] = nil
-        vigil?.picture?.isLive = true
+        if id != .idle { vigil?.picture?.isLive = true }
         return isEarlier(vigil?.picture)
     }
 
@@ -80,7 +80,7 @@ extension MixState {
         guard awaited.sources[id] != nil else { return isFirst }
         guard hasSound(of: id, until: nextSound + 1) else { return false }
         vigil?.sound?.sources[id] = nil
-        vigil?.sound?.isLive = true
+        if id != .idle { vigil?.sound?.isLive = true }
         return isEarlier(vigil?.sound)
     }
 

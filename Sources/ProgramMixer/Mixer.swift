@@ -13,18 +13,21 @@ public final class Mixer: Sendable {
     private let queue = DispatchQueue(label: "mixer.commands")
     private let worker: MixerCore
 
+    /// - Parameter mediaDirectories: Directories of the files that may be played as idle media.
     public convenience init(
-        tuning: EncoderTuning = EncoderTuning(), reports: @escaping @Sendable (MixerReport) -> Void
+        tuning: EncoderTuning = EncoderTuning(), mediaDirectories: [String] = [],
+        reports: @escaping @Sendable (MixerReport) -> Void
     ) {
-        self.init(tuning: tuning, kinds: VideoEncoderKinds.all, reports: reports)
+        self.init(
+            tuning: tuning, kinds: VideoEncoderKinds.all, mediaDirectories: mediaDirectories, reports: reports)
     }
 
     /// - Parameter kinds: Kinds of encoder that hardware is chosen from.
     init(
-        tuning: EncoderTuning, kinds: [any VideoEncoderKind.Type],
+        tuning: EncoderTuning, kinds: [any VideoEncoderKind.Type], mediaDirectories: [String] = [],
         reports: @escaping @Sendable (MixerReport) -> Void
     ) {
-        worker = MixerCore(tuning: tuning, report: reports)
+        worker = MixerCore(tuning: tuning, place: MediaPlace(directories: mediaDirectories), report: reports)
         // A mixer often waits for its sources; the codecs are loaded and hardware is tried meanwhile.
         queue.async { [worker] in
             // A missing element is reported by the pipeline that needs it.
@@ -64,6 +67,7 @@ private final class MixerCore: @unchecked Sendable {
         var video: SteadyVideoEncoder?
         var audio: AudioEncoder
         var artist: GraphicArtist
+        var player: FilePlayer
         var loop: TickLoop
     }
     private struct DecoderKey: Hashable {
@@ -72,6 +76,7 @@ private final class MixerCore: @unchecked Sendable {
     }
 
     private let tuning: EncoderTuning
+    private let place: MediaPlace
     private let report: @Sendable (MixerReport) -> Void
     /// Hardware that works, of the operator's choice.
     private var hardware: [any VideoEncoderKind.Type] = []
@@ -80,8 +85,9 @@ private final class MixerCore: @unchecked Sendable {
     private let paces = DecodingPaces()
     private var held = HeldGroups()
 
-    init(tuning: EncoderTuning, report: @escaping @Sendable (MixerReport) -> Void) {
+    init(tuning: EncoderTuning, place: MediaPlace, report: @escaping @Sendable (MixerReport) -> Void) {
         self.tuning = tuning
+        self.place = place
         self.report = report
     }
 
@@ -134,6 +140,8 @@ private final class MixerCore: @unchecked Sendable {
             shared.change { $0.frameDivisor = max(1, divisor) }
         case .reportVolumes(let isOn):
             shared.change { $0.meter.isOn = isOn }
+        case .play(let playlist):
+            running.player.play(playlist)
         case .stop:
             stop(running)
         }
@@ -157,7 +165,8 @@ private final class MixerCore: @unchecked Sendable {
         let loop = TickLoop(shared: shared, video: video, audio: audio, artist: artist, report: report)
         loop.start { try CanvasComposer(canvas: setup.canvas, colour: colour) }
         return Running(
-            setup: setup, shared: shared, video: video, audio: audio, artist: artist, loop: loop)
+            setup: setup, shared: shared, video: video, audio: audio, artist: artist,
+            player: FilePlayer(shared: shared, setup: setup, place: place, report: report), loop: loop)
     }
 
     private func configure(_ id: SourceID, _ configuration: CodecConfiguration, _ running: Running) {
@@ -233,6 +242,7 @@ private final class MixerCore: @unchecked Sendable {
     }
 
     private func stop(_ running: Running) {
+        running.player.stop()
         running.loop.stop()
         for key in Array(decoders.keys) { discard(key) }
         try? waiting { await running.artist.stop() }

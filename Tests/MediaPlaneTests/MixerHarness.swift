@@ -31,6 +31,7 @@ struct MixerRecord {
     var notes: [String] = []
     var volumes: [[SourceID: Int]] = []
     var delays: [[SourceID: MediaTime]] = []
+    var idle: [IdleStatus] = []
 
     var medianVideoLatency: Double {
         Self.median(zip(videoArrivals, video.frames).map { ($0 - $1.pts).inMilliseconds })
@@ -49,6 +50,7 @@ struct MixerHarness {
     var setup: MixerSetup
     var tuning = EncoderTuning()
     var kinds = VideoEncoderKinds.all
+    var mediaDirectories: [String] = []
     var sources: [PlayedSource] = []
     /// Commands at program times.
     var commands: [(MediaTime, MixerCommand)] = []
@@ -96,7 +98,7 @@ struct MixerHarness {
         let programStart = MonotonicClock.now() - start.nanoseconds
         setup.programStart = programStart
         let now = { @Sendable in MediaTime(nanoseconds: MonotonicClock.now() - programStart) }
-        let mixer = Mixer(tuning: tuning, kinds: kinds) { report in
+        let mixer = Mixer(tuning: tuning, kinds: kinds, mediaDirectories: mediaDirectories) { report in
             let arrival = now()
             box.record.withLock { record in
                 switch report {
@@ -113,6 +115,7 @@ struct MixerHarness {
                 case .volumes(let volumes): record.volumes.append(volumes)
                 case .delays(let delays): record.delays.append(delays)
                 case .note(let code, let message): record.notes.append("\(code): \(message)")
+                case .idle(let status, _): record.idle.append(status)
                 case .failed(let reason): record.failures.append(reason)
                 }
             }

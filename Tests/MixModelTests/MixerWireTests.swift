@@ -43,7 +43,13 @@ struct MixerWireTests {
                 payload: [0, 0, 0, 1, 0x65])),
         .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
         .ended("bob/camera"), .stalled("bob/camera", .audio), .requestIDR(.milliseconds(50)), .frameDivisor(3),
-        .reportVolumes(true), .stop,
+        .reportVolumes(true), .play(nil),
+        .play(
+            MixerPlaylist(
+                plan: IdlePlan(
+                    items: [.init(name: "å.mp4", path: "/m/å.mp4"), .init(name: "b", path: "/m/b")], loops: false),
+                first: 1, skipped: [0])),
+        .stop,
         .start(
             MixerSetup(
                 canvas: .portrait, videoOrigin: .zero, audioOrigin: .zero, programStart: 1, sampleRate: 16_000,
@@ -57,6 +63,7 @@ struct MixerWireTests {
         .sourceFailed("bob/camera", reason: "no decoder for “hvc1”"), .failed(reason: ""),
         .volumes(["bob/camera": 17, "åsa/camera@next#audio": 0]),
         .delays(["bob/camera": .milliseconds(58), "åsa/camera": MediaTime(nanoseconds: -5)]),
+        .idle(IdleStatus(state: .failed, media: "b.webm", error: "b.webm is no media"), item: 3),
         .note(code: "image-failed", message: "the image “x.png” …"),
     ]
 

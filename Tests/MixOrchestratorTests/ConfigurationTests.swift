@@ -68,6 +68,7 @@ import Testing
             mixer: { encoder: va }
             memory: { mixer: 3000, rendition: 0 }
             log: { level: debug }
+            media: { directory: /clips }
             """)
         #expect(configuration.listen.port == 9)
         #expect(configuration.data == "/d" && configuration.layouts == "/l" && configuration.worker == "/w/mixworker")
@@ -95,7 +96,10 @@ import Testing
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
         #expect(configuration.programsPerProcess == 3)
         #expect(configuration.encoder == "va")
-        #expect(configuration.limits == WorkerLimits(memory: [.mixer: 3000, .rendition: 0], images: "/d/images"))
+        #expect(
+            configuration.limits
+                == WorkerLimits(
+                    memory: [.mixer: 3000, .rendition: 0], images: "/d/images", media: ["/clips", "/d/media"]))
         #expect(configuration.logLevel == .debug)
     }
 

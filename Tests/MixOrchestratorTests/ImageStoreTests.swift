@@ -77,7 +77,7 @@ import Testing
             try Data(SampleImages.red).write(to: URL(fileURLWithPath: layouts + "/good.png"))
             #expect(symlink("good.png", layouts + "/inside.png") == 0)
             let files = ImageFiles(directory: layouts)
-            #expect(throws: ImageRefusal.self) { try files.read(reference) }
+            #expect(throws: FileRefusal.self) { try files.read(reference) }
             #expect(try files.read("inside.png").bytes == SampleImages.red)
         }
     }

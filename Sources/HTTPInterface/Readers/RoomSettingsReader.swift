@@ -6,7 +6,7 @@ import RoomService
 /// Reads the settings of rooms and tasks, either complete or as changes.
 package struct RoomSettingsReader: Sendable {
     var outputs: AllowList
-    /// Permitted sources of programs' images.
+    /// Permitted sources of programs' images and of idle media.
     var images: AllowList
     var defaultCanvas: Canvas
     var layouts: Layouts
@@ -113,6 +113,11 @@ package struct RoomSettingsReader: Sendable {
                 return seconds
             }
             settings.schedule = schedule == TaskSchedule() ? nil : schedule
+        }
+        if reader.has("idle") {
+            settings.idle = try reader.object("idle").map { fields throws(InputError) in
+                try IdleSettingsReader(sources: images).settings(fields)
+            }
         }
         if let schedule = settings.schedule, let start = schedule.startsAt, let end = schedule.endsAt, end <= start {
             throw InputError(.invalidField, field: reader.path(of: "endsAt"), expected: "a time after startsAt")

@@ -13,6 +13,7 @@ extension RoomView {
         canvas = room.settings.canvas ?? services.defaultCanvas
         policy = room.settings.policy
         program = room.settings.program.map(ProgramView.init)
+        idle = room.settings.idle.map(IdleView.init)
         outputs = services.outputs(of: room).map { Output(id: $0.id, url: StreamURL.redacted($0.url), retry: $0.retry) }
         let statuses = tasks.compactMap(\.status)
         // Each relay pulls the streams separately. The view shows the first relay's report of a stream.

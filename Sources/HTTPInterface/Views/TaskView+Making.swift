@@ -21,6 +21,9 @@ extension TaskView {
         host = machine.host
         onAir = status?.onAir
         passthrough = Self.passthrough(status, plan, machine.seen(room).settings.program)
+        idle = status?.idle.map {
+            IdleStatus(state: $0.state, media: $0.media, error: $0.error.map(Redaction.text))
+        }
         scene = status?.onAir == .bypass ? nil : status?.scene ?? (mixMode == 1 ? plan?.scene : nil)
         sources = (plan?.sources ?? []).map { Source($0, status) }
         outputs = (plan?.outputs ?? []).destinations.map { Output($0, status) }
@@ -60,6 +63,8 @@ extension TaskView {
                 default: "several streams are mixed into one"
                 }
             return Passthrough(video: false, audio: false, reason: reason)
+        case .slate where status?.idle?.state == .playing:
+            return Passthrough(video: false, audio: false, reason: "no participant is on air: idle media are played")
         case .slate:
             return Passthrough(video: false, audio: false, reason: "no participant is on air: the slate is shown")
         case nil:
@@ -117,7 +122,8 @@ extension TaskView.Settings {
             },
             program: room.settings.program.map(ProgramView.init),
             startsAt: room.settings.schedule?.startsAt.map { Date(timeIntervalSince1970: $0) },
-            endsAt: room.settings.schedule?.endsAt.map { Date(timeIntervalSince1970: $0) })
+            endsAt: room.settings.schedule?.endsAt.map { Date(timeIntervalSince1970: $0) },
+            idle: room.settings.idle.map(IdleView.init))
     }
 }
 

@@ -65,6 +65,8 @@ struct TaskView: Encodable {
         /// Times of the schedule, if there are any.
         var startsAt: Date?
         var endsAt: Date?
+        /// Media in place of the slate, if there are any.
+        var idle: IdleView?
     }
     enum Kind: String, Encodable {
         /// The room's own task, which exists while the room has outputs.
@@ -106,6 +108,8 @@ struct TaskView: Encodable {
     /// The feed that viewers get. `nil` until a relay reports it.
     var onAir: OnAir?
     var passthrough: Passthrough
+    /// The media that are played while no participant can be shown. Absent while there are none.
+    var idle: IdleStatus?
     /// The scene of the picture on air. Absent in bypass.
     var scene: Scene?
     var sources: [Source]
@@ -158,6 +162,8 @@ struct RoomView: Encodable {
     var policy: RoomPolicy
     /// The program's settings. Absent if the participants in the room determine the program.
     var program: ProgramView?
+    /// Media in place of the slate. Absent if there are none.
+    var idle: IdleView?
     var outputs: [Output]
     var participants: [Person]
     /// The room's automatic task.

@@ -20,6 +20,7 @@ extension ProgramPlan: DocumentWritable {
             try plan.field("sei", encoding: sei)
             for kind in OutputDocuments.all { try kind.write(outputs, to: &plan) }
             plan.field("isOfOne", ifPresent: isOfOne)
+            try plan.field("idle", encoding: idle)
         }
     }
 }

@@ -68,6 +68,7 @@ extension RoomSettings: DocumentWritable {
             try settings.field("recording", encoding: recording)
             try settings.field("hls", encoding: hls)
             try settings.field("schedule", encoding: schedule)
+            try settings.field("idle", encoding: idle)
         }
     }
 }

@@ -16,7 +16,7 @@ extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
         case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor, reportVolumes
-        case stalled
+        case stalled, play
     }
     private struct StartBody: Codable {
         var version: Int
@@ -32,6 +32,7 @@ extension MixerCommand: WireMessage {
     private struct TimeBody: Codable { var time: MediaTime }
     private struct DivisorBody: Codable { var divisor: Int }
     private struct VolumesBody: Codable { var isOn: Bool }
+    private struct PlayBody: Codable { var playlist: MixerPlaylist? }
     private static let badNumbers = "its numbers are invalid"
 
     /// - Throws: `WireError` when a part is too long for the format.
@@ -68,6 +69,9 @@ extension MixerCommand: WireMessage {
         case .reportVolumes(let isOn):
             writer = WireWriter(kind: Kind.reportVolumes.rawValue)
             try writer.append(json: VolumesBody(isOn: isOn))
+        case .play(let playlist):
+            writer = WireWriter(kind: Kind.play.rawValue)
+            try writer.append(json: PlayBody(playlist: playlist))
         case .stop:
             writer = WireWriter(kind: Kind.stop.rawValue)
         }
@@ -120,6 +124,10 @@ extension MixerCommand: WireMessage {
             self = .frameDivisor(divisor)
         case .reportVolumes:
             self = .reportVolumes(try parser.json(VolumesBody.self).isOn)
+        case .play:
+            let playlist = try parser.json(PlayBody.self).playlist
+            guard playlist?.isSound ?? true else { throw .malformed(kind: kind, reason: MixerCommand.badNumbers) }
+            self = .play(playlist)
         case .stop:
             self = .stop
         }
@@ -129,13 +137,17 @@ extension MixerCommand: WireMessage {
 extension MixerReport: WireMessage {
     private enum Kind: UInt8 {
         case configuration = 129
-        case frame, sourceFailed, failed, note, volumes, delays
+        case frame, sourceFailed, failed, note, volumes, delays, idle
     }
     private struct SourceFailedBody: Codable {
         var source: SourceID
         var reason: String
     }
     private struct FailedBody: Codable { var reason: String }
+    private struct IdleBody: Codable {
+        var status: IdleStatus
+        var item: Int
+    }
     private struct VolumesBody: Codable { var volumes: [String: Int] }
     private struct DelaysBody: Codable { var delays: [String: MediaTime] }
     private struct NoteBody: Codable {
@@ -164,6 +176,9 @@ extension MixerReport: WireMessage {
         case .delays(let delays):
             writer = WireWriter(kind: Kind.delays.rawValue)
             try writer.append(json: DelaysBody(delays: byName(delays)))
+        case .idle(let status, let item):
+            writer = WireWriter(kind: Kind.idle.rawValue)
+            try writer.append(json: IdleBody(status: status, item: item))
         case .failed(let reason):
             writer = WireWriter(kind: Kind.failed.rawValue)
             try writer.append(json: FailedBody(reason: reason))
@@ -189,6 +204,9 @@ extension MixerReport: WireMessage {
             self = .volumes(bySource(try parser.json(VolumesBody.self).volumes))
         case .delays:
             self = .delays(bySource(try parser.json(DelaysBody.self).delays))
+        case .idle:
+            let body = try parser.json(IdleBody.self)
+            self = .idle(body.status, item: body.item)
         case .failed:
             self = .failed(reason: try parser.json(FailedBody.self).reason)
         }

@@ -23,10 +23,12 @@ public enum MixerCommand: Hashable, Sendable {
     case frameDivisor(Int)
     /// Whether the mixer reports the volumes of sources, several times a second. Off until requested.
     case reportVolumes(Bool)
+    /// Media to play as the source `SourceID.idle` from now on, in place of those before; `nil` ends them.
+    case play(MixerPlaylist?)
     case stop
 
     /// Version of the messages in both directions, carried by `start`. A mixer accepts no other.
-    public static let version = 5
+    public static let version = 6
     public static let mostFrameDivisor = 16
 }
 
@@ -44,8 +46,31 @@ public enum MixerReport: Hashable, Sendable {
     case delays([SourceID: MediaTime])
     /// A message for operators, as in `RelayReport.note`, for example about an image that cannot be shown.
     case note(code: String, message: String)
+    /// What is played of the list that `play` gave, and the index of the item in it.
+    case idle(IdleStatus, item: Int)
     /// A fatal failure. The mixer ends itself after this.
     case failed(reason: String)
+}
+
+/// The idle media that a mixer plays.
+public struct MixerPlaylist: Hashable, Codable, Sendable {
+    public var plan: IdlePlan
+    /// Index of the item to begin with.
+    public var first: Int
+    /// Indices of items that are not played.
+    public var skipped: Set<Int>
+
+    public init(plan: IdlePlan, first: Int = 0, skipped: Set<Int> = []) {
+        self.plan = plan
+        self.first = first
+        self.skipped = skipped
+    }
+
+    /// Whether the numbers are those of items.
+    var isSound: Bool {
+        1...IdleSettings.mostMedia ~= plan.items.count && plan.items.indices.contains(first)
+            && skipped.allSatisfy(plan.items.indices.contains)
+    }
 }
 
 /// The setup of a mixer, sent once before anything else.

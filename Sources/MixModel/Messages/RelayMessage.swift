@@ -52,15 +52,18 @@ public struct RelayStatus: Hashable, Sendable {
     public var load: RelayLoad?
     /// Whether the process runs relays of other tasks, too.
     public var sharesProcess: Bool
+    /// Media that are played while no participant can be shown; `nil` if there are none.
+    public var idle: IdleStatus?
 
     public init(
         task: TaskID, processID: Int32, revision: Int, onAir: OnAir?, bypassSource: SourceID?, scene: Scene?,
         sources: [SourceStatus], outputs: [OutputStatus], programTime: MediaTime, mixerError: String? = nil,
-        load: RelayLoad? = nil, sharesProcess: Bool = false
+        load: RelayLoad? = nil, sharesProcess: Bool = false, idle: IdleStatus? = nil
     ) {
         self.task = task
         self.processID = processID
         self.sharesProcess = sharesProcess
+        self.idle = idle
         self.revision = revision
         self.onAir = onAir
         self.bypassSource = bypassSource

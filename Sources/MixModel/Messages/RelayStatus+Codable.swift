@@ -17,7 +17,8 @@ extension RelayStatus: Codable {
             programTime: try object.decode(MediaTime.self, forKey: "programTime"),
             mixerError: try object.decodeIfPresent(String.self, forKey: "mixerError"),
             load: try object.decodeIfPresent(RelayLoad.self, forKey: "load"),
-            sharesProcess: try object.decodeIfPresent(Bool.self, forKey: "sharesProcess") ?? false)
+            sharesProcess: try object.decodeIfPresent(Bool.self, forKey: "sharesProcess") ?? false,
+            idle: try object.decodeIfPresent(IdleStatus.self, forKey: "idle"))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -33,6 +34,7 @@ extension RelayStatus: Codable {
         try object.encodeIfPresent(mixerError, forKey: "mixerError")
         try object.encodeIfPresent(load, forKey: "load")
         if sharesProcess { try object.encode(sharesProcess, forKey: "sharesProcess") }
+        try object.encodeIfPresent(idle, forKey: "idle")
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

@@ -22,7 +22,8 @@ extension ProgramPlan: Codable {
             tracks: try object.decodeIfPresent(SourceSelection.Tracks.self, forKey: "tracks"),
             encoding: try object.decodeIfPresent(EncodingSettings.self, forKey: "encoding"),
             sei: try object.decodeIfPresent(SEISettings.self, forKey: "sei"),
-            isOfOne: try object.decodeIfPresent(Bool.self, forKey: "isOfOne"))
+            isOfOne: try object.decodeIfPresent(Bool.self, forKey: "isOfOne"),
+            idle: try object.decodeIfPresent(IdlePlan.self, forKey: "idle"))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -43,6 +44,7 @@ extension ProgramPlan: Codable {
         try object.encodeIfPresent(encoding, forKey: "encoding")
         try object.encodeIfPresent(sei, forKey: "sei")
         try object.encodeIfPresent(isOfOne, forKey: "isOfOne")
+        try object.encodeIfPresent(idle, forKey: "idle")
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

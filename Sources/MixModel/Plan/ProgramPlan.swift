@@ -35,6 +35,8 @@ public struct ProgramPlan: Hashable, Sendable {
     public var sei: SEISettings?
     /// Whether the program always consists of one stream, so that no mixer has to be kept ready. `nil` means false.
     public var isOfOne: Bool?
+    /// Media that a mixer plays into the scene, as the source `SourceID.idle`; `nil` means none.
+    public var idle: IdlePlan?
 
     /// The composition of a program.
     public enum Mode: Hashable, Codable, Sendable {
@@ -50,7 +52,8 @@ public struct ProgramPlan: Hashable, Sendable {
         revision: Int, task: TaskID, room: RoomID, sources: [PlannedSource], mode: Mode, scene: Scene,
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
-        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, isOfOne: Bool? = nil
+        encoding: EncodingSettings? = nil, sei: SEISettings? = nil, isOfOne: Bool? = nil,
+        idle: IdlePlan? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -69,6 +72,7 @@ public struct ProgramPlan: Hashable, Sendable {
         self.encoding = encoding
         self.sei = sei
         self.isOfOne = isOfOne
+        self.idle = idle
     }
 }
 
@@ -108,6 +112,7 @@ extension ProgramPlan {
         return switch mode {
         case .bypass(let source): "plan \(revision): bypass \(source)"
         case .mix(let host): "plan \(revision): mix of \(people), host \(host), \(pictures)\(rate)"
+        case .slate where idle != nil: "plan \(revision): idle media\(rate)"
         case .slate: "plan \(revision): slate\(rate)"
         }
     }

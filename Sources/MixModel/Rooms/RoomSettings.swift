@@ -21,13 +21,16 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var hls: HLSSettings?
     /// Times between which an explicit task is on air; `nil` means at any time. A room's own task has none.
     @Boxed public var schedule: TaskSchedule?
+    /// Media in place of the slate; `nil` means none.
+    @Boxed public var idle: IdleSettings?
 
     public init(
         host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: Canvas? = nil,
         policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
-        hls: HLSSettings? = nil, schedule: TaskSchedule? = nil
+        hls: HLSSettings? = nil, schedule: TaskSchedule? = nil, idle: IdleSettings? = nil
     ) {
         self.schedule = schedule
+        self.idle = idle
         self.host = host
         self.layout = layout
         self.outputs = outputs

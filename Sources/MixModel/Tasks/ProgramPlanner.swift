@@ -28,6 +28,8 @@ public struct PlanningContext: Hashable, Sendable {
     public var images: [String: String]
     /// Places for outputs.
     public var places: OutputPlaces
+    /// Paths of local files with the room's idle media, by reference. One without a path is not played.
+    public var media: [String: String]
     /// Time of day, in seconds since 1970, for schedules.
     public var wallClock: Double
 
@@ -36,9 +38,11 @@ public struct PlanningContext: Hashable, Sendable {
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
-        images: [String: String] = [:], places: OutputPlaces = OutputPlaces(), wallClock: Double = 0
+        images: [String: String] = [:], places: OutputPlaces = OutputPlaces(),
+        media: [String: String] = [:], wallClock: Double = 0
     ) {
         self.wallClock = wallClock
+        self.media = media
         self.template = template
         self.defaultOutputs = defaultOutputs
         self.defaultCanvas = defaultCanvas
@@ -71,6 +75,7 @@ public enum ProgramPlanner {
         public var sei: SEISettings?
         /// Whether the program always consists of one stream.
         public var isOfOne = false
+        public var idle: IdlePlan?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], host: UserID?, hostLeft: Bool
@@ -105,6 +110,7 @@ public enum ProgramPlanner {
         program.encoding = settings?.encoding
         program.sei = settings?.sei
         program.outputs = OutputPlanner.outputs(of: room, in: context)
+        program.playIdleMedia(of: room, in: context)
         return program
     }
 

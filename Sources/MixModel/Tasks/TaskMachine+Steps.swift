@@ -94,7 +94,8 @@ extension TaskMachine {
             outputReach: context.outputReach, causedAt: causes.map(\.receivedAt).min() ?? 0,
             cause: causes.map(\.summary).joined(separator: ", "), causes: causes.flatMap { $0.chain ?? [] },
             degradation: degradation, tracks: program.tracks == .all ? nil : program.tracks,
-            encoding: program.encoding, sei: program.sei, isOfOne: program.isOfOne ? true : nil)
+            encoding: program.encoding, sei: program.sei, isOfOne: program.isOfOne ? true : nil,
+            idle: program.idle)
     }
 
     // MARK: The end
@@ -139,7 +140,7 @@ extension ProgramPlanner.Program {
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
-            || (plan.isOfOne ?? false) != isOfOne
+            || (plan.isOfOne ?? false) != isOfOne || plan.idle != idle
     }
 }
 

@@ -45,7 +45,7 @@ struct LayoutArgument {
     /// Warnings about images that are files, one line each. The service checks images on other machines.
     var imageWarnings: [String] {
         localImages.compactMap { image in
-            do throws(ImageRefusal) {
+            do throws(FileRefusal) {
                 _ = try images.read(image)
                 return nil
             } catch {

@@ -141,8 +141,8 @@ struct DataDirectory {
     init(_ path: String) throws(StartupError) {
         let relays = path + "/relays"
         do {
-            // Mixers get the right to read images when they start, which a directory has to exist for.
-            for directory in [path, relays, path + "/images"] {
+            // Mixers get the right to read images and media when they start, which a directory has to exist for.
+            for directory in [path, relays, path + "/images", MediaLibrary.downloads(in: path)] {
                 try FileManager.default.createDirectory(
                     atPath: directory, withIntermediateDirectories: true,
                     // The directory contains stream keys.

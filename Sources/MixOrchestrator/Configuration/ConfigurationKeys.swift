@@ -16,7 +16,7 @@ enum ConfigurationKeys {
         "http.rate.failures": .scalar, "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
-        "rooms.outputs": .list,
+        "rooms.outputs": .list, "media.directory": .scalar,
         "hls.directory": .scalar, "hls.retentionHours": .scalar,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
         "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,

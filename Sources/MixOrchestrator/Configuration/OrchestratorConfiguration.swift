@@ -26,6 +26,8 @@ struct OrchestratorConfiguration: Sendable {
     /// Path of `mixworker`.
     var worker: String
     var sources: AllowList
+    /// Directory of idle media, absolute; `nil` = rooms can play only what URLs name.
+    var mediaDirectory: String?
     var urlTemplate: String?
     /// Callbacks of media servers.
     var hooks: HookRules
@@ -113,7 +115,10 @@ struct OrchestratorConfiguration: Sendable {
         forksMixers = try values.flag("mixer.forkServer") ?? true
         programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
         encoder = try values.encoder("mixer.encoder") ?? "software"
-        limits = WorkerLimits(memory: try values.workerMemory(), images: data + "/images")
+        mediaDirectory = values.text("media.directory").map(Self.absolute)
+        limits = WorkerLimits(
+            memory: try values.workerMemory(), images: data + "/images",
+            media: [mediaDirectory, MediaLibrary.downloads(in: data)].compactMap(\.self))
         keepsRelays = try overrides.keepsRelays || values.flag("relay.keep") ?? false
         logLevel = try values.choice("log.level") ?? .info
         logFormat = try overrides.logFormat ?? values.choice("log.format") ?? .text

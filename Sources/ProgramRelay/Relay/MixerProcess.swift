@@ -116,6 +116,7 @@ extension MixerReport {
         case .note(let code, let message): code.utf8.count + message.utf8.count
         case .volumes(let volumes): volumes.count * 64
         case .delays(let delays): delays.count * 64
+        case .idle(let status, _): (status.media ?? "").utf8.count + (status.error ?? "").utf8.count
         }
     }
 }

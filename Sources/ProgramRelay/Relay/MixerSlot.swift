@@ -20,6 +20,7 @@ struct MixerSlot {
     var volumes: [SourceID: Int] = [:]
     private var reportsVolumes = false
     private var encoding: EncodingSettings?
+    private var playlist: MixerPlaylist?
     private var sources: Set<SourceID> = []
     /// Tracks that the mixer has been told not to wait for.
     private var stalled: [SourceID: Set<Track>] = [:]
@@ -92,6 +93,13 @@ struct MixerSlot {
         guard scene != self.scene else { return }
         process.send(self.scene.map { .sceneChange(scene.difference(from: $0)) } ?? .scene(scene))
         self.scene = scene
+    }
+
+    /// Plays these idle media from now on; `nil` = none.
+    mutating func play(_ playlist: MixerPlaylist?) {
+        guard isRunning, playlist != self.playlist else { return }
+        self.playlist = playlist
+        process.send(.play(playlist))
     }
 
     /// Sends the configurations and the current GOP of a source, so that decoding can begin at once.

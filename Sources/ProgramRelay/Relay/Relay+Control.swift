@@ -93,7 +93,7 @@ extension Relay {
     private func apply(_ plan: ProgramPlan) {
         guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
         logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
-        self.plan = plan
+        self.plan = idle.take(plan)
         planAppliedAt = now
         setTracks(plan.tracks ?? .all)
         if messages.settings != plan.sei { messages.settings = plan.sei }
@@ -193,6 +193,6 @@ extension Relay {
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputStatuses, programTime: now, mixerError: mixerError,
             load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load) },
-            sharesProcess: configuration.shares != nil)
+            sharesProcess: configuration.shares != nil, idle: idle.status)
     }
 }

@@ -24,7 +24,9 @@ extension Relay {
             director.decide(
                 plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
                 isMixerFailing: isMixerFailing), plan: plan, now: now)
-        let scene = decision.isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
+        let isSceneReady = decision.isSceneReady && !keepsIdleMedia(plan, facts)
+        let scene = isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
+        if !scene.isIdle { idle.leave() }
         provideMixer(decision, plan: plan, scene: scene, now: now)
         // A mixer that is about to be left or replaced keeps its scene.
         if let mixer, mixer.fits(scene.canvas, plan) {
@@ -35,6 +37,7 @@ extension Relay {
             for id in plan.sources.map(\.id) where facts[id]?.isDecodable ?? false {
                 if let timeline = sources[id]?.timeline { self.mixer?.replay(id, timeline, now: now) }
             }
+            self.mixer?.play(idle.playlist)
             if decision.mixer == .ready, mixer.scene == nil {
                 // It decodes and waits.
             } else {
@@ -276,6 +279,8 @@ extension Relay {
         case .report(.volumes(let volumes)):
             if mixer?.generation == generation { mixer?.volumes = volumes }
         case .report(.delays(let delays)): splicer.setDelays(delays, in: slot.feed)
+        case .report(.idle(let status, let item)):
+            if mixer?.generation == generation { idleReported(status, item: item) }
         case .report(.note(let code, let message)):
             note(code: code, message)
         case .report(.failed(let reason)):
@@ -292,7 +297,7 @@ extension Relay {
             if outgoingMixer?.generation == generation {
                 outgoingMixer = nil
             } else {
-                if mixer?.generation == generation { mixer = nil } else { spareMixer = nil }
+                if mixer?.generation == generation { playingMixerEnded() } else { spareMixer = nil }
                 mixerFailed(slot.failure ?? end.failure, now: now)
             }
             reconsider()

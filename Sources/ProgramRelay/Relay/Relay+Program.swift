@@ -108,7 +108,7 @@ extension Relay {
         guard feed.isMixer else { return .bypass }
         guard let scene = sceneOnAir else { return .slate }
         let isEmpty = splicer.tracks == .audio ? scene.sound.levels.isEmpty : scene.panes.isEmpty
-        return isEmpty ? .slate : .mix
+        return isEmpty || scene.isIdle ? .slate : .mix
     }
 
     func source(of feed: SpliceInput) -> SourceID? {

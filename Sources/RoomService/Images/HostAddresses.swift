@@ -7,14 +7,14 @@ enum HostAddresses {
     /// Returns every address of a host, which may itself be an address.
     ///
     /// - Parameter limit: Maximum time to wait. A resolver that takes longer is left running.
-    /// - Throws: `ImageRefusal` if the lookup fails or takes too long.
-    @Sendable static func lookUp(_ host: String, limit: Duration) async throws(ImageRefusal) -> [InternetAddress] {
+    /// - Throws: `FileRefusal` if the lookup fails or takes too long.
+    @Sendable static func lookUp(_ host: String, limit: Duration) async throws(FileRefusal) -> [InternetAddress] {
         let waiting = Waiting()
         let result = await withCheckedContinuation { continuation in
             waiting.begin(continuation)
             DispatchQueue.global().async { waiting.end(Self.ask(host)) }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
-                waiting.end(.failure(ImageRefusal("cannot be fetched: looking up \(host) timed out")))
+                waiting.end(.failure(FileRefusal("cannot be fetched: looking up \(host) timed out")))
             }
         }
         return try result.get()
@@ -22,7 +22,7 @@ enum HostAddresses {
 
     /// Passes on the first answer and ignores the second.
     private final class Waiting: Sendable {
-        typealias Answer = Result<[InternetAddress], ImageRefusal>
+        typealias Answer = Result<[InternetAddress], FileRefusal>
         private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)
 
         func begin(_ continuation: CheckedContinuation<Answer, Never>) {
@@ -32,13 +32,13 @@ enum HostAddresses {
         func end(_ answer: Answer) { continuation.withLock { $0.take() }?.resume(returning: answer) }
     }
 
-    private static func ask(_ host: String) -> Result<[InternetAddress], ImageRefusal> {
+    private static func ask(_ host: String) -> Result<[InternetAddress], FileRefusal> {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, nil, &hints, &list)
         guard code == 0 else {
-            return .failure(ImageRefusal("cannot be fetched: \(host): \(String(cString: gai_strerror(code)))"))
+            return .failure(FileRefusal("cannot be fetched: \(host): \(String(cString: gai_strerror(code)))"))
         }
         defer { freeaddrinfo(list) }
         var addresses: [InternetAddress] = []

@@ -5,7 +5,7 @@ struct ImageInventory: Sendable {
         /// Name of the file in the store's directory, derived from the content, so that new content is a new file.
         var file: String
         var bytes: Int
-        var validators: ImageFetch.Validators?
+        var validators: FileFetch.Validators?
     }
 
     /// The state of one image.

@@ -47,7 +47,7 @@ package actor ImageStore {
     private nonisolated let wakeUp: AsyncStream<Void>.Continuation
     private let directory: String
     private let files: ImageFiles
-    private let fetch: ImageFetch
+    private let fetch: FileFetch
     private let metrics: Metrics
     private let logger: Logger
     private var inventory: ImageInventory
@@ -63,14 +63,14 @@ package actor ImageStore {
     /// - Parameters:
     ///   - data: The data directory.
     ///   - layouts: Directory of the layouts.
-    package init(data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger) {
+    package init(data: String, layouts: String, fetch: FileFetch, metrics: Metrics, logger: Logger) {
         self.init(
             data: data, layouts: layouts, fetch: fetch, metrics: metrics, logger: logger,
             schedule: ImageInventory.Schedule())
     }
 
     init(
-        data: String, layouts: String, fetch: ImageFetch, metrics: Metrics, logger: Logger,
+        data: String, layouts: String, fetch: FileFetch, metrics: Metrics, logger: Logger,
         schedule: ImageInventory.Schedule
     ) {
         directory = data + "/images"
@@ -171,7 +171,7 @@ package actor ImageStore {
             let isDifferent = inventory.succeeded(reference, copy, now: MonotonicClock.now())
             if copy != nil { await tidy() }
             if isDifferent, !isQuiet { newsman.yield(News(reference: reference, kind: .changed, noticedAt: begin)) }
-        } catch let error as ImageRefusal {
+        } catch let error as FileRefusal {
             metrics.count(.imageFetches, "failed")
             guard inventory.failed(reference, "\(error)", now: MonotonicClock.now()) else { return }
             logger.warning("image \(Self.shown(reference)) \(error)")
@@ -183,18 +183,18 @@ package actor ImageStore {
         wakeUp.yield()
     }
 
-    private func look(_ reference: String) async throws -> ImageFetch.Answer {
+    private func look(_ reference: String) async throws -> FileFetch.Answer {
         if Self.isURL(reference) {
             return try await fetch.run(reference, validators: inventory.items[reference]?.copy?.validators)
         }
         let files = files
-        let (bytes, header) = try await offPool { () throws(ImageRefusal) in try files.read(reference) }
-        return .image(bytes, header, ImageFetch.Validators())
+        let (bytes, header) = try await offPool { () throws(FileRefusal) in try files.read(reference) }
+        return .image(bytes, header, FileFetch.Validators())
     }
 
     private func keep(
-        _ bytes: [UInt8], _ kind: ImageHeader.Kind, _ validators: ImageFetch.Validators
-    ) async throws(ImageRefusal) -> ImageInventory.Copy {
+        _ bytes: [UInt8], _ kind: ImageHeader.Kind, _ validators: FileFetch.Validators
+    ) async throws(FileRefusal) -> ImageInventory.Copy {
         let directory = directory
         let name = await offPool {
             SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -203,9 +203,9 @@ package actor ImageStore {
         if sizes[name] == nil {
             let used = inventory.filesInUse.reduce(0) { $0 + (sizes[$1]?.bytes ?? 0) }
             guard used + bytes.count <= Self.mostBytes else {
-                throw ImageRefusal("is not kept: the images in use take \(used) bytes, the limit is \(Self.mostBytes)")
+                throw FileRefusal("is not kept: the images in use take \(used) bytes, the limit is \(Self.mostBytes)")
             }
-            try await offPool { () throws(ImageRefusal) in try Self.store(bytes, name, in: directory) }
+            try await offPool { () throws(FileRefusal) in try Self.store(bytes, name, in: directory) }
         }
         sizes[name] = (bytes.count, MonotonicClock.now())
         return ImageInventory.Copy(file: name, bytes: bytes.count, validators: validators)
@@ -224,7 +224,7 @@ package actor ImageStore {
         let index = inventory.items.compactMapValues(\.copy)
         let directory = directory
         do {
-            try await offPool { () throws(ImageRefusal) in
+            try await offPool { () throws(FileRefusal) in
                 for file in gone { unlink("\(directory)/\(file)") }
                 guard let json = try? JSONEncoder().encode(index) else { return }
                 try Self.store(Array(json), Self.indexName, in: directory)
@@ -255,7 +255,7 @@ package actor ImageStore {
     }
 
     /// Writes a file that only the service's user can read, because the images may not be public yet.
-    private static func store(_ bytes: [UInt8], _ name: String, in directory: String) throws(ImageRefusal) {
+    private static func store(_ bytes: [UInt8], _ name: String, in directory: String) throws(FileRefusal) {
         let temporary = "\(directory)/.\(name).\(UInt32.random(in: 0 ... .max))"
         do {
             try FileManager.default.createDirectory(
@@ -263,11 +263,11 @@ package actor ImageStore {
             try BoundedFile.write(bytes, to: temporary, mode: 0o600)
         } catch {
             unlink(temporary)
-            throw ImageRefusal("cannot be stored in \(directory): \(error)")
+            throw FileRefusal("cannot be stored in \(directory): \(error)")
         }
         guard rename(temporary, "\(directory)/\(name)") == 0 else {
             unlink(temporary)
-            throw ImageRefusal("cannot be stored in \(directory): \(String(cString: strerror(errno)))")
+            throw FileRefusal("cannot be stored in \(directory): \(String(cString: strerror(errno)))")
         }
     }
 }

@@ -1,7 +1,7 @@
 import MixModel
 import Synchronization
 
-/// The needs of programs from outside their rooms: streams of other rooms, and images. Thread-safe.
+/// The needs of programs from outside their rooms: streams of other rooms, images and idle media. Thread-safe.
 ///
 /// Only names are kept, so that a room that waits for another one need not be in memory. A room that changes reports it
 /// here, and the registry wakes the rooms that are concerned.
@@ -10,11 +10,14 @@ final class ProgramNeeds: Sendable {
         var rooms: Set<RoomID> = []
         /// URLs, which may hold secrets.
         var images: Set<String> = []
+        /// URLs of idle media, which may hold secrets.
+        var media: Set<String> = []
 
-        var isEmpty: Bool { rooms.isEmpty && images.isEmpty }
+        var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
 
-        mutating func add(_ program: ProgramSettings?) {
-            guard let program else { return }
+        mutating func add(_ settings: RoomSettings?) {
+            media.formUnion((settings?.idle?.media ?? []).filter(IdleSettings.isURL))
+            guard let program = settings?.program else { return }
             rooms.formUnion(program.otherRooms)
             images.formUnion(program.images)
         }
@@ -34,26 +37,31 @@ final class ProgramNeeds: Sendable {
     /// Yields when other images are needed.
     let imageNews: AsyncStream<Void>
     private let imageNewsman: AsyncStream<Void>.Continuation
+    /// Yields when other idle media are needed.
+    let mediaNews: AsyncStream<Void>
+    private let mediaNewsman: AsyncStream<Void>.Continuation
 
     init() {
+        (mediaNews, mediaNewsman) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (imageNews, imageNewsman) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Sets the needs of a room's programs.
     func set(_ needs: Needs, of room: RoomID) {
-        let areImagesOther = state.withLock { state in
+        let (areImagesOther, areMediaOther) = state.withLock { state in
             let before = state.needs[room] ?? Needs()
-            guard before != needs else { return false }
+            guard before != needs else { return (false, false) }
             state.needs[room] = needs.isEmpty ? nil : needs
             for other in before.rooms.subtracting(needs.rooms) {
                 state.watchers[other]?.remove(room)
                 if state.watchers[other]?.isEmpty ?? false { state.watchers[other] = nil }
             }
             for other in needs.rooms { state.watchers[other, default: []].insert(room) }
-            return before.images != needs.images
+            return (before.images != needs.images, before.media != needs.media)
         }
         if areImagesOther { imageNewsman.yield() }
+        if areMediaOther { mediaNewsman.yield() }
     }
 
     func isWatched(_ room: RoomID) -> Bool { state.withLock { !$0.watchers.isEmpty && $0.watchers[room] != nil } }
@@ -63,11 +71,17 @@ final class ProgramNeeds: Sendable {
         wake(state.withLock { $0.watchers[room] ?? [] }, cause)
     }
 
-    /// Wakes the rooms whose programs show an image that has changed.
+    /// Wakes the rooms whose programs show an image, or play media, that have changed.
     func imageChanged(_ image: String, cause: Cause) { wake(rooms(showing: image), cause) }
 
     func rooms(showing image: String) -> Set<RoomID> {
-        state.withLock { state in Set(state.needs.filter { $0.value.images.contains(image) }.keys) }
+        state.withLock { state in
+            Set(state.needs.filter { $0.value.images.contains(image) || $0.value.media.contains(image) }.keys)
+        }
+    }
+
+    var media: Set<String> {
+        state.withLock { $0.needs.values.reduce(into: []) { $0.formUnion($1.media) } }
     }
 
     var images: Set<String> {

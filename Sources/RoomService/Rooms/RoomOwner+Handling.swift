@@ -85,9 +85,10 @@ extension RoomOwner {
         if let conflict = services.destinations.claim(new.settings.outputs ?? [], for: new.id) {
             throw .outputTaken(conflict, app: app)
         }
+        try await services.media.check(new.settings.idle)
         var isMade = false
         defer { if !isMade { performer.releaseUnused(new.id, in: state) } }
-        await prepare(for: new.settings.program)
+        await prepare(for: new.settings)
         let cause = cause("task created by API", at: receivedAt)
         let draft: RoomDraft
         do {
@@ -112,9 +113,10 @@ extension RoomOwner {
         if let outputs = new.settings.outputs, let conflict = services.destinations.claim(outputs, for: new.holder) {
             throw .outputTaken(conflict, app: app)
         }
+        try await services.media.check(new.newIdle)
         var isStored = false
         defer { if !isStored { performer.releaseUnused(new.holder, in: state) } }
-        await prepare(for: new.settings.program)
+        await prepare(for: new.settings)
         let cause = cause(change.summary, at: receivedAt)
         let version = services.numbers.next()
         _ = try await store(state.applying(new, version: version, cause, services)).get()

@@ -1,14 +1,14 @@
 import EncodedMedia
 import MixModel
 
-/// Streams of other rooms, and images of programs.
+/// Streams of other rooms, images of programs and idle media.
 extension RoomOwner {
     /// Loads what is needed, before a decision depends on it.
     ///
-    /// - Parameter program: Program of settings that are about to take effect.
-    func prepare(for program: ProgramSettings? = nil) async {
+    /// - Parameter settings: Settings that are about to take effect.
+    func prepare(for settings: RoomSettings? = nil) async {
         var needs = state.needs
-        needs.add(program)
+        needs.add(settings)
         guard !needs.isEmpty || !state.others.isEmpty else { return }
         // Set first, so that no change is missed between the reading and the first report of a change.
         services.needs.set(needs, of: id)
@@ -26,7 +26,7 @@ extension RoomOwner {
         state.others = state.others.filter { needs.rooms.contains($0.key) }
     }
 
-    /// Takes up a change of another room or of an image.
+    /// Takes up a change of another room, of an image or of idle media.
     func takeOthers() async {
         guard let cause = otherCause.withLock({ $0.take() }) else { return }
         for other in state.needs.rooms.sorted() { await read(other) }

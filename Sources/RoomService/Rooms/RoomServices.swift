@@ -34,6 +34,8 @@ package final class RoomServices: Sendable {
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()
     let needs = ProgramNeeds()
+    /// Local files of idle media.
+    package let media: MediaLibrary
     /// Limits the relays that are connected or started at once: after a restart all of them are.
     let relayStarts = Turnstile(limit: 32)
 
@@ -42,8 +44,10 @@ package final class RoomServices: Sendable {
         logger: Logger, defaultOutputs: [PushDestination], defaultLayout: String, defaultCanvas: Canvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil, places: OutputPlaces = OutputPlaces(),
         load: MachineLoad = MachineLoad(), quotas: QuotaUsage = QuotaUsage(),
-        subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts()
+        subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts(),
+        media: MediaLibrary = MediaLibrary(directory: nil, data: "")
     ) {
+        self.media = media
         self.store = store
         self.sockets = sockets
         self.starter = starter
@@ -71,6 +75,7 @@ extension RoomServices: PlanningFacts {
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
+            media: room.settings.idle.map { media.paths(of: $0.media) } ?? [:],
             wallClock: Date().timeIntervalSince1970)
     }
 

@@ -77,12 +77,14 @@ extension RoomState {
         return draft
     }
 
-    /// Adds an entry to the timelines of the active tasks that show an image.
+    /// Adds an entry to the timelines of the active tasks that show an image, or play idle media of this URL.
     func noting(_ entry: TimelineEntry, ofImage image: String, cause: CauseID) -> RoomDraft {
         var draft = draft(cause: cause)
         draft.changeTasks { task, room in
-            let images = task.seen(room).settings.program?.images ?? []
-            return task.isActive && images.contains(image) ? [.record(entry)] : []
+            let settings = task.seen(room).settings
+            let isUsed =
+                settings.program?.images.contains(image) ?? false || settings.idle?.media.contains(image) ?? false
+            return task.isActive && isUsed ? [.record(entry)] : []
         }
         return draft
     }

@@ -13,6 +13,8 @@ extension RoomState {
         var attachment: String?
         /// Whether the room did not exist before.
         var isNew: Bool
+        /// Idle media that the settings name and did not name before; `nil` = none.
+        var newIdle: IdleSettings?
     }
 
     /// The effect of a requested change.
@@ -41,6 +43,7 @@ extension RoomState {
         } else {
             new.settings = try change.apply(seen.settings, facts.outputs(of: seen))
         }
+        new.newIdle = new.settings.idle == seen.settings.idle ? nil : new.settings.idle
         guard new.settings != seen.settings || new.attachment != explicit?.attachment || !isThere else {
             return .unchanged(tag)
         }

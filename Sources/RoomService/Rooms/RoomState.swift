@@ -51,8 +51,8 @@ package struct RoomState: Sendable {
     /// Needs of the programs of the room and its tasks.
     var needs: ProgramNeeds.Needs {
         var needs = ProgramNeeds.Needs()
-        if isStored { needs.add(room.document.settings.program) }
-        for task in tasks where !task.machine.document.isFinished { needs.add(task.machine.document.settings?.program) }
+        if isStored { needs.add(room.document.settings) }
+        for task in tasks where !task.machine.document.isFinished { needs.add(task.machine.document.settings) }
         return needs
     }
 

@@ -16,13 +16,13 @@ package struct DeliveryServices: Sendable {
     package var metrics: Metrics
     package var logger: Logger
     package var policy: @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard
-    var resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = HostAddresses.lookUp
+    var resolve: @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress] = HostAddresses.lookUp
 
     package init(
         index: SubscriptionIndex, store: any TaskStore, allowed: AllowList, callbackKeys: [AppID: String] = [:],
         metrics: Metrics, logger: Logger,
         policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
-        resolve: @escaping @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = HostAddresses
+        resolve: @escaping @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress] = HostAddresses
             .lookUp
     ) {
         self.index = index

@@ -43,7 +43,7 @@ struct WebhookRequest: Sendable {
 /// `callbacks.allow`, and connects to a checked address, while TLS still proves the host's name.
 actor WebhookPost {
     private let allowed: AllowList
-    private let resolve: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress]
+    private let resolve: @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress]
 
     private struct Peer {
         var host: String
@@ -65,7 +65,7 @@ actor WebhookPost {
 
     init(
         allowed: AllowList,
-        resolve: @escaping @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] =
+        resolve: @escaping @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress] =
             HostAddresses.lookUp
     ) {
         self.allowed = allowed

@@ -41,7 +41,8 @@ import Testing
             outputReach: Reach(places: [.init(scheme: "rtmp", address: "10.0.*", port: 1935)]), causedAt: .max,
             cause: "stream.published böb/camera", causes: ["c1", "c\"2"],
             degradation: Degradation(level: 2, reason: "load"), tracks: .video,
-            encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"), isOfOne: true)
+            encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"), isOfOne: true,
+            idle: IdlePlan(items: [.init(name: "å.mp4", path: "/m/å.mp4")], loops: false))
     }
 
     @Test func scenesAreTheSame() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import TextFormats
 
 /// Against a real server that behaves as badly as it can.
-@Suite(.timeLimit(.minutes(2))) struct ImageFetchTests {
+@Suite(.timeLimit(.minutes(2))) struct FileFetchTests {
     private static func addRoutes(to router: Router<BasicRequestContext>) {
         router.get("red.png") { request, _ in
             if request.headers[.ifNoneMatch] == "\"1\"" { return Response(status: .notModified) }
@@ -53,14 +53,14 @@ import Testing
         }
     }
 
-    private func fetch(_ path: String, mostBytes: Int = 1_000_000) async throws -> Result<Int, ImageRefusal> {
-        let result = Mutex<Result<Int, ImageRefusal>?>(nil)
+    private func fetch(_ path: String, mostBytes: Int = 1_000_000) async throws -> Result<Int, FileRefusal> {
+        let result = Mutex<Result<Int, FileRefusal>?>(nil)
         try await withImageServer(Self.addRoutes) { base in
-            let fetch = ImageFetch(allowed: .loopbackOnly, mostBytes: mostBytes)
+            let fetch = FileFetch(allowed: .loopbackOnly, mostBytes: mostBytes)
             do {
                 guard case .image(let bytes, _, _) = try await fetch.run(base + path, validators: nil) else { return }
                 result.withLock { $0 = .success(bytes.count) }
-            } catch let error as ImageRefusal {
+            } catch let error as FileRefusal {
                 result.withLock { $0 = .failure(error) }
             }
         }
@@ -95,8 +95,8 @@ import Testing
     @Test(arguments: ["/slow.png", "/silent.png"]) func whoeverTakesTooLongIsLeft(_ path: String) async throws {
         let limit = Duration.milliseconds(300)
         try await withImageServer(Self.addRoutes) { base in
-            let error = await #expect(throws: ImageRefusal.self) {
-                try await ImageFetch(allowed: .loopbackOnly, timeLimit: limit).run(base + path, validators: nil)
+            let error = await #expect(throws: FileRefusal.self) {
+                try await FileFetch(allowed: .loopbackOnly, timeLimit: limit).run(base + path, validators: nil)
             }
             #expect(error?.description.contains("was not received within") == true)
         }
@@ -104,7 +104,7 @@ import Testing
 
     @Test func anUnchangedImageIsNotSentAgain() async throws {
         try await withImageServer(Self.addRoutes) { base in
-            let fetch = ImageFetch(allowed: .loopbackOnly)
+            let fetch = FileFetch(allowed: .loopbackOnly)
             guard case .image(_, _, let validators) = try await fetch.run(base + "/red.png", validators: nil) else {
                 Issue.record("no image")
                 return
@@ -123,18 +123,18 @@ import Testing
             let port = try #require(URL(string: base)?.port)
             let asked = Mutex(0)
             let loopback = try #require(InternetAddress([127, 0, 0, 1]))
-            let here: @Sendable (String, Duration) async throws(ImageRefusal) -> [InternetAddress] = { _, _ in
+            let here: @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress] = { _, _ in
                 asked.withLock { $0 += 1 }
                 return [loopback]
             }
             let names = try AllowList(["http://img.example:\(port)"])
-            await #expect(throws: ImageRefusal.self) {
-                try await ImageFetch(allowed: names, resolve: here).run(
+            await #expect(throws: FileRefusal.self) {
+                try await FileFetch(allowed: names, resolve: here).run(
                     "http://img.example:\(port)/red.png", validators: nil)
             }
             #expect(asked.withLock { $0 } == 1)
             let both = try AllowList(["http://img.example:\(port)", "http://127.0.0.1:\(port)"])
-            let answer = try await ImageFetch(allowed: both, resolve: here)
+            let answer = try await FileFetch(allowed: both, resolve: here)
                 .run("http://img.example:\(port)/red.png", validators: nil)
             guard case .image = answer else {
                 Issue.record("\(answer)")
@@ -145,8 +145,8 @@ import Testing
     }
 
     @Test func aServerThatIsNotThereIsNamedWithoutTheURL() async throws {
-        let error = await #expect(throws: ImageRefusal.self) {
-            try await ImageFetch(allowed: .loopbackOnly).run("http://127.0.0.1:1/S3CRET?k=S3CRET", validators: nil)
+        let error = await #expect(throws: FileRefusal.self) {
+            try await FileFetch(allowed: .loopbackOnly).run("http://127.0.0.1:1/S3CRET?k=S3CRET", validators: nil)
         }
         #expect(error?.description.contains("cannot be fetched") == true)
         #expect(error?.description.contains("S3CRET") == false)

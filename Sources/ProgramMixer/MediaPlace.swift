@@ -1,0 +1,46 @@
+import Foundation
+import TextFormats
+
+/// The directories of the files that may be played. Calls block.
+struct MediaPlace: Sendable {
+    /// A file that cannot be opened, with the reason and the cure for operators.
+    struct Refusal: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    var directories: [String]
+
+    /// Opens a file and returns its descriptor, which the caller closes.
+    ///
+    /// What was opened is checked, not the path: a link that changes meanwhile leads nowhere else.
+    func open(_ path: String) throws(Refusal) -> Int32 {
+        let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else {
+            throw Refusal(
+                description: errno == ENOENT
+                    ? "does not exist: put it there, or take it out of idle.media"
+                    : "cannot be opened: \(String(cString: strerror(errno))); let the service's user read it")
+        }
+        do throws(Refusal) {
+            try check(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    private func check(_ descriptor: Int32) throws(Refusal) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw Refusal(description: "is not a regular file")
+        }
+        let opened = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+        let isInside = directories.contains { directory in
+            guard let root = realpath(directory, nil) else { return false }
+            defer { free(root) }
+            return opened?.startsInUTF8(with: String(cString: root) + "/") ?? false
+        }
+        guard isInside else { throw Refusal(description: "leads outside media.directory: put the file itself there") }
+    }
+}
