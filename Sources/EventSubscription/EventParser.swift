@@ -173,7 +173,14 @@ public struct EventParser: Sendable {
         let video = try data.boolean("video") ?? true
         let role = try data.choice("role", of: Role.self)
         let url = try url(&data, room: room, user: user, stream: stream)
-        return Publication(user: user, stream: stream, url: url, audio: audio, video: video, role: role)
+        let backup = try data.string("backup", expected: "a second URL to pull the stream from").map {
+            text throws(InputError) in
+            try allowList.check(
+                text, schemes: Self.pullSchemes, field: data.path(of: "backup"), setting: "sources.allow"
+            ).text
+        }
+        return Publication(
+            user: user, stream: stream, url: url, audio: audio, video: video, role: role, backup: backup)
     }
 
     private func url(

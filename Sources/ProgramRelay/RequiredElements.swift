@@ -36,6 +36,9 @@ public enum RequiredElements {
             Required(name: "videoconvert", purpose: "showing images"),
             Required(name: "videoconvertscale", purpose: "HLS renditions"),
             Required(name: "videoflip", purpose: "showing images that are stored rotated"),
+            Required(name: "filesrc", purpose: "playing idle media"),
+            Required(name: "decodebin", purpose: "playing idle media"),
+            Required(name: "deinterlace", purpose: "playing idle media"),
             Required(name: "pngenc", purpose: "writing previews as PNG"),
         ]
 

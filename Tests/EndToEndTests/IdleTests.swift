@@ -12,17 +12,22 @@ import Testing
 
     /// Nobody, alice, nobody, alice: on one connection, without a missing or black picture.
     @Test(.timeLimit(.minutes(3))) func filesArePlayedWhileNobodyIsOnAir() async throws {
-        let clip = SyntheticPublisher(id: 9, gopSeconds: 1, colour: Self.clipColour, seconds: 3)
-        try await Stage.run(environment: ["MIXORCHESTRATOR_MEDIA_DIRECTORY": "%STAGE%/media"]) { stage in
+        let clip = SyntheticPublisher(
+            id: 9, width: 360, height: 640, gopSeconds: 1, colour: Self.clipColour, seconds: 3)
+        try await Stage.run(
+            canvas: Canvas(width: 360, height: 640, fps: 20),
+            environment: ["MIXORCHESTRATOR_MEDIA_DIRECTORY": "%STAGE%/media"]
+        ) { stage in
             let media = stage.directory.appendingPathComponent("media")
             try FileManager.default.createDirectory(at: media, withIntermediateDirectories: true)
             try await Self.write(clip, to: media.appendingPathComponent("clip.flv"), of: stage)
             try Data("no media".utf8).write(to: media.appendingPathComponent("broken.mp4"))
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             let room = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)",
                 json: """
                     {"outputs": [{"id": "cdn", "url": "\(stage.media.cdn(stage.room))"}],
+                     "canvas": {"width": 360, "height": 640, "fps": 20},
                      "idle": {"media": ["clip.flv", "broken.mp4"]}}
                     """)
             #expect((200..<300).contains(room.status), "\(room.text)")

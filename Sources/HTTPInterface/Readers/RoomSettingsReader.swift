@@ -245,7 +245,23 @@ package struct RoomSettingsReader: Sendable {
         if reader.has("whenIdle") {
             policy.whenIdle = try reader.choice("whenIdle", of: RoomPolicy.WhenIdle.self) ?? standard.whenIdle
         }
+        if reader.has("quality") {
+            policy.quality = try reader.object("quality").map { fields throws(InputError) in try quality(fields) }
+        }
         try reader.finish()
         return policy
+    }
+
+    private func quality(_ fields: FieldReader) throws(InputError) -> QualityLimits {
+        var reader = fields
+        let limits = QualityLimits(
+            minBitrate: try reader.integer("minBitrate", in: QualityLimits.bitrates),
+            minFrameRate: try reader.integer("minFrameRate", in: QualityLimits.frameRates),
+            silenceSeconds: try reader.integer("silenceSeconds", in: QualityLimits.silences),
+            windowSeconds: try reader.integer("windowSeconds", in: QualityLimits.windows) ?? QualityLimits.usualWindow,
+            recoverySeconds: try reader.integer("recoverySeconds", in: QualityLimits.recoveries)
+                ?? QualityLimits.usualRecovery)
+        try reader.finish()
+        return limits
     }
 }

@@ -38,7 +38,8 @@ extension RoomView.Person {
                 let actual = sources[SourceID(user: person.user, stream: stream.kind)]
                 return RoomView.Stream(
                     stream: stream.kind, url: StreamURL.redacted(stream.url), audio: stream.audio,
-                    video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text))
+                    video: stream.video, state: actual?.state, error: actual?.error.map(Redaction.text),
+                    backup: stream.backup.map(StreamURL.redacted))
             })
     }
 }

@@ -96,7 +96,7 @@ extension TaskView.Source {
         let actual = status?.sources.first { $0.id == source.id }
         self.init(
             id: source.id, url: StreamURL.redacted(source.url), state: actual?.state ?? .connecting,
-            error: actual?.error.map(Redaction.text))
+            error: actual?.error.map(Redaction.text), poor: actual?.poor, usesBackup: actual?.usesBackup)
     }
 }
 

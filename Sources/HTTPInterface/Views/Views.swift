@@ -34,6 +34,10 @@ struct TaskView: Encodable {
         var url: String
         var state: SourceStatus.State
         var error: String?
+        /// What is wrong with its quality, as text.
+        var poor: String?
+        /// Whether its backup is pulled. Absent if not.
+        var usesBackup: Bool?
     }
     struct Switch: Encodable {
         var at: Date
@@ -140,6 +144,8 @@ struct RoomView: Encodable {
         var state: SourceStatus.State?
         /// Reason why the stream cannot be shown, as text.
         var error: String?
+        /// The second URL, if there is one.
+        var backup: String?
     }
     struct Person: Encodable {
         var user: UserID

@@ -21,6 +21,7 @@ extension ProgramPlan: DocumentWritable {
             for kind in OutputDocuments.all { try kind.write(outputs, to: &plan) }
             plan.field("isOfOne", ifPresent: isOfOne)
             try plan.field("idle", encoding: idle)
+            try plan.field("quality", encoding: quality)
         }
     }
 }
@@ -45,6 +46,7 @@ extension PlannedSource: DocumentWritable {
             source.field("audio", audio)
             source.field("video", video)
             source.field("tracks", ifPresent: tracks?.rawValue)
+            source.field("backup", ifPresent: backup)
         }
     }
 }

@@ -41,6 +41,7 @@ extension LiveStream: DocumentWritable {
             stream.field("audio", audio)
             stream.field("video", video)
             stream.field("publishOrder", publishOrder)
+            stream.field("backup", ifPresent: backup)
         }
     }
 }
@@ -74,13 +75,14 @@ extension RoomSettings: DocumentWritable {
 }
 
 extension RoomPolicy: DocumentWritable {
-    public func write(to document: inout DocumentWriter) {
-        document.object { policy in
+    public func write(to document: inout DocumentWriter) throws {
+        try document.object { policy in
             policy.field("bypass", bypass.rawValue)
             policy.field("whenHostLeaves", whenHostLeaves.rawValue)
             policy.field("maxIdleSeconds", maxIdleSeconds)
             policy.field("priority", priority)
             policy.field("whenIdle", whenIdle.rawValue)
+            try policy.field("quality", encoding: quality)
         }
     }
 }

@@ -51,6 +51,7 @@ extension Publication: DocumentWritable {
             publication.field("audio", audio)
             publication.field("video", video)
             publication.field("role", ifPresent: role?.rawValue)
+            publication.field("backup", ifPresent: backup)
         }
     }
 }

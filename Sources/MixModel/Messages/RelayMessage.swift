@@ -119,12 +119,19 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     /// Whether the source has recovery points in place of keyframes, so that a mix cannot return to its bypass. `nil`
     /// means false.
     public var refreshesGradually: Bool?
+    /// What is wrong with the stream, as `ProgramPlan.quality` defines; `nil` means nothing.
+    public var poor: String?
+    /// Whether the backup is pulled. `nil` means false.
+    public var usesBackup: Bool?
 
     public init(
         id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil,
         pictureSize: LayoutParticipant.Size? = nil, frameRate: Double? = nil,
-        secondsWithoutKeyframe: Double? = nil, refreshesGradually: Bool? = nil
+        secondsWithoutKeyframe: Double? = nil, refreshesGradually: Bool? = nil, poor: String? = nil,
+        usesBackup: Bool? = nil
     ) {
+        self.poor = poor
+        self.usesBackup = usesBackup
         self.id = id
         self.state = state
         self.error = error

@@ -23,7 +23,8 @@ extension ProgramPlan: Codable {
             encoding: try object.decodeIfPresent(EncodingSettings.self, forKey: "encoding"),
             sei: try object.decodeIfPresent(SEISettings.self, forKey: "sei"),
             isOfOne: try object.decodeIfPresent(Bool.self, forKey: "isOfOne"),
-            idle: try object.decodeIfPresent(IdlePlan.self, forKey: "idle"))
+            idle: try object.decodeIfPresent(IdlePlan.self, forKey: "idle"),
+            quality: try object.decodeIfPresent(QualityLimits.self, forKey: "quality"))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -45,6 +46,7 @@ extension ProgramPlan: Codable {
         try object.encodeIfPresent(sei, forKey: "sei")
         try object.encodeIfPresent(isOfOne, forKey: "isOfOne")
         try object.encodeIfPresent(idle, forKey: "idle")
+        try object.encodeIfPresent(quality, forKey: "quality")
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

@@ -37,6 +37,8 @@ public struct ProgramPlan: Hashable, Sendable {
     public var isOfOne: Bool?
     /// Media that a mixer plays into the scene, as the source `SourceID.idle`; `nil` means none.
     public var idle: IdlePlan?
+    /// Limits below which a source counts as poor; `nil` means that none does.
+    public var quality: QualityLimits?
 
     /// The composition of a program.
     public enum Mode: Hashable, Codable, Sendable {
@@ -53,7 +55,7 @@ public struct ProgramPlan: Hashable, Sendable {
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
         encoding: EncodingSettings? = nil, sei: SEISettings? = nil, isOfOne: Bool? = nil,
-        idle: IdlePlan? = nil
+        idle: IdlePlan? = nil, quality: QualityLimits? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -73,6 +75,7 @@ public struct ProgramPlan: Hashable, Sendable {
         self.sei = sei
         self.isOfOne = isOfOne
         self.idle = idle
+        self.quality = quality
     }
 }
 
@@ -87,10 +90,14 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     public var video: Bool
     /// Tracks to use; the others count as missing. `nil` means all.
     public var tracks: SourceSelection.Tracks?
+    /// Pull URL of the same stream elsewhere, for when the first one fails or is poor; `nil` means none.
+    public var backup: String?
 
     public init(
-        id: SourceID, url: String, audio: Bool = true, video: Bool = true, tracks: SourceSelection.Tracks? = nil
+        id: SourceID, url: String, audio: Bool = true, video: Bool = true, tracks: SourceSelection.Tracks? = nil,
+        backup: String? = nil
     ) {
+        self.backup = backup
         self.id = id
         self.url = url
         self.audio = audio

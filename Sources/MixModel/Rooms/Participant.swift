@@ -41,8 +41,13 @@ public struct LiveStream: Hashable, Codable, Sendable {
     public var video: Bool
     /// Position in the room's order of publishing.
     public var publishOrder: Int
+    /// Pull URL of the same stream elsewhere; `nil` = none. May contain a secret.
+    public var backup: String?
 
-    public init(kind: StreamKind, url: String, audio: Bool, video: Bool, publishOrder: Int) {
+    public init(
+        kind: StreamKind, url: String, audio: Bool, video: Bool, publishOrder: Int, backup: String? = nil
+    ) {
+        self.backup = backup
         self.kind = kind
         self.url = url
         self.audio = audio

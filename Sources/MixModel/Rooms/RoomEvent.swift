@@ -78,11 +78,14 @@ public struct Publication: Hashable, Codable, Sendable {
     public var audio: Bool
     public var video: Bool
     public var role: Role?
+    /// Pull URL of the same stream elsewhere, for when the first one fails; `nil` = none.
+    public var backup: String?
 
     public init(
         user: UserID, stream: StreamKind = .camera, url: String, audio: Bool = true, video: Bool = true,
-        role: Role? = nil
+        role: Role? = nil, backup: String? = nil
     ) {
+        self.backup = backup
         self.user = user
         self.stream = stream
         self.url = url

@@ -75,7 +75,8 @@ extension Room {
         if let role = publication.role { participants[index].role = role }
         var stream = LiveStream(
             kind: publication.stream, url: publication.url, audio: publication.audio,
-            video: publication.video && publication.stream != .audio, publishOrder: nextPublishOrder)
+            video: publication.video && publication.stream != .audio, publishOrder: nextPublishOrder,
+            backup: publication.backup)
         if let existing = participants[index].streams.firstIndex(where: { $0.kind == publication.stream }) {
             // A stream that is published again without having ended keeps its place.
             stream.publishOrder = participants[index].streams[existing].publishOrder

@@ -53,6 +53,8 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public var priority: Int
     /// Behaviour of an explicit task while it is idle.
     public var whenIdle: WhenIdle
+    /// Limits below which a stream is replaced by its backup or its card; `nil` means never.
+    @Boxed public var quality: QualityLimits?
 
     /// The treatment of a single participant on air.
     public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
@@ -91,8 +93,9 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public init(
         bypass: Bypass = .auto, whenHostLeaves: WhenHostLeaves = .promote,
         maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds, priority: Int = RoomPolicy.defaultPriority,
-        whenIdle: WhenIdle = .wait
+        whenIdle: WhenIdle = .wait, quality: QualityLimits? = nil
     ) {
+        self.quality = quality
         self.bypass = bypass
         self.whenHostLeaves = whenHostLeaves
         self.maxIdleSeconds = maxIdleSeconds
@@ -108,6 +111,7 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
             whenHostLeaves: try container.decode(WhenHostLeaves.self, forKey: .whenHostLeaves),
             maxIdleSeconds: try container.decode(Int.self, forKey: .maxIdleSeconds),
             priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? Self.defaultPriority,
-            whenIdle: try container.decodeIfPresent(WhenIdle.self, forKey: .whenIdle) ?? .wait)
+            whenIdle: try container.decodeIfPresent(WhenIdle.self, forKey: .whenIdle) ?? .wait,
+            quality: try container.decodeIfPresent(QualityLimits.self, forKey: .quality))
     }
 }

@@ -76,6 +76,7 @@ public enum ProgramPlanner {
         /// Whether the program always consists of one stream.
         public var isOfOne = false
         public var idle: IdlePlan?
+        public var quality: QualityLimits?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], host: UserID?, hostLeft: Bool
@@ -109,6 +110,7 @@ public enum ProgramPlanner {
         if case .single = settings?.composition { program.isOfOne = true }
         program.encoding = settings?.encoding
         program.sei = settings?.sei
+        program.quality = room.settings.policy.quality
         program.outputs = OutputPlanner.outputs(of: room, in: context)
         program.playIdleMedia(of: room, in: context)
         return program
@@ -141,7 +143,7 @@ public enum ProgramPlanner {
             sources: streams.map {
                 PlannedSource(
                     id: $0.id, url: $0.stream.url, audio: $0.stream.audio, video: $0.stream.video,
-                    tracks: isAudioOnly ? .audio : nil)
+                    tracks: isAudioOnly ? .audio : nil, backup: $0.stream.backup)
             },
             host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)

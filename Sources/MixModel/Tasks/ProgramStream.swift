@@ -18,7 +18,8 @@ struct ProgramStream: Hashable, Sendable {
     /// Source that a relay pulls for this stream.
     var planned: PlannedSource {
         PlannedSource(
-            id: id, url: source.stream.url, audio: hasAudio, video: hasVideo, tracks: tracks == .all ? nil : tracks)
+            id: id, url: source.stream.url, audio: hasAudio, video: hasVideo, tracks: tracks == .all ? nil : tracks,
+            backup: source.stream.backup)
     }
 
     /// The stream in the room's own terms, under its identifier in this program.

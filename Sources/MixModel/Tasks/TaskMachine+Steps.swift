@@ -95,7 +95,7 @@ extension TaskMachine {
             cause: causes.map(\.summary).joined(separator: ", "), causes: causes.flatMap { $0.chain ?? [] },
             degradation: degradation, tracks: program.tracks == .all ? nil : program.tracks,
             encoding: program.encoding, sei: program.sei, isOfOne: program.isOfOne ? true : nil,
-            idle: program.idle)
+            idle: program.idle, quality: program.quality)
     }
 
     // MARK: The end
@@ -141,6 +141,7 @@ extension ProgramPlanner.Program {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
             || (plan.isOfOne ?? false) != isOfOne || plan.idle != idle
+            || plan.quality != quality
     }
 }
 

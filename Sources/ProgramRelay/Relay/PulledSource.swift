@@ -8,8 +8,18 @@ import ProgramSplicer
 final class PulledSource {
     var planned: PlannedSource
     var timeline = SourceTimeline()
-    /// Number of connections so far. Tells late items of an old connection apart.
+    /// Number of the connection. Tells late items of an old one apart.
     private(set) var attempt = 0
+    private var lastAttempt = 0
+    /// Which of its two addresses is pulled.
+    var choice = BackupChoice(recovery: .seconds(Double(QualityLimits.usualRecovery)))
+    /// Judges the stream; `nil` if the plan has no limits.
+    var quality: QualityWatch?
+    var probe: SourceProbe?
+    /// Program time of the last attempt to reach the first address while the backup is in use.
+    var probedAt = MediaTime.zero
+    /// Changes of the address since the first one was in use undisturbed.
+    var changes = 0
     private(set) var failures = 0
     /// The source's failure, in words for operators; `nil` while there is none.
     private(set) var error: String?
@@ -34,7 +44,7 @@ final class PulledSource {
     /// Program time at which it was planned.
     private let plannedAt: MediaTime
     /// Program time at which this connection began. `firstFrameAt`: at which its first frame came.
-    private var connectedAt: MediaTime?
+    private(set) var connectedAt: MediaTime?
     private var firstFrameAt: MediaTime?
     /// Program time of the last request for a keyframe on this connection.
     private var askedAt: MediaTime?
@@ -67,6 +77,26 @@ final class PulledSource {
         self.planned = planned
         plannedAt = now
         attempt = old.attempt
+        lastAttempt = old.lastAttempt
+    }
+
+    /// Returns a number that no other connection has.
+    func newAttempt() -> Int {
+        lastAttempt += 1
+        return lastAttempt
+    }
+
+    /// Puts the connection to the first address in place of the one to the backup, which the caller has to close.
+    func adoptProbe(now: MediaTime) -> (any SourcePull)? {
+        guard let probe else { return nil }
+        let old = pull
+        connected(probe.pull, now: now)
+        (attempt, backlog) = (probe.attempt, probe.backlog)
+        self.probe = nil
+        choice.returned(at: now)
+        quality = quality.map { QualityWatch($0.limits) }
+        changes = 0
+        return old
     }
 
     /// Takes a new connection. The previous one must have been taken out with `disconnect()`.
@@ -83,7 +113,7 @@ final class PulledSource {
 
     /// Takes out the connection, which the caller has to close. Late items of it are ignored from now on.
     func disconnect() -> (any SourcePull)? {
-        attempt += 1
+        attempt = newAttempt()
         defer { pull = nil }
         return pull
     }
@@ -187,10 +217,10 @@ final class PulledSource {
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {
         ProgramDirector.SourceFact(
             isDecodable: timeline.isDecodable(at: now, expectsVideo: planned.video) && !isUnsupported,
-            isSilent: hasStalled(now: now),
+            isSilent: hasStalled(now: now) || isCardShown,
             hasVideo: timeline.video != nil, isConnected: timeline.video != nil || timeline.audio != nil,
             isSettled: timeline.clock.isSettled(at: now), isSuspect: isSuspect(now: now),
-            isSteady: isSteadyAgain(now: now))
+            isSteady: isSteadyAgain(now: now) && !isCardShown)
     }
 
     func status(now: MediaTime) -> SourceStatus {
@@ -211,7 +241,8 @@ final class PulledSource {
             isAbsent: isAbsent(now: now), pictureSize: timeline.pictureSize,
             frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds,
             secondsWithoutKeyframe: timeline.withoutKeyframe(at: now)?.inSeconds,
-            refreshesGradually: timeline.refreshesGradually ? true : nil)
+            refreshesGradually: timeline.refreshesGradually ? true : nil, poor: poor,
+            usesBackup: usesBackup ? true : nil)
     }
 
     /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.

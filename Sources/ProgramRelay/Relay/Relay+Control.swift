@@ -107,6 +107,7 @@ extension Relay {
                 sources[id]?.planned = source
                 sources[id]?.removedAt = nil
             } else {
+                if let known = sources[id] { endProbe(of: known) }
                 disconnect(id)
                 if sources[id] != nil { quarantine.forget(id) }
                 sources[id] =
@@ -116,6 +117,7 @@ extension Relay {
                 connect(id)
             }
         }
+        for source in sources.values { source.judge(by: plan.quality) }
         let removedAt = now
         for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
             sources[id]?.removedAt = removedAt

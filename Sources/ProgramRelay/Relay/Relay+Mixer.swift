@@ -25,7 +25,7 @@ extension Relay {
                 plan: plan, age: now - planAppliedAt, onAir: onAir, sources: facts, isOnAirLost: isOnAirLost,
                 isMixerFailing: isMixerFailing), plan: plan, now: now)
         let isSceneReady = decision.isSceneReady && !keepsIdleMedia(plan, facts)
-        let scene = isSceneReady ? plan.scene : (sceneOnAir ?? plan.scene)
+        let scene = withCards(isSceneReady ? plan.scene : sceneOnAir ?? plan.scene)
         if !scene.isIdle { idle.leave() }
         provideMixer(decision, plan: plan, scene: scene, now: now)
         // A mixer that is about to be left or replaced keeps its scene.

@@ -33,7 +33,7 @@ extension Relay {
         pullRecord.write(quarantine.records)
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [weak self, logger] event in
+        let pull = PullProtocols.open(source.url, reach: plan?.sourceReach) { [weak self, logger] event in
             if case .connected = event { logger.debug("source \(id): the server has answered") }
             if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
         }
@@ -76,6 +76,7 @@ extension Relay {
         for (id, source) in sources {
             guard let removedAt = source.removedAt, now - removedAt > Relay.farewell else { continue }
             guard !splicer.needs(.source(id)) || source.isSilent(now: now) else { continue }
+            endProbe(of: source)
             disconnect(id)
             quarantine.forget(id)
             sources[id] = nil
@@ -90,6 +91,9 @@ extension Relay {
         sources[id]?.ended(end, now: now)
         disconnect(id)
         tellNews(of: id)
+        if let source = sources[id], source.planned.backup != nil, source.removedAt == nil {
+            changeAddress(of: id, source, because: end.words, now: now)
+        }
         // Media from before its unsupported track was noticed must not be shown.
         if sources[id]?.status(now: now).state == .failed { removeFromMixers(id) }
         reconsider()
@@ -144,6 +148,7 @@ extension Relay {
                             "source \(id): its timestamps jumped and were remapped, \(source.steps) times so far")
                     }
                 case .frame(let frame):
+                    source.noteQuality(frame, now: arrival)
                     source.noteArrival(of: frame.track, now: arrival)
                     if frame.track == .video { splicer.setInterval(source.timeline.frameInterval, of: feed) }
                     perform(splicer.frame(frame, of: feed, now: arrival))

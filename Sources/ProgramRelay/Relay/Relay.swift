@@ -202,10 +202,16 @@ public actor Relay {
         case .commands(let connection, let lines, let size): received(lines, size: size, on: connection)
         case .disconnected(let connection): disconnected(connection)
         case .pulled(let source, let attempt, let items, let size, let arrival):
-            guard let pulling = sources[source], pulling.attempt == attempt else { return }
+            guard let pulling = sources[source] else { return }
+            if let probe = pulling.probe, probe.attempt == attempt {
+                return probed(
+                    items, of: source, pulling, size: size, now: MediaTime(nanoseconds: arrival - programStart))
+            }
+            guard pulling.attempt == attempt else { return }
             pulling.backlog?.remove(size)
             pulled(items, of: source, pulling, arrival: MediaTime(nanoseconds: arrival - programStart))
         case .pullEnded(let source, let attempt, let end):
+            if let pulling = sources[source], pulling.probe?.attempt == attempt { return endProbe(of: pulling) }
             guard sources[source]?.attempt == attempt else { return }
             pullEnded(end, of: source)
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
@@ -221,6 +227,7 @@ public actor Relay {
         for (id, source) in sources {
             tellNews(of: id)
             if source.isDue(now: now) { connect(id) }
+            watchQuality(of: id, source, now: now)
             if splicer.onAir == .source(id), source.hasStalled(now: now) {
                 perform(splicer.ended(.source(id), now: now))
             }
@@ -273,7 +280,10 @@ public actor Relay {
 
     private func endAll() {
         logger.info("the program ends")
-        for id in sources.keys { disconnect(id) }
+        for (id, source) in sources {
+            endProbe(of: source)
+            disconnect(id)
+        }
         for slot in [mixer, outgoingMixer, spareMixer].compactMap({ $0 }) {
             endings.append { await slot.process.end() }
         }

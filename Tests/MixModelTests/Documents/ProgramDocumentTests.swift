@@ -26,7 +26,9 @@ import Testing
         ProgramPlan(
             revision: 3, task: "t", room: "app/r",
             sources: [
-                PlannedSource(id: "a/camera", url: "rtmp://127.0.0.1/a?k=\\", audio: false, tracks: .audio),
+                PlannedSource(
+                    id: "a/camera", url: "rtmp://127.0.0.1/a?k=\\", audio: false, tracks: .audio,
+                    backup: "rtmp://127.0.0.1/b"),
                 PlannedSource(id: "b/screen", url: ""),
             ], mode: .mix(host: "a/camera"), scene: scene,
             outputs: [
@@ -42,7 +44,8 @@ import Testing
             cause: "stream.published böb/camera", causes: ["c1", "c\"2"],
             degradation: Degradation(level: 2, reason: "load"), tracks: .video,
             encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"), isOfOne: true,
-            idle: IdlePlan(items: [.init(name: "å.mp4", path: "/m/å.mp4")], loops: false))
+            idle: IdlePlan(items: [.init(name: "å.mp4", path: "/m/å.mp4")], loops: false),
+            quality: QualityLimits(minBitrate: 1))
     }
 
     @Test func scenesAreTheSame() throws {

@@ -1,0 +1,34 @@
+/// Limits below which a stream counts as poor, so that its backup or its card is shown. All are optional.
+///
+/// Relays judge encoded packets: they do not see black or frozen pictures.
+public struct QualityLimits: Hashable, Codable, Sendable {
+    /// Least bit rate of the pictures, in bit/s.
+    public var minBitrate: Int?
+    /// Least pictures per second.
+    public var minFrameRate: Int?
+    /// Time of digital silence after which sound counts as missing, in seconds.
+    public var silenceSeconds: Int?
+    /// Time over which rates are measured, in seconds.
+    public var windowSeconds: Int
+    /// Time for which a stream has to be good again, in seconds.
+    public var recoverySeconds: Int
+
+    public static let bitrates = 1_000...100_000_000
+    public static let frameRates = 1...60
+    public static let silences = 2...600
+    public static let windows = 1...15
+    public static let recoveries = 1...300
+    public static let usualWindow = 4
+    public static let usualRecovery = 5
+
+    public init(
+        minBitrate: Int? = nil, minFrameRate: Int? = nil, silenceSeconds: Int? = nil,
+        windowSeconds: Int = QualityLimits.usualWindow, recoverySeconds: Int = QualityLimits.usualRecovery
+    ) {
+        self.minBitrate = minBitrate
+        self.minFrameRate = minFrameRate
+        self.silenceSeconds = silenceSeconds
+        self.windowSeconds = windowSeconds
+        self.recoverySeconds = recoverySeconds
+    }
+}

@@ -1,0 +1,68 @@
+import EncodedMedia
+import MixModel
+import ProgramSplicer
+
+/// A connection to a source's first address while its backup is in use. Its media are judged, not shown.
+struct SourceProbe {
+    let pull: any SourcePull
+    let attempt: Int
+    let backlog: Backlog
+    let begun: MediaTime
+    var watch: QualityWatch?
+    var lastMedia: MediaTime?
+    var configurations: [Track: CodecConfiguration] = [:]
+}
+
+/// The two addresses of a source, and its quality.
+extension PulledSource {
+    /// URL that is pulled.
+    var url: String { choice.way == .backup ? planned.backup ?? planned.url : planned.url }
+
+    /// Whether the backup is in use.
+    var usesBackup: Bool { choice.way == .backup && planned.backup != nil }
+
+    /// Sets the limits of the plan.
+    func judge(by limits: QualityLimits?) {
+        guard limits != quality?.limits else { return }
+        quality = limits.map(QualityWatch.init)
+        let recovery = limits?.recoverySeconds ?? QualityLimits.usualRecovery
+        if choice.way == .first { choice = BackupChoice(recovery: .seconds(Double(recovery))) }
+    }
+
+    /// Notes a frame for the judgement.
+    func noteQuality(_ frame: EncodedFrame, now: MediaTime) { quality?.took(frame, at: now) }
+
+    /// Judges the stream that is pulled.
+    /// - Returns: Whether it has become poor or good.
+    func judgeQuality(now: MediaTime) -> Bool { quality?.judge(at: now) ?? false }
+
+    /// What is wrong with the stream, in words; `nil` while it is good.
+    var poor: String? { quality?.fault?.words }
+
+    /// Whether the stream is poor and has no backup, so that its card is shown.
+    var isCardShown: Bool { poor != nil && planned.backup == nil }
+
+    /// Why the address in use has failed, in words; `nil` while it works, or there is no other one.
+    func failure(now: MediaTime) -> String? {
+        guard planned.backup != nil, removedAt == nil else { return usesNothing ? "it has no backup any more" : nil }
+        if let poor { return poor }
+        guard retryAt == nil, let connectedAt else { return nil }
+        guard let last = timeline.lastArrival, last >= connectedAt else {
+            return now - connectedAt > BackupChoice.beginning ? "nothing comes of it" : nil
+        }
+        return now - last > BackupChoice.silence ? "nothing comes of it any more" : nil
+    }
+
+    /// Whether a backup is in use that is no longer planned.
+    private var usesNothing: Bool { choice.way == .backup && planned.backup == nil }
+
+    /// Chooses the other address after a failure.
+    func chooseOther(now: MediaTime) {
+        choice.failed(at: now)
+        quality = quality.map { QualityWatch($0.limits) }
+        changes = changes.saturatingSum(1)
+    }
+
+    /// Whether a change of the address is told: the 1st, 2nd, 4th and so on.
+    var isChangeNews: Bool { changes & (changes - 1) == 0 }
+}

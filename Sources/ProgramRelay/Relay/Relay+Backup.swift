@@ -1,0 +1,103 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import ProgramSplicer
+
+/// Backups of sources, and sources of poor quality.
+extension Relay {
+    /// Time between two attempts to reach the first address while the backup is in use.
+    private static let probePause = MediaTime.seconds(2)
+
+    /// Judges a source, and changes to its other address if the one in use has failed.
+    func watchQuality(of id: SourceID, _ source: PulledSource, now: MediaTime) {
+        if source.judgeQuality(now: now), source.planned.backup == nil {
+            if let poor = source.poor {
+                note(code: "source-poor", "\(id): \(poor); its card is shown until it is good again")
+            } else {
+                note(code: "source-good", "\(id) is good again", isBad: false)
+            }
+            reportStatus()
+            reconsider()
+        }
+        if let failure = source.failure(now: now) { changeAddress(of: id, source, because: failure, now: now) }
+        probe(id, source, now: now)
+    }
+
+    /// Pulls the other address of a source from now on.
+    func changeAddress(of id: SourceID, _ source: PulledSource, because reason: String, now: MediaTime) {
+        source.chooseOther(now: now)
+        endProbe(of: source)
+        if source.isChangeNews {
+            note(
+                code: source.usesBackup ? "source-backup" : "source-first",
+                "\(id): \(reason); its \(source.usesBackup ? "backup" : "first address") is pulled")
+        }
+        // Where both addresses fail, attempts become rarer.
+        if source.failures <= 1 { connect(id) }
+        reportStatus()
+    }
+
+    /// Connects to the first address while the backup is in use.
+    private func probe(_ id: SourceID, _ source: PulledSource, now: MediaTime) {
+        guard source.usesBackup, source.removedAt == nil else { return endProbe(of: source) }
+        if let probe = source.probe, now - (probe.lastMedia ?? probe.begun) > BackupChoice.beginning {
+            endProbe(of: source)
+        }
+        guard source.probe == nil, now - source.probedAt >= Relay.probePause else { return }
+        source.probedAt = now
+        let attempt = source.newAttempt()
+        let backlog = Backlog(limit: Relay.pullLimit)
+        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [weak self] event in
+            if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
+        }
+        source.probe = SourceProbe(
+            pull: pull, attempt: attempt, backlog: backlog, begun: now,
+            watch: plan?.quality.map(QualityWatch.init))
+    }
+
+    /// Takes media of the first address while the backup is in use, and returns to it with an IDR, once it has been good
+    /// for long enough.
+    func probed(_ items: [MediaItem], of id: SourceID, _ source: PulledSource, size: Int, now: MediaTime) {
+        guard var probe = source.probe else { return }
+        probe.backlog.remove(size)
+        for item in items {
+            switch item {
+            case .configuration(let configuration): probe.configurations[configuration.track] = configuration
+            case .frame(let frame):
+                probe.watch?.took(frame, at: now)
+                probe.lastMedia = now
+            case .discontinuity, .metadata: break
+            }
+        }
+        _ = probe.watch?.judge(at: now)
+        source.probe = probe
+        let isGood = probe.lastMedia != nil && probe.watch?.fault == nil
+        guard source.choice.first(isGood: isGood, at: now) else { return }
+        let isSoundAlone = probe.configurations[.video] == nil
+        guard let begin = items.firstIndex(where: { isSoundAlone ? $0.isFrame : $0.isIDR }) else { return }
+        if let old = source.adoptProbe(now: now) { endings.append { await old.close() } }
+        note(code: "source-first", "\(id): its first address is good again and is pulled", isBad: false)
+        let configurations = probe.configurations.values.map { MediaItem.configuration($0) }
+        pulled([.discontinuity] + configurations + items[begin...], of: id, source, arrival: now)
+        reportStatus()
+    }
+
+    /// Ends the connection to the first address, which is not in use.
+    func endProbe(of source: PulledSource) {
+        guard let probe = source.probe else { return }
+        source.probe = nil
+        _ = source.choice.first(isGood: false, at: now)
+        endings.append { await probe.pull.close() }
+    }
+
+    /// Returns the scene with cards for the sources that are poor.
+    func withCards(_ scene: Scene) -> Scene {
+        let poor = sources.filter(\.value.isCardShown)
+        guard !poor.isEmpty else { return scene }
+        var scene = scene
+        for index in scene.panes.indices where poor[SourceID(scene.panes[index].source)] != nil {
+            scene.panes[index].isLive = false
+        }
+        return scene
+    }
+}

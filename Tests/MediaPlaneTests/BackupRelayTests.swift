@@ -1,0 +1,111 @@
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import EncodedMedia
+
+extension RealTime {
+    /// A relay with real streams at two addresses.
+    @Suite("Backups of sources", .timeLimit(.minutes(3)))
+    struct BackupRelayTests {
+        private static let id: SourceID = "alice/camera"
+
+        private static func scene() -> Scene {
+            let canvas = Canvas(width: 360, height: 640, fps: 20)
+            return Scene(
+                canvas: canvas,
+                panes: [
+                    Pane(
+                        source: id.rawValue, user: "alice", x: 0, y: 0, width: 360, height: 640, fallback: .card,
+                        card: Card(name: "Alice", user: "alice"))
+                ], sound: SceneSound(levels: [.init(source: id.rawValue)]))
+        }
+
+        private static func stream(seconds: Int, fps: Int = 20, luma: UInt8 = 90) async throws -> [TestTrack] {
+            [
+                try await TestStreams.video(
+                    TestPicture(fps: fps, palette: [SIMD3(luma, 128, 128)]), count: seconds * fps, keyInterval: fps),
+                try await TestStreams.audio(count: seconds * 47) { 0.1 * sin(Float($0) * 0.05) },
+            ]
+        }
+
+        private func waitFor(
+            _ what: String, _ rig: RelayRig, seconds: Double = 20, _ isTrue: (RelayRig) -> Bool
+        ) async throws {
+            for _ in 0..<Int(seconds * 50) {
+                if isTrue(rig) { return }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            Issue.record("\(what) did not come: \(rig.notes) \(String(describing: rig.status?.sources))")
+            throw CancellationError()
+        }
+
+        private func checkTimes(_ rig: RelayRig, longest: Double) {
+            let times = rig.segments.flatMap { $0.frames.map(\.dts) }
+            let steps = zip(times, times.dropFirst()).map { ($1 - $0).inMilliseconds }
+            print("\(times.count) pictures, steps \(steps.min() ?? 0) to \(steps.max() ?? 0) ms, notes \(rig.notes)")
+            #expect((steps.min() ?? 0) > 0 && (steps.max() ?? 0) <= longest)
+        }
+
+        @Test("A stream that ends is taken from its backup, and from its first address once that is back")
+        func endAndReturn() async throws {
+            let rig = try await RelayRig()
+            rig.publish("first", try await Self.stream(seconds: 4))
+            rig.publish("second", try await Self.stream(seconds: 40, luma: 160))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))],
+                quality: QualityLimits(recoverySeconds: 2))
+            try await rig.waitFor(.bypass)
+            try await waitFor("the backup", rig) { $0.status?.sources.first?.usesBackup ?? false }
+            #expect(rig.notes.contains { $0.hasPrefix("source-backup: alice/camera: ") })
+            try await rig.waitFor(.bypass)
+            rig.publish("first", try await Self.stream(seconds: 40))
+            try await waitFor("the return", rig) { $0.status.map { $0.sources.first?.usesBackup == nil } ?? false }
+            #expect(rig.notes.contains { $0.hasSuffix("its first address is good again and is pulled") })
+            try await Task.sleep(for: .seconds(2))
+            #expect(rig.status?.onAir == .bypass && rig.status?.sources.first?.state == .live)
+            checkTimes(rig, longest: 105)
+            try await rig.stop()
+        }
+
+        @Test("An address where nobody listens gives way to the backup")
+        func unreachable() async throws {
+            let rig = try await RelayRig()
+            rig.publish("second", try await Self.stream(seconds: 20))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: "http://127.0.0.1:9/none", backup: rig.url("second"))])
+            try await rig.waitFor(.bypass)
+            #expect(rig.status?.sources.first?.usesBackup == true)
+            try await Task.sleep(for: .seconds(3))
+            checkTimes(rig, longest: 105)
+            #expect(rig.notes.count { $0.hasPrefix("source-backup") } == 1)
+            try await rig.stop()
+        }
+
+        @Test("A poor stream is replaced by its backup, and without one by its card")
+        func poor() async throws {
+            let limits = QualityLimits(minFrameRate: 10, windowSeconds: 1, recoverySeconds: 2)
+            let rig = try await RelayRig()
+            rig.publish("first", try await Self.stream(seconds: 30, fps: 5))
+            rig.publish("second", try await Self.stream(seconds: 30))
+            try rig.apply(
+                .bypass(Self.id), Self.scene(), [PlannedSource(id: Self.id, url: rig.url("first"))], quality: limits)
+            try await rig.waitFor(.mix)
+            #expect(rig.status?.sources.first?.poor?.contains("5 pictures per second, fewer than the 10") ?? false)
+            #expect(rig.status?.scene?.panes.first?.isLive == false, "the card")
+            #expect(rig.notes.contains { $0.hasPrefix("source-poor: alice/camera: ") })
+            // The backup comes with another plan.
+            try rig.apply(
+                .bypass(Self.id), Self.scene(),
+                [PlannedSource(id: Self.id, url: rig.url("first"), backup: rig.url("second"))], quality: limits)
+            try await rig.waitFor(.bypass)
+            #expect(rig.status?.sources.first?.usesBackup == true && rig.status?.sources.first?.poor == nil)
+            try await Task.sleep(for: .seconds(1))
+            checkTimes(rig, longest: 205)
+            try await rig.stop()
+        }
+    }
+}
