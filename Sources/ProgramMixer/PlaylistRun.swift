@@ -120,8 +120,8 @@ final class PlaylistRun {
             return true
         }
         (current, upcoming) = (opened, nil)
-        // Right after the file before; otherwise so that its first picture is in time.
-        base = max(base, now)
+        // Right after the file before; otherwise so that its first picture is in time, and the first of the mix.
+        base = max(base, now, setup.videoOrigin)
         lastTaken = now
         let lacking = file.lacks
         shared.change { $0.noteIdleTracks(lacking: lacking, at: now) }
