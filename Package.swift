@@ -58,7 +58,8 @@ if wantsMedia || only == "bench" || only == "fuzz" {
     targets += [
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CEpoll"),
-        .target(name: "RTMP", dependencies: ["CEpoll", "COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
+        .target(
+            name: "RTMP", dependencies: ["CEpoll", "COpenSSL", "MediaFormats", "TextFormats"], swiftSettings: strict),
     ]
 }
 
