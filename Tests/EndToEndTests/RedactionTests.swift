@@ -48,7 +48,8 @@ import Testing
         for name in try FileManager.default.contentsOfDirectory(atPath: directory.path + "/data/relays")
         where name.hasSuffix(".log") {
             let log = try String(contentsOfFile: "\(directory.path)/data/relays/\(name)", encoding: .utf8)
-            #expect(!log.isEmpty)
+            // The fork server has nothing to say.
+            #expect(!log.isEmpty || name.hasPrefix("_forkserver"))
             Self.expectClean(log, name)
         }
     }

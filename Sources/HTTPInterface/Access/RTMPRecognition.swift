@@ -34,8 +34,8 @@ final class RTMPRecognition: ChannelInboundHandler, RemovableChannelHandler {
         if notices.limit.take(by: .everybody) == nil {
             notices.logger.warning(
                 """
-                RTMP arrived at the HTTP port: let encoders publish to a media server that reports to this service \
-                (docs/integrations/obs.md)
+                RTMP arrived at the HTTP port: let encoders publish to the address of ingest.rtmp.listen (docs/ingest.md), or \
+                to a media server that reports to this service (docs/integrations/obs.md)
                 """, metadata: ["address": "\(context.remoteAddress?.ipAddress ?? "unknown")"])
         }
         context.close(promise: nil)

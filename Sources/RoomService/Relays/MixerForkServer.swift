@@ -37,14 +37,19 @@ package struct MixerForkServer: Service {
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             var pause = Self.pauses.first
+            var told: String?
             while !Task.isCancelled {
                 let start = ContinuousClock.now
                 let end = await life()
                 guard !Task.isCancelled else { return }
-                if ContinuousClock.now - start >= Self.pauses.longest { pause = Self.pauses.first }
-                logger.warning(
-                    "the fork server for mixers \(end): mixers start more slowly until it is back",
-                    metadata: ["retry": "\(pause)", "log": "\(log)"])
+                if ContinuousClock.now - start >= Self.pauses.longest { (pause, told) = (Self.pauses.first, nil) }
+                // A reason that stays is told once, and why no worker can be started by those who need one.
+                if let end, end != told {
+                    logger.warning(
+                        "the fork server for mixers \(end): mixers start more slowly until it is back",
+                        metadata: ["retry": "\(pause)", "log": "\(log)"])
+                }
+                told = end
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.pauses.longest)
             }
@@ -54,8 +59,8 @@ package struct MixerForkServer: Service {
     private var log: String { socket + ".log" }
 
     /// Runs the process until it ends, or until the task is cancelled.
-    /// - Returns: How it ended, in words.
-    private func life() async -> String {
+    /// - Returns: How it ended, in words; `nil` if it could not be started.
+    private func life() async -> String? {
         // The process ends when the other end is closed.
         let lifeline = ProcessLaunch.pipe()
         var launch = ProcessLaunch(worker, ["forkserver", "--socket", socket])
@@ -63,12 +68,7 @@ package struct MixerForkServer: Service {
         launch.input = .descriptor(lifeline.fileHandleForReading.fileDescriptor)
         launch.output = .file(log, truncates: true)
         launch.errors = .output
-        let process: LaunchedProcess
-        do {
-            process = try launch.start()
-        } catch {
-            return "cannot be started (\(error))"
-        }
+        guard let process = try? launch.start() else { return nil }
         try? lifeline.fileHandleForReading.close()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -11,10 +11,12 @@ import Testing
         outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
         canvas: Canvas(width: 720, height: 1280, fps: 20),
         policy: RoomPolicy(
-            bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom),
+            bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom,
+            quality: QualityLimits(minBitrate: 300_000, minFrameRate: 10, silenceSeconds: 3)),
         program: ProgramSettings(composition: .single(SourceSelection(user: "bob"))),
         recording: RecordingSettings(), hls: HLSSettings(enableVOD: true),
-        schedule: TaskSchedule(startsAt: 1_700_000_000, endsAt: 1_700_003_600.5))
+        schedule: TaskSchedule(startsAt: 1_700_000_000, endsAt: 1_700_003_600.5),
+        idle: IdleSettings(media: ["intro \"1\".mp4", "https://127.0.0.1/loop.webm"], loop: false))
 
     @Test func settingsAreTheSame() throws {
         try expectAll(settings)
@@ -25,7 +27,8 @@ import Testing
 
     @Test func eventsAreTheSame() throws {
         let publication = Publication(
-            user: "böb", stream: .screen, url: "rtmp://127.0.0.1/b\\\n", audio: false, video: true, role: .guest)
+            user: "böb", stream: .screen, url: "rtmp://127.0.0.1/b\\\n", audio: false, video: true, role: .guest,
+            backup: "rtmp://127.0.0.1/b2\\\n")
         try expectAll(publication)
         let update = StreamUpdate(user: "alice", stream: .camera, audio: false, video: true, role: .host)
         try expectAll(update)

@@ -53,6 +53,9 @@ struct JSONSchema {
                 return isAllowed || strangers.isEmpty ? [] : ["\(path): has \(strangers)"]
             }
             return strangers.flatMap { sub(rule).faults(of: object[$0] ?? NSNull(), at: "\(path).\($0)") }
+        case "maxProperties": return expect(object.map { $0.count <= rule as? Int ?? 0 } ?? true)
+        case "propertyNames":
+            return object?.keys.sorted().flatMap { sub(rule).faults(of: $0, at: path) } ?? []
         case "items":
             return (array ?? []).enumerated().flatMap { sub(rule).faults(of: $1, at: "\(path)[\($0)]") }
         case "minItems": return expect(array.map { $0.count >= rule as? Int ?? 0 } ?? true)
