@@ -1,8 +1,6 @@
 import ArgumentParser
-import Dispatch
 import Foundation
 import Logging
-import ProgramRelay
 import StreamIngest
 
 /// `mixworker ingest`: the RTMP server of the service.
@@ -26,22 +24,9 @@ struct IngestCommandLine: AsyncParsableCommand {
     var logLevel: Logger.Level = .info
 
     func run() async throws {
-        // A session of its own, so that closing the orchestrator's terminal does not end the streams.
-        setsid()
-        signal(SIGPIPE, SIG_IGN)
-        signal(SIGTERM, SIG_IGN)
-        // The sockets must not wait for the log.
-        let log = LogWriter(descriptor: FileHandle.standardError.fileDescriptor)
-        defer { log.flush(within: 1) }
-        LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
-        LoopPriority.raise()
-        var logger = Logger(label: "ingest")
-        logger.logLevel = logLevel
-        let process = IngestProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
-        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        terminate.setEventHandler { process.terminate() }
-        terminate.resume()
-        defer { terminate.cancel() }
-        try await process.run()
+        try await SocketWorker.run("ingest", logLevel: logLevel) { logger in
+            let process = IngestProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
+            try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
+        }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Dispatch
 import ForkServer
 import Foundation
 import GStreamerKit
@@ -59,27 +58,19 @@ struct RelayCommandLine: AsyncParsableCommand {
     }
 
     private func serve() async throws {
-        // A session of its own, so that closing the orchestrator's terminal does not end the program.
-        setsid()
-        signal(SIGPIPE, SIG_IGN)
-        signal(SIGTERM, SIG_IGN)
-        // The relay shares a thread with its sockets, which must not wait for the log.
-        let log = LogWriter(descriptor: FileHandle.standardError.fileDescriptor)
-        defer { log.flush(within: 1) }
-        LoggingSystem.bootstrap { WorkerLog.handler(label: $0, writer: log) }
-        LoopPriority.raise()
-        var logger = Logger(label: "relay")
-        logger.logLevel = logLevel
-        let worker = ownExecutable
-        if let task, let socket {
-            let relay = makeRelay(TaskID(task), socket, worker, nil, logger)
-            try await untilTerminated(relay.terminate) { try await relay.run() }
-        } else {
-            let shares = CPUShares()
-            let host = RelayHost(descriptor: FileHandle.standardInput.fileDescriptor) { [self, logger] task, socket in
-                makeRelay(task, socket, worker, shares, logger)
+        try await SocketWorker.run("relay", logLevel: logLevel) { logger in
+            let worker = ownExecutable
+            if let task, let socket {
+                let relay = makeRelay(TaskID(task), socket, worker, nil, logger)
+                try await SocketWorker.untilTerminated(relay.terminate) { try await relay.run() }
+            } else {
+                let shares = CPUShares()
+                let input = FileHandle.standardInput.fileDescriptor
+                let host = RelayHost(descriptor: input) { [self, logger] task, socket in
+                    makeRelay(task, socket, worker, shares, logger)
+                }
+                try await SocketWorker.untilTerminated(host.terminate) { await host.run() }
             }
-            try await untilTerminated(host.terminate) { await host.run() }
         }
     }
 
@@ -96,14 +87,6 @@ struct RelayCommandLine: AsyncParsableCommand {
                 task: task, socketPath: socket, orphanTimeout: orphanTimeout, worker: worker,
                 keepsMixerReady: readyMixer, forkServer: mixers, encoder: encoder, shares: shares),
             logger: logger)
-    }
-
-    private func untilTerminated(_ end: @escaping @Sendable () -> Void, _ run: () async throws -> Void) async throws {
-        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        terminate.setEventHandler(handler: end)
-        terminate.resume()
-        defer { terminate.cancel() }
-        try await run()
     }
 
     /// Path of this program, as the link `/proc/self/exe` names it. The first argument if the link cannot be read.

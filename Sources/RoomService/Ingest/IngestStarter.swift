@@ -18,22 +18,9 @@ package struct IngestStarter: Sendable {
     }
 
     func start(_ files: IngestFiles) throws(RelayError) -> LaunchedProcess {
-        guard access(worker, X_OK) == 0 else {
-            throw .notStarted("mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`")
-        }
         unlink(files.socket)
-        var launch = ProcessLaunch(
-            worker,
-            [
-                "ingest", "--socket", files.socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel,
-            ])
-        launch.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
-            .merging(limits.environment) { $1 }
-        let size = (try? FileManager.default.attributesOfItem(atPath: files.log)[.size] as? Int) ?? 0
-        launch.output = .file(files.log, truncates: size > RelayStarter.longestLog)
-        launch.errors = .output
-        // It begins a session of its own.
-        launch.leadsGroup = false
-        do throws(ProcessLaunch.Failure) { return try launch.start() } catch { throw .notStarted(error.description) }
+        return try WorkerLaunch(worker: worker, limits: limits).start(
+            ["ingest", "--socket", files.socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel],
+            log: files.log)
     }
 }

@@ -63,12 +63,10 @@ package struct MixerForkServer: Service {
     private func life() async -> String? {
         // The process ends when the other end is closed.
         let lifeline = ProcessLaunch.pipe()
-        var launch = ProcessLaunch(worker, ["forkserver", "--socket", socket])
-        launch.environment = RelayStarter.environment(limits)
-        launch.input = .descriptor(lifeline.fileHandleForReading.fileDescriptor)
-        launch.output = .file(log, truncates: true)
-        launch.errors = .output
-        guard let process = try? launch.start() else { return nil }
+        let input = ProcessLaunch.Stream.descriptor(lifeline.fileHandleForReading.fileDescriptor)
+        let launch = WorkerLaunch(worker: worker, limits: limits)
+        let process = try? launch.start(["forkserver", "--socket", socket], input: input, log: log, leadsGroup: true)
+        guard let process else { return nil }
         try? lifeline.fileHandleForReading.close()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

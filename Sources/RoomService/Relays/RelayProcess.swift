@@ -13,12 +13,6 @@ package protocol RelayStarting: Sendable {
 }
 
 extension RelayStarting {
-    /// The environment of workers: that of this process without its configuration, which has secrets.
-    static func environment(_ limits: WorkerLimits) -> [String: String] {
-        ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MIXORCHESTRATOR_") }
-            .merging(limits.environment) { $1 }
-    }
-
     package func missing() async -> [String] { [] }
 }
 
@@ -30,8 +24,7 @@ package protocol RelayProcessHandle: Sendable {
     func signal(_ number: Int32)
 }
 
-/// Starts `mixworker relay`, which outlives this process and inherits nothing from it: no descriptor (a listening socket
-/// would keep the port), no ignored signal, no configuration secret.
+/// Starts `mixworker relay`, which outlives this process.
 package struct RelayStarter: RelayStarting {
     /// Path of `mixworker`.
     package var worker: String
@@ -71,8 +64,6 @@ package struct RelayStarter: RelayStarting {
             return try starter.launch(["--shared", directory], input: .descriptor(input), socket: socket)
         }
     }
-    /// Longest log in bytes. A longer one is truncated at the next start.
-    static let longestLog = 10 << 20
 
     package func start(task: TaskID, socket: String) throws(RelayError) -> any RelayProcessHandle {
         if let relay = try shared?.start(task: task, socket: socket) { return relay }
@@ -85,29 +76,13 @@ package struct RelayStarter: RelayStarting {
     private func launch(
         _ programs: [String], input: ProcessLaunch.Stream, socket: String
     ) throws(RelayError) -> SharedRelays.Launched {
-        guard access(worker, X_OK) == 0 else {
-            throw .notStarted(
-                "mixworker is not at \(worker): build it, or set MIXORCHESTRATOR_WORKER or `worker:`")
-        }
-        var launch = ProcessLaunch(
-            worker,
+        let log = RelayProcessFile.path(socket, ".log")
+        let arguments =
             ["relay"] + programs + [
                 "--orphan-timeout", "\(orphanTimeout)", "--log-level", logLevel,
                 keepsMixersReady ? "--ready-mixer" : "--no-ready-mixer", "--encoder", encoder,
-            ] + (forkServer.map { ["--fork-server", $0] } ?? []))
-        launch.environment = Self.environment(limits)
-        launch.input = input
-        let log = RelayProcessFile.path(socket, ".log")
-        let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0
-        launch.output = .file(log, truncates: size > Self.longestLog)
-        launch.errors = .output
-        // A relay begins a session of its own.
-        launch.leadsGroup = false
-        do throws(ProcessLaunch.Failure) {
-            return (try launch.start(), log)
-        } catch {
-            throw .notStarted(error.description)
-        }
+            ] + (forkServer.map { ["--fork-server", $0] } ?? [])
+        return (try WorkerLaunch(worker: worker, limits: limits).start(arguments, input: input, log: log), log)
     }
 
     package func missing() async -> [String] {
