@@ -110,13 +110,14 @@ struct EveryKeyTests {
             """,
             top: """
                 "fit": "contain", "align": "bottom-left", "border": { "width": 0.01, "color": "#FF0000" },
-                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame", "cardAfter": 3.5 },
+                "label": { "edge": "top" }, "fallback": { "cameraOff": "nothing", "absent": "last-frame", "cardAfter": 3.5, "dropAfter": 45 },
                 """)
         var style = PaneStyle(
             fit: .contain, align: .bottomLeft, opacity: half,
             border: .init(width: UnitFraction(0.01), colour: red),
             label: .init(edge: .top, side: .right, colour: red),
-            fallback: .init(cameraOff: .nothing, absent: .lastFrame, stalled: .nothing, cardAfter: 3500))
+            fallback: .init(
+                cameraOff: .nothing, absent: .lastFrame, stalled: .nothing, cardAfter: 3500, dropAfter: 45_000))
         #expect(arrangement.settings.style == style)
         guard case .panes(let panes, nil) = arrangement.placement else {
             Issue.record("\(arrangement.placement)")

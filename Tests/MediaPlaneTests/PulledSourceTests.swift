@@ -64,6 +64,12 @@ import Testing
             _ = source.timeline.accept(item, arrival: .seconds(4), as: .init(isOnAir: false))
         }
         #expect(!source.isAbsent(now: .seconds(4)))
+        // From then on, silence costs the place after the time that its pane allows.
+        #expect(!source.isAbsent(now: .seconds(34)))
+        #expect(source.isAbsent(now: .seconds(35)))
+        source.dropAfter = .seconds(60)
+        #expect(!source.isAbsent(now: .seconds(64)))
+        #expect(source.isAbsent(now: .seconds(65)))
     }
 
     @Test func anUnsupportedCodecIsNamedAndLeftOutUntilItHasGoneForGood() throws {

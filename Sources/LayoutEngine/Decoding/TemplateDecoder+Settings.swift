@@ -71,6 +71,9 @@ extension TemplateDecoder {
         if let seconds = reader.number("cardAfter", in: 0.5...60, issues: &issues) {
             style.fallback.cardAfter = Int((seconds * 1000).rounded())
         }
+        if let seconds = reader.number("dropAfter", in: 1...3600, issues: &issues) {
+            style.fallback.dropAfter = Int((seconds * 1000).rounded())
+        }
         reader.finish(issues: &issues)
     }
 

@@ -70,7 +70,8 @@ struct Stage {
             height: rectangle.height, z: z, fit: style.fit, align: style.align, opacity: style.opacity,
             border: border, label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil }, isLive: isLive,
             fallback: fallback, card: Card(name: name, user: user),
-            cardAfter: style.fallback.cardAfter == Pane.usualCardAfter ? nil : style.fallback.cardAfter)
+            cardAfter: style.fallback.cardAfter == Pane.usualCardAfter ? nil : style.fallback.cardAfter,
+            dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter)
     }
 
     private func label(_ name: String, _ style: PaneStyle.LabelStyle) -> Label {

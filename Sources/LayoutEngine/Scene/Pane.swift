@@ -30,6 +30,9 @@ public struct Pane: Hashable, Codable, Sendable {
     /// Time without a picture after which a live pane shows its `fallback`, in ms; `nil` means `usualCardAfter`. Until then
     /// it shows the last picture.
     public var cardAfter: Int?
+    /// Time without a packet after which the stream counts as absent, so that its pane goes to the others, in ms; `nil`
+    /// means `usualDropAfter`.
+    public var dropAfter: Int?
     /// The card that `Fallback.card` shows, and that stands in for a fallback that cannot be shown.
     public var card: Card
     /// Colour that fills the pane behind its content; `nil` lets what is behind the pane show through.
@@ -38,14 +41,17 @@ public struct Pane: Hashable, Codable, Sendable {
     /// The usual `cardAfter`, in ms: longer than a network hiccup mostly takes, because the last picture is better than a card
     /// that flashes up.
     public static let usualCardAfter = 2000
+    /// The usual `dropAfter`, in ms: longer than a publisher's program takes to reconnect.
+    public static let usualDropAfter = 30_000
 
     public init(
         source: String, user: String, x: Int, y: Int, width: Int, height: Int, z: Int = 0, fit: Fit = .cover,
         align: Alignment = .centre, opacity: UnitFraction = .whole, border: Border? = nil, label: Label? = nil,
         isLive: Bool = true, fallback: Fallback = .lastFrame, card: Card? = nil, matte: RGB? = nil,
-        cardAfter: Int? = nil
+        cardAfter: Int? = nil, dropAfter: Int? = nil
     ) {
         self.cardAfter = cardAfter
+        self.dropAfter = dropAfter
         self.source = source
         self.user = user
         self.x = x

@@ -22,7 +22,7 @@ extension Canvas {
 extension Pane {
     fileprivate var isPlausible: Bool {
         [x, y, width, height, border?.width ?? 0, label?.size ?? 0].allSatisfy(pixels.contains)
-            && 0...3_600_000 ~= cardAfter ?? 0
+            && 0...3_600_000 ~= cardAfter ?? 0 && 0...3_600_000 ~= dropAfter ?? 0
     }
 }
 

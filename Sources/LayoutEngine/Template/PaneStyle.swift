@@ -66,12 +66,15 @@ public struct PaneStyle: Hashable, Sendable {
         public var stalled: Pane.Fallback
         /// Time without a picture after which `stalled` takes the place of the last picture, in ms. 500…60000.
         public var cardAfter: Int
+        /// Time without a packet after which a participant loses the pane, in ms. 1000…3600000.
+        public var dropAfter: Int
 
         public init(
             cameraOff: Pane.Fallback = .card, absent: Pane.Fallback = .nothing, stalled: Pane.Fallback = .card,
-            cardAfter: Int = Pane.usualCardAfter
+            cardAfter: Int = Pane.usualCardAfter, dropAfter: Int = Pane.usualDropAfter
         ) {
             self.cardAfter = cardAfter
+            self.dropAfter = dropAfter
             self.cameraOff = cameraOff
             self.absent = absent
             self.stalled = stalled

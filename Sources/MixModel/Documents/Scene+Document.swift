@@ -42,6 +42,7 @@ extension Pane: DocumentWritable {
             pane.field("isLive", isLive)
             try pane.field("fallback", fallback)
             pane.field("cardAfter", ifPresent: cardAfter)
+            pane.field("dropAfter", ifPresent: dropAfter)
             try pane.field("card", card)
             pane.field("matte", ifPresent: matte?.description)
         }

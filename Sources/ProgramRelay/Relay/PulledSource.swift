@@ -1,4 +1,5 @@
 import EncodedMedia
+import LayoutEngine
 import MixModel
 import ProgramSplicer
 
@@ -31,6 +32,8 @@ final class PulledSource {
     var backlog: Backlog?
     /// Program time at which the source left the plan. It is pulled until it is off air.
     var removedAt: MediaTime?
+    /// Time without a packet after which a source that has delivered media loses its place in the picture.
+    var dropAfter = MediaTime.milliseconds(Pane.usualDropAfter)
 
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
@@ -211,7 +214,9 @@ final class PulledSource {
 
     /// Whether the source has nothing to show, for other reasons than having just begun.
     func isAbsent(now: MediaTime) -> Bool {
-        isUnsupported || isQuarantined || (timeline.lastArrival == nil && now - plannedAt > PulledSource.absence)
+        guard !isUnsupported, !isQuarantined else { return true }
+        guard let last = timeline.lastArrival else { return now - plannedAt > PulledSource.absence }
+        return now - last > dropAfter
     }
 
     func fact(now: MediaTime) -> ProgramDirector.SourceFact {

@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import MixModel
 import RTMP
 
@@ -116,6 +117,10 @@ extension Relay {
                 removeFromMixers(id)
                 connect(id)
             }
+        }
+        // A source that has lost its pane is judged by the pane that it had.
+        for pane in plan.scene.panes {
+            sources[SourceID(pane.source)]?.dropAfter = .milliseconds(pane.dropAfter ?? Pane.usualDropAfter)
         }
         for source in sources.values { source.judge(by: plan.quality) }
         let removedAt = now

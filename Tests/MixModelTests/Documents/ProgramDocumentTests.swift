@@ -13,7 +13,7 @@ import Testing
             source: "böb/camera", user: "böb", x: 2, y: 4, width: 320, height: 240, z: -1, fit: .contain,
             align: .bottomRight, opacity: UnitFraction(1.0 / 3), border: .init(width: 2, colour: .white), label: label,
             isLive: false, fallback: .image("a/\"b\".png"), card: Card(name: "Böb", user: "böb"),
-            matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500)
+            matte: RGB(red: 1, green: 0xAB, blue: 255), cardAfter: 3500, dropAfter: 12_000)
         return Scene(
             canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white), background: .init(image: "b.png"),
             panes: [pane, Pane(source: "a/camera", user: "a", x: 0, y: 0, width: 2, height: 2)],
