@@ -84,7 +84,7 @@ class Soak:
 
     def _open_room(self, name):
         self.service.call("PUT", f"/v1/rooms/{name}",
-                          {"host": "host", "layout": "auto", "outputs": [{"id": "cdn", "url": self.stage.program(name)}]})
+                          {"host": "host", "layout": "side-by-side", "outputs": [{"id": "cdn", "url": self.stage.program(name)}]})
         self.service.join(name, "host", role="host", stream="person0")
 
     def run(self, publishers):

@@ -18,7 +18,7 @@ struct SceneSVGTests {
         let svg = scene.svg()
         #expect(svg.hasPrefix("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 1280\""))
         #expect(svg.contains("&lt;&amp;&gt;&quot;'\u{FFFD}\u{FFFD}𝄞 ]]&gt;</text>"))
-        #expect(svg.contains("360×640 cover"))
+        #expect(svg.contains("720×636 cover"))
         #expect(svg == scene.svg())
         _ = ParsedSVG(svg)
     }
@@ -72,7 +72,8 @@ struct SceneSVGTests {
         let svg = SceneSheet(entries).svg()
         let parsed = ParsedSVG(svg)
         #expect(parsed.texts.filter { $0.hasSuffix("people") } == entries.map(\.title))
-        #expect(parsed.texts.filter { $0 == "user0" }.count == 7)
+        // In the middle of the pane, and as a label where there are several.
+        #expect(parsed.texts.filter { $0 == "user0" }.count == 13)
         #expect(parsed.elements.filter { $0 == "defs" }.count == 1)
         // Two rows of four thumbnails of 180×320.
         #expect(parsed.attributes[0]["width"] == "840" && parsed.attributes[0]["height"] == "772")

@@ -9,14 +9,14 @@ struct SceneTests {
         #expect(scene.difference(from: scene).isEmpty)
     }
 
-    @Test func thirdPersonIsAddedAndTheOthersMove() {
+    @Test func thirdPersonIsAddedAndTheSecondMakesRoom() {
         let two = LayoutEngine.plan(LayoutLibrary.automatic, participants: people(2), canvas: .portrait)
         let three = LayoutEngine.plan(LayoutLibrary.automatic, participants: people(3), canvas: .portrait)
         let difference = three.difference(from: two)
         #expect(difference.canvas == nil)
         #expect(difference.removed == [])
         #expect(difference.added.map(\.user) == ["user2"])
-        #expect(difference.changed.map(\.user) == ["user0", "user1"])
+        #expect(difference.changed.map(\.user) == ["user1"])
         #expect(difference.order == nil)
     }
 

@@ -74,7 +74,8 @@ import Testing
                 #expect(try list.value("layouts.0.state") == "builtIn")
                 #expect(try list.value("layouts.1.name") == "mine")
                 #expect(
-                    try await bench.call(.get, "/v1/layouts/auto").value("template.arrangements.2.algorithm") == "grid")
+                    try await bench.call(.get, "/v1/layouts/auto").value("template.arrangements.1.algorithm")
+                        == "mosaic")
                 // The same again is no version.
                 #expect(try await bench.call(.put, "/v1/layouts/mine", text).headers[.eTag] == "\"1\"")
             }

@@ -1,6 +1,7 @@
 """One build of the service under measurement: `mixorchestrator serve` with its relays and mixers."""
 import http.client
 import json
+import shutil
 import time
 
 from .canvas import Pane
@@ -23,6 +24,15 @@ log: {{ level: warning }}
 {more}
 """
 
+# What ffmpeg's side of a comparison composes: columns for two, equal tiles without gaps for more.
+_LAYOUT = {
+    "arrangements": [
+        {"when": {"people": {"max": 1}}, "algorithm": "solo"},
+        {"when": {"people": 2}, "algorithm": "side-by-side"},
+        {"algorithm": "grid"},
+    ],
+}
+
 
 class Service:
     """A side of a comparison."""
@@ -35,10 +45,13 @@ class Service:
                 raise BenchError(f"{binaries / program} is missing: build it, or name its directory with --binary")
         directory = stage.file(f"{name}-{free_port()}")
         directory.mkdir()
+        layouts = directory / "layouts"
+        shutil.copytree(ROOT / "layouts", layouts, ignore=shutil.ignore_patterns("pictures"))
+        (layouts / "bench.json").write_text(json.dumps(_LAYOUT))
         self.port = free_port()
         configuration = directory / "mixorchestrator.yaml"
         configuration.write_text(_CONFIGURATION.format(
-            port=self.port, data=directory / "data", layouts=ROOT / "layouts", worker=binaries / "mixworker",
+            port=self.port, data=directory / "data", layouts=layouts, worker=binaries / "mixworker",
             width=canvas.width, height=canvas.height, fps=canvas.fps, more=more))
         self.process = stage.processes.start(
             name, [binaries / "mixorchestrator", "serve", "--config", configuration])
@@ -69,7 +82,7 @@ class Service:
     def open_room(self, room, host, output):
         """Makes a room with one output and puts its host on air."""
         self.call("PUT", f"/v1/rooms/{room}",
-                  {"host": host, "layout": "auto", "outputs": [{"id": "cdn", "url": output}]})
+                  {"host": host, "layout": "bench", "outputs": [{"id": "cdn", "url": output}]})
         self.join(room, host, role="host")
 
     def join(self, room, user, role="guest", stream=None):

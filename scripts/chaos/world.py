@@ -84,7 +84,7 @@ class World:
         self.publishers["eve"] = self._hostile()
         self.service = Service(stage, "service", binaries, CANVAS)
         self.guests = set()
-        self.layout = "auto"
+        self.layout = "side-by-side"
         self.service.call("PUT", f"/v1/rooms/{ROOM}", self._settings())
         self.service.call("PUT", f"/v1/rooms/{ROOM}/recording", {})
         self.service.call("PUT", f"/v1/rooms/{ROOM}/hls", {"enableVOD": False, "renditions": [{"height": 360}]})

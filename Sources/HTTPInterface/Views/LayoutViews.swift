@@ -91,11 +91,10 @@ extension LayoutLibrary {
     /// The built-in layout in the form of a file.
     static let automaticFile = """
         {
-            "description": "Solo, side by side, grid: by the number of people.",
+            "description": "Everybody, with names, on a full canvas.",
             "arrangements": [
                 { "when": { "people": { "max": 1 } }, "algorithm": "solo" },
-                { "when": { "people": 2 }, "algorithm": "side-by-side" },
-                { "algorithm": "grid" }
+                { "algorithm": "mosaic", "gap": 0.01, "label": {} }
             ]
         }
 

@@ -5,6 +5,7 @@ enum LayoutAlgorithms {
         SideBySideAlgorithm.self,
         PictureInPictureAlgorithm.self,
         GridAlgorithm.self,
+        MosaicAlgorithm.self,
         SpotlightAlgorithm.self,
         StackAlgorithm.self,
     ]

@@ -51,6 +51,12 @@ struct LayoutSpace {
         return tiles(count: count, columns: best.columns, width: best.width, height: best.height, gap: best.gap)
     }
 
+    /// Returns the pixels of the largest rectangle of a camera's usual shape that a pane holds.
+    func visibleArea(of pane: Rectangle) -> Int {
+        let ideal = Self.largest(preferredAspect, in: (pane.width, pane.height))
+        return ideal.width * ideal.height
+    }
+
     private var preferredAspect: Aspect {
         switch orientation {
         case .landscape: .fourToThree

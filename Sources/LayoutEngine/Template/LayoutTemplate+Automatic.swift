@@ -2,13 +2,15 @@ extension LayoutTemplate {
     /// The name of the built-in layout.
     static let automaticName = "auto"
 
-    /// The built-in layout: one person fills the canvas, two are side by side, three or more form a grid.
+    /// The built-in layout: one person, or several with their names, fill the canvas.
     static let automatic = LayoutTemplate(
-        name: automaticName, summary: "Solo, side by side, grid: by the number of people.",
+        name: automaticName, summary: "Everybody, with names, on a full canvas.",
         arrangements: [
             Arrangement(when: .init(people: 0...1), placement: .algorithm(.solo)),
-            Arrangement(when: .init(people: 2...2), placement: .algorithm(.sideBySide)),
-            Arrangement(placement: .algorithm(.grid(tileAspect: nil))),
+            Arrangement(
+                placement: .algorithm(.mosaic),
+                settings: ArrangementSettings(
+                    style: PaneStyle(label: PaneStyle.LabelStyle()), gap: UnitFraction(0.01))),
         ])
 
     static func automaticArrangement(people: Int) -> Arrangement {
