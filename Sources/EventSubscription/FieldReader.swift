@@ -95,8 +95,9 @@ public struct FieldReader {
 
     /// Refuses keys that were never read, suggesting the known one with the most similar spelling.
     public func finish() throws(InputError) {
+        // No set for the few keys of a document that is right.
+        guard let stranger = fields.keys.lazy.filter({ !asked.contains($0) }).min() else { return }
         let names = Set(asked)
-        guard let stranger = fields.keys.filter({ !names.contains($0) }).min() else { return }
         let known = names.sorted().joined(separator: ", ")
         let suggestion = Suggestion.phrase(for: stranger, among: names)
         throw InputError(

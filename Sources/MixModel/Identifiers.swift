@@ -1,4 +1,5 @@
 import LayoutEngine
+import TextFormats
 
 /// A name with a type of its own, so that names of different things cannot be confused.
 ///
@@ -47,11 +48,13 @@ extension TenantIdentifier {
         self.init(app == .standard ? name : "\(app)/\(name)")
     }
 
+    @inlinable
     public var app: AppID {
         rawValue.splitAtFirst("/").map { AppID(String($0.head)) } ?? .standard
     }
 
     /// Name without the tenant.
+    @inlinable
     public var name: String {
         rawValue.splitAtFirst("/").map { String($0.tail) } ?? rawValue
     }

@@ -52,21 +52,26 @@ extension String {
     }
 }
 
+// Inlinable, because a generic function that is not specialised costs an event several microseconds.
 extension StringProtocol where UTF8View: BidirectionalCollection {
     /// Returns the text before and after the first separator, an ASCII character; `nil` if there is none.
+    @inlinable
     public func splitAtFirst(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
         utf8.firstIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
     }
 
     /// Returns the text before and after the last separator, an ASCII character; `nil` if there is none.
+    @inlinable
     public func splitAtLast(_ separator: Unicode.Scalar) -> (head: SubSequence, tail: SubSequence)? {
         utf8.lastIndex(of: UInt8(ascii: separator)).map { (self[..<$0], self[utf8.index(after: $0)...]) }
     }
 
     /// Whether the UTF-8 begins with that of a prefix.
+    @inlinable
     public func startsInUTF8(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
     /// Whether the UTF-8 ends with that of a suffix.
+    @inlinable
     public func endsInUTF8(with suffix: some StringProtocol) -> Bool {
         utf8.count >= suffix.utf8.count && utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
     }

@@ -14,7 +14,7 @@ package actor RoomOwner {
     /// What is known of the room and its tasks; it decides.
     var state: RoomState
     var committer = RoomCommitter()
-    var performer: RoomPerformer
+    let performer: RoomPerformer
 
     /// Whether the owner has been run before.
     private var isRestored = false

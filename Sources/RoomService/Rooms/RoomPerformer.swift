@@ -2,8 +2,11 @@ import EncodedMedia
 import Logging
 import MixModel
 
-/// Performs what is decided: runs relays, holds destinations, tells listeners and other rooms. Decides nothing.
-struct RoomPerformer {
+/// Performs what is decided: runs relays, holds destinations, tells listeners and other rooms. Decides nothing. Belongs to
+/// its room's owner.
+///
+/// A class, because the owner would copy a value for every call.
+final class RoomPerformer {
     private let services: RoomServices
     private let logger: Logger
     private let meter: RoomMeter
@@ -38,7 +41,7 @@ struct RoomPerformer {
     /// Performs a draft.
     ///
     /// - Parameter state: State with the draft.
-    mutating func perform(_ commit: RoomCommit, in state: RoomState) {
+    func perform(_ commit: RoomCommit, in state: RoomState) {
         services.listeners.publish(commit.occurrences, of: state.id, numbers: services.numbers)
         if commit.draft.deletesRoom { services.listeners.end(state.id) }
         holdOutputs(of: state)
@@ -70,7 +73,7 @@ struct RoomPerformer {
     // MARK: Relays
 
     /// Performs a task's actions. Records were stored with the decision itself.
-    mutating func perform(_ actions: [TaskAction], of task: TaskID) {
+    func perform(_ actions: [TaskAction], of task: TaskID) {
         let actions = actions.filter { if case .record = $0 { false } else { true } }
         guard !actions.isEmpty else { return }
         let supervisor = supervisors[task] ?? makeSupervisor(of: task)
@@ -89,19 +92,19 @@ struct RoomPerformer {
     }
 
     /// Takes the supervisors that have yet to be run.
-    mutating func takeNewSupervisors() -> [RelaySupervisor] {
+    func takeNewSupervisors() -> [RelaySupervisor] {
         defer { newSupervisors = [] }
         return newSupervisors
     }
 
     /// Ends what serves a task that is forgotten.
-    mutating func forget(_ task: TaskID) {
+    func forget(_ task: TaskID) {
         services.taskIndex.release(task)
         supervisors.removeValue(forKey: task)?.finish()
         claims[task] = nil
     }
 
-    private mutating func makeSupervisor(of task: TaskID) -> RelaySupervisor {
+    private func makeSupervisor(of task: TaskID) -> RelaySupervisor {
         var logger = logger
         logger[metadataKey: "task"] = "\(task)"
         let supervisor = RelaySupervisor(
@@ -116,12 +119,12 @@ struct RoomPerformer {
     // MARK: Destinations
 
     /// Holds the destinations of the tasks.
-    mutating func holdOutputs(of state: RoomState) {
+    func holdOutputs(of state: RoomState) {
         for task in state.tasks { holdOutputs(of: task.machine.document, in: state) }
     }
 
     /// Gives back the destinations that were claimed for a change that was not stored.
-    mutating func releaseUnused(_ task: TaskID, in state: RoomState) {
+    func releaseUnused(_ task: TaskID, in state: RoomState) {
         claims[task] = nil
         if let known = state.task(task) {
             holdOutputs(of: known.machine.document, in: state)
@@ -130,7 +133,7 @@ struct RoomPerformer {
         }
     }
 
-    private mutating func holdOutputs(of machine: TaskMachine, in state: RoomState) {
+    private func holdOutputs(of machine: TaskMachine, in state: RoomState) {
         let room = state.room.document
         let pushes = machine.isExplicit ? !machine.isFinished : state.isStored || machine.isActive
         let claim = Claim(pushes: pushes, outputs: (machine.settings ?? room.settings).outputs)
