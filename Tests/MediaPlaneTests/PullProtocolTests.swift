@@ -116,7 +116,7 @@ struct PullDocumentTests {
         try expect(
             rows.joined(), in: "README.md",
             after: "| source | URL (default port) | carries | needs |\n|---|---|---|---|\n",
-            before: "\nStart test publishers")
+            before: "\nApps send the same events")
     }
 
     @Test func theInterfaceNamesTheSchemes() throws {
