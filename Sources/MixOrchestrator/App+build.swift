@@ -42,7 +42,8 @@ func buildOrchestrator(
         viewers: ViewerCounts(
             limits: .init(
                 all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)),
-        media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data))
+        media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data),
+        playsWithoutOutputs: configuration.playsWithoutOutputs)
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(
@@ -109,7 +110,7 @@ func buildOrchestrator(
     TimelineController(registry: registry, history: history).addRoutes(to: router)
     LayoutController(directory: directory, registry: registry, store: store, layouts: layouts, images: images)
         .addRoutes(to: router)
-    LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas).addRoutes(to: router)
+    LayoutPlanController(layouts: layouts, defaultCanvas: configuration.roomCanvas.canvas).addRoutes(to: router)
     SubscriptionController(registry: subscriptions, engine: deliveries).addRoutes(to: router)
     DeliveryController(registry: subscriptions).addRoutes(to: router)
     let playback = Playback(
@@ -130,7 +131,7 @@ func buildOrchestrator(
         tasks: WireTasks(
             registry: registry,
             reach: TaskParameters.Reach(
-                outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas)),
+                outputs: configuration.outputs, images: configuration.sources, canvas: configuration.roomCanvas.canvas)),
         channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
         limits: limits, metrics: metrics
     ).addRoutes(to: router)

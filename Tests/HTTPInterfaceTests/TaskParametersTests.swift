@@ -102,7 +102,7 @@ import Testing
         #expect(settings.outputs?.map(\.id) == ["main", "output-2"])
         #expect(settings.outputs?.map(\.url) == ["rtmp://127.0.0.1/a/1", "rtmp://127.0.0.1/b/1"])
         #expect(settings.policy.whenIdle == .finish && settings.policy.maxIdleSeconds == 60)
-        #expect(settings.canvas == Canvas(width: 1280, height: 720, fps: 30))
+        #expect(settings.canvas == RoomCanvas(Canvas(width: 1280, height: 720, fps: 30)))
         #expect(
             settings.program?.encoding
                 == EncodingSettings(

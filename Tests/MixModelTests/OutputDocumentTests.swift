@@ -187,7 +187,7 @@ import Testing
         func context(_ places: [any OutputPlace]) -> PlanningContext {
             PlanningContext(
                 template: template, defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/m")],
-                defaultCanvas: .portrait, places: OutputPlaces(places))
+                defaultCanvas: RoomCanvas(.portrait), places: OutputPlaces(places))
         }
         let all: [any OutputPlace] = [HLSPlace(directory: "/h"), RecordingPlace(directory: "/r")]
         #expect(OutputPlanner.outputs(of: room, in: context(all)).isEmpty)

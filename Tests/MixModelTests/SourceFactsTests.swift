@@ -29,9 +29,11 @@ import Testing
         let turned = SourceStatus(
             id: "a/camera", state: .live, pictureSize: LayoutParticipant.Size(width: 360, height: 640))
         #expect(facts.take(status([turned, other])) == "video of a/camera is 360×640")
+        let paced = SourceStatus(id: "a/camera", state: .live, pictureSize: turned.pictureSize, frameRate: 29.97)
+        #expect(facts.take(status([paced, other])) == "a/camera has 30 frames per second")
         // Who left the room is the room's business.
         #expect(facts.take(status([other])) == nil)
-        #expect(facts.pictureSizes.count == 1)
+        #expect(facts.pictureSizes.count == 1 && facts.frameRates.isEmpty)
     }
 
     /// A restart must not show anybody who does not come, nor forget how pictures lie, until the relay tells again.

@@ -202,7 +202,7 @@ import Testing
                 PushDestination(
                     id: OutputID("o\($0)"), url: "rtmp://127.0.0.1/\(Int.random(in: 0..<9, using: &random))")
             },
-            canvas: Bool.random(using: &random) ? .portrait : nil,
+            canvas: Bool.random(using: &random) ? RoomCanvas(.portrait) : nil,
             policy: RoomPolicy(
                 bypass: RoomPolicy.Bypass.allCases.randomElement(using: &random) ?? .auto,
                 whenHostLeaves: RoomPolicy.WhenHostLeaves.allCases.randomElement(using: &random) ?? .promote,

@@ -10,7 +10,8 @@ import Testing
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")], defaultCanvas: .portrait)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")],
+            defaultCanvas: RoomCanvas(.portrait))
         var now: Int64 = 1_000_000_000
         var number = 0
 
@@ -124,7 +125,7 @@ import Testing
         var bench = Bench()
         _ = bench.publish("alice")
         bench.now += 1_000_000
-        bench.room.settings.canvas = Canvas(width: 1280, height: 720, fps: 30)
+        bench.room.settings.canvas = RoomCanvas(Canvas(width: 1280, height: 720, fps: 30))
         #expect(bench.settingsChanged().plans.first?.scene.canvas.width == 1280)
         #expect(bench.settingsChanged().plans.isEmpty)
     }

@@ -3,6 +3,7 @@ import Configuration
 import EventSubscription
 import Foundation
 import LayoutEngine
+import MixModel
 import Testing
 
 @testable import MixOrchestrator
@@ -23,10 +24,10 @@ import Testing
     @Test func defaultsNeedNoFile() throws {
         let configuration = try OrchestratorConfiguration(ConfigurationKeys.reader(file: nil, environment: [:]))
         #expect(configuration.listen.description == "127.0.0.1:8080")
-        #expect(configuration.roomCanvas == .portrait)
+        #expect(configuration.roomCanvas == RoomCanvas(.portrait, followsHost: true))
         #expect(configuration.roomLayout == "auto")
         #expect(configuration.orphanTimeout == 300)
-        #expect(configuration.roomOutputs.isEmpty)
+        #expect(configuration.roomOutputs.isEmpty && configuration.playsWithoutOutputs)
         #expect(!configuration.keepsRelays)
         #expect(configuration.hooks.settings.isEmpty && configuration.hooks.unmatched == .allow)
     }
@@ -92,7 +93,7 @@ import Testing
         #expect(playback.origins == .only(["https://player.example"]) && !playback.access.isOpen)
         #expect(
             configuration.roomCanvas
-                == Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3)))
+                == RoomCanvas(Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3))))
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
         #expect(configuration.programsPerProcess == 3)
         #expect(configuration.encoder == "va")
@@ -223,6 +224,19 @@ import Testing
             .appendingPathComponent("../../deploy/mixorchestrator.yaml").standardizedFileURL.path
         let configuration = try OrchestratorConfiguration(ConfigurationKeys.reader(file: file, environment: [:]))
         #expect(configuration.listen.description == "127.0.0.1:8080")
+    }
+
+    @Test(arguments: [
+        ("{ fps: 25 }", false), ("{ width: 640, height: 360 }", false), ("{ background: \"#102030\" }", true),
+        ("{ follows: host, width: 640, height: 360 }", true), ("{ follows: none }", false),
+    ])
+    func aSizeFixesTheCanvasUnlessItFollows(_ canvas: String, _ follows: Bool) throws {
+        #expect(try configuration("rooms: { canvas: \(canvas) }").roomCanvas.followsHost == follows)
+    }
+
+    @Test func anEmptyListOfOutputsIsNotAnOmittedOne() throws {
+        #expect(try !configuration("rooms: { outputs: [] }").playsWithoutOutputs)
+        #expect(try configuration("rooms: { layout: auto }").playsWithoutOutputs)
     }
 
     /// Also those that are only there as a comment.

@@ -15,7 +15,7 @@ import Testing
 @Suite(.serialized) struct ConvergenceTests {
     private static let outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out/demo")]
     private static let context = PlanningContext(
-        template: Layouts().template("auto"), defaultOutputs: outputs, defaultCanvas: .portrait)
+        template: Layouts().template("auto"), defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
 
     /// Nobody waits so long for the end of a room.
     private static func settings(_ history: RoomHistory) -> RoomSettings {

@@ -28,7 +28,8 @@ import Testing
         let context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
+            defaultCanvas: RoomCanvas(.portrait))
         for id in spellings {
             var room = Room(id: id)
             let event = RoomEvent(

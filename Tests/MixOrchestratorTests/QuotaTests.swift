@@ -70,7 +70,8 @@ import Testing
         let services = try RoomServices(
             store: MemoryTaskStore(), sockets: RelaySockets(directory: "/tmp/mo-none/relays"),
             starter: ScriptedRelays(), layouts: Layouts(), metrics: Metrics(), logger: LogRecorder().logger,
-            defaultOutputs: [], defaultLayout: "auto", defaultCanvas: .portrait, quotas: QuotaUsage(quotas: quotas))
+            defaultOutputs: [], defaultLayout: "auto", defaultCanvas: RoomCanvas(.portrait),
+            quotas: QuotaUsage(quotas: quotas))
         let registry = RoomRegistry(services: services, keepsRelays: true)
         try await registry.restore()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -294,7 +294,7 @@ func withRegistry<Value: Sendable>(
     let services = RoomServices(
         store: store, sockets: try RelaySockets(directory: directory + "/relays"), starter: relays, layouts: Layouts(),
         metrics: Metrics(), logger: log.logger, defaultOutputs: hasOutputs ? outputs : [], defaultLayout: "auto",
-        defaultCanvas: .portrait)
+        defaultCanvas: RoomCanvas(.portrait))
     let registry = RoomRegistry(services: services, keepsRelays: true)
     try await registry.restore()
     return try await withThrowingTaskGroup(of: Void.self) { group in

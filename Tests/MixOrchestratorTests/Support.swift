@@ -113,7 +113,11 @@ final class LogRecorder: Sendable {
 }
 
 /// Settings of a test: outputs for every room, layouts and data in a directory of its own.
-func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:]) throws -> OrchestratorConfiguration {
+///
+/// - Parameter omitted: Keys that are not set at all.
+func testConfiguration(
+    _ directory: String, _ changes: [String: [String]] = [:], omitting omitted: Set<String> = []
+) throws -> OrchestratorConfiguration {
     // With tokens nothing is allowed that is not spelt.
     let allowed = changes.keys.contains { $0.contains(".tokens.") } ? ["*://127.0.0.1", "*://localhost"] : []
     let settings = [
@@ -124,7 +128,7 @@ func testConfiguration(_ directory: String, _ changes: [String: [String]] = [:])
         "admission.cores": ["0"], "overload.highestLevel": ["0"],
     ].merging(changes) { $1 }
     var values: [AbsoluteConfigKey: ConfigValue] = [:]
-    for (key, words) in settings {
+    for (key, words) in settings where !omitted.contains(key) {
         let content =
             switch try #require(key.hasPrefix("apps.") ? appKind(key) : ConfigurationKeys.known[key]) {
             case .scalar: ConfigContent.string(words.joined())
@@ -149,14 +153,15 @@ func withDirectory<Value>(_ body: (String) async throws -> Value) async throws -
 /// Runs a service for the length of `body`.
 func withOrchestrator(
     _ setup: TestingSetup = .router, directory: String, relays: ScriptedRelays = ScriptedRelays(),
-    store: (any TaskStore)? = nil, settings: [String: [String]] = [:],
+    store: (any TaskStore)? = nil, settings: [String: [String]] = [:], omitting omitted: Set<String> = [],
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     _ body: @escaping @Sendable (Bench) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let store = try store ?? SQLiteTaskStore(path: directory + "/store.sqlite")
     let application = try await buildOrchestrator(
-        testConfiguration(directory, settings), store: store, starter: relays, logger: log.logger, policy: policy)
+        testConfiguration(directory, settings, omitting: omitted), store: store, starter: relays, logger: log.logger,
+        policy: policy)
     try await application.test(setup) { client in
         try await body(Bench(client: client, relays: relays, store: store, directory: directory, log: log))
     }

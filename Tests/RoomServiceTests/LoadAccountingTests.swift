@@ -44,7 +44,8 @@ import Testing
             var context = PlanningContext(
                 template: LayoutTemplate(
                     name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-                defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
+                defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
+                defaultCanvas: RoomCanvas(.portrait))
             let priority = room.settings.policy.priority
             context.load = accounting.order(for: task.id, priority: priority)
             context.admission = task.isActive ? nil : accounting.admission(for: task.id, priority: priority)
@@ -137,7 +138,7 @@ import Testing
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
             defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
-            defaultCanvas: Canvas(width: 3840, height: 2160, fps: 60))
+            defaultCanvas: RoomCanvas(Canvas(width: 3840, height: 2160, fps: 60)))
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: "big")
         _ = RoomMachine.apply(
@@ -273,7 +274,8 @@ import Testing
         var context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: canvas)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
+            defaultCanvas: RoomCanvas(canvas))
         context.admission = Admission(availableCores: 0, costs: CostModel())
         var room = Room(id: id)
         let publication = Publication(user: "a", stream: .camera, url: "rtmp://127.0.0.1/a")

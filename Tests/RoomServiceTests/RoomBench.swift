@@ -6,6 +6,7 @@ import TaskStore
 
 /// What a room's decisions depend on, as a test sets it.
 struct FixedFacts: PlanningFacts {
+    let playsWithoutOutputs = false
     var defaultLayout = "auto"
     var outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")]
     /// Cores that may still be used; `nil` = any number.
@@ -17,7 +18,7 @@ struct FixedFacts: PlanningFacts {
         PlanningContext(
             template: LayoutTemplate(
                 name: "auto", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: outputs, defaultCanvas: .portrait)
+            defaultOutputs: outputs, defaultCanvas: RoomCanvas(.portrait))
     }
 
     func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {

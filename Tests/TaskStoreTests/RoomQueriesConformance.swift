@@ -17,7 +17,8 @@ import Testing
         let context = PlanningContext(
             template: LayoutTemplate(
                 name: "t", arrangements: [Arrangement(placement: .algorithm(.grid(tileAspect: nil)))]),
-            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")], defaultCanvas: .portrait)
+            defaultOutputs: [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")],
+            defaultCanvas: RoomCanvas(.portrait))
         _ = task.roomChanged(
             room, context: context, cause: Cause(receivedAt: 0, summary: "test"), urgency: .immediate, now: 0)
         return task

@@ -224,7 +224,7 @@ extension TaskParameters {
 
     private func encoding(
         _ reader: WireFields, _ standard: Canvas
-    ) throws(CallError) -> (EncodingSettings, Canvas?) {
+    ) throws(CallError) -> (EncodingSettings, RoomCanvas?) {
         guard let reader = reader.object("EncodeParams") else {
             throw .missing(
                 reader.path(of: "EncodeParams"), "the encoding settings, with AudioBitrate, VideoWidth and so on")
@@ -246,7 +246,7 @@ extension TaskParameters {
         canvas.fps = try reader.requiredInteger("VideoFramerate", in: 1...60, unit: "frames/s")
         canvas.width = try length("VideoWidth", reader, standard.width)
         canvas.height = try length("VideoHeight", reader, standard.height)
-        return (encoding, canvas)
+        return (encoding, RoomCanvas(canvas))
     }
 
     /// Returns a side of the canvas, in even pixels. 0 stands for the service's default.

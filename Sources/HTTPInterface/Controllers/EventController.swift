@@ -36,12 +36,23 @@ package struct EventController: Sendable {
         router.post("v1/rooms/{room}/events", use: shortForm)
     }
 
-    private struct Counts {
+    private struct Counts: Encodable {
         var accepted = 0
         var duplicate = 0
         var stale = 0
+        /// What a person who sent the events should know.
+        var notes: [String] = []
+
+        /// Most notes of an answer.
+        static let mostNotes = 16
+
+        mutating func note(_ note: String?) {
+            guard let note, notes.count < Self.mostNotes, !notes.contains(note) else { return }
+            notes.append(note)
+        }
 
         mutating func add(_ other: Counts) {
+            for note in other.notes { self.note(note) }
             accepted += other.accepted
             duplicate += other.duplicate
             stale += other.stale
@@ -49,6 +60,7 @@ package struct EventController: Sendable {
 
         /// The answer, in the form that `jsonBytes` gives. Writing it by hand costs a tenth.
         var response: Response {
+            guard notes.isEmpty else { return jsonResponse(self, status: .accepted) }
             let text = #"{"accepted":\#(accepted),"duplicate":\#(duplicate),"stale":\#(stale)}"#
             return Response(
                 status: .accepted, headers: [.contentType: "application/json"],
@@ -123,13 +135,22 @@ package struct EventController: Sendable {
         let receivedAt = MonotonicClock.now()
         let room = try context.newRoomID()
         let key = try request.idempotencyKey() ?? UUID.quick().uuidString
-        return try await take(
-            [try parser.shortForm(try await request.json(), room: room, id: key)], receivedAt, context)
+        let body = try await request.json()
+        let event = try parser.shortForm(body, room: room, id: key)
+        return try await take([event], receivedAt, context, note: templateNote(event, body))
+    }
+
+    /// Returns where a stream is pulled from that was published without a URL.
+    private func templateNote(_ event: RoomEvent, _ body: JSONValue) -> String? {
+        guard case .streamPublished(let publication) = event.kind, case .object(let fields) = body,
+            fields["url"] ?? .null == .null
+        else { return nil }
+        return "no url: sources.urlTemplate gives \(StreamURL.redacted(publication.url))"
     }
 
     /// Processes the events of one room in order, one after another. Rooms do not wait for each other.
     private func take(
-        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
+        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext, note: String? = nil
     ) async throws -> Response {
         try limits.take(events: events.count, context)
         var counts = Counts()
@@ -149,15 +170,17 @@ package struct EventController: Sendable {
                 }
             }
         }
+        counts.note(note)
         return counts.response
     }
 
     private func takeInOrder(_ events: ArraySlice<RoomEvent>, _ receivedAt: Int64) async throws -> Counts {
         var counts = Counts()
         for event in events {
-            let outcome = try await registry.owner(event.room).receive(event, at: receivedAt)
-            metrics.count(.events, outcome.rawValue)
-            switch outcome {
+            let receipt = try await registry.owner(event.room).take(event, at: receivedAt)
+            metrics.count(.events, receipt.outcome.rawValue)
+            counts.note(receipt.note)
+            switch receipt.outcome {
             case .accepted: counts.accepted += 1
             case .duplicate: counts.duplicate += 1
             case .stale: counts.stale += 1

@@ -8,13 +8,13 @@ package struct RoomSettingsReader: Sendable {
     var outputs: AllowList
     /// Permitted sources of programs' images and of idle media.
     var images: AllowList
-    var defaultCanvas: Canvas
+    var defaultCanvas: RoomCanvas
     var layouts: Layouts
     /// Whether the caller may request a priority above the normal one.
     var mayPrioritise = true
 
     package init(
-        outputs: AllowList, images: AllowList, defaultCanvas: Canvas, layouts: Layouts, mayPrioritise: Bool = true
+        outputs: AllowList, images: AllowList, defaultCanvas: RoomCanvas, layouts: Layouts, mayPrioritise: Bool = true
     ) {
         self.outputs = outputs
         self.images = images
@@ -83,9 +83,8 @@ package struct RoomSettingsReader: Sendable {
             }
         }
         if reader.has("canvas") {
-            settings.canvas = try reader.object("canvas").map { fields throws(InputError) in
-                try canvas(fields, patching: settings.canvas ?? defaultCanvas)
-            }
+            settings.canvas = try RoomCanvasReader(standard: defaultCanvas).canvas(
+                of: &reader, patching: settings.canvas ?? defaultCanvas)
         }
         if reader.has("policy") {
             settings.policy =
@@ -195,29 +194,6 @@ package struct RoomSettingsReader: Sendable {
             maxSeconds: try reader.integer("maxSeconds", in: OutputRetry.seconds))
         try reader.finish()
         return retry
-    }
-
-    private func canvas(_ fields: FieldReader, patching base: Canvas) throws(InputError) -> Canvas {
-        var reader = fields
-        var canvas = base
-        for (key, part) in [("width", \Canvas.width), ("height", \Canvas.height)] where reader.has(key) {
-            let value = try reader.integer(key, in: 16...7680) ?? defaultCanvas[keyPath: part]
-            guard value % 2 == 0 else {
-                throw InputError(
-                    .invalidField, field: reader.path(of: key), found: "\(value)", expected: "an even number")
-            }
-            canvas[keyPath: part] = value
-        }
-        if reader.has("fps") { canvas.fps = try reader.integer("fps", in: 1...60) ?? defaultCanvas.fps }
-        if reader.has("background") {
-            let text = try reader.string("background")
-            guard let colour = text.map({ RGB(hex: $0) }) ?? defaultCanvas.background else {
-                throw reader.invalid("background", text.map { .string($0) }, "a colour as in \"#1A2B3C\"")
-            }
-            canvas.background = colour
-        }
-        try reader.finish()
-        return canvas
     }
 
     private func policy(_ fields: FieldReader, patching base: RoomPolicy) throws(InputError) -> RoomPolicy {

@@ -43,7 +43,7 @@ struct HLSView: Encodable {
     init(_ status: HLSStatus?, settings: HLSSettings?, room: RoomID) {
         running = status?.service.running ?? false
         error = status?.service.error
-        let base = Self.base(of: room)
+        let base = room.livePath
         let session = status?.session ?? ""
         variants = (status?.variants ?? []).enumerated().map { index, variant in
             Variant(
@@ -55,11 +55,5 @@ struct HLSView: Encodable {
         if settings?.enableVOD == true, !session.isEmpty {
             onDemand = OnDemand(url: "\(base)/hls/\(session)/event.m3u8", archive: "\(base)/vod/\(session).zip")
         }
-    }
-
-    private static func base(of room: RoomID) -> String {
-        let names = room.app == .standard ? [room.name] : [room.app.rawValue, room.name]
-        return (["/live"] + names.map { $0.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? $0 })
-            .joined(separator: "/")
     }
 }

@@ -18,6 +18,9 @@ extension RoomView {
         let statuses = tasks.compactMap(\.status)
         // Each relay pulls the streams separately. The view shows the first relay's report of a stream.
         let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
+        playback = Playback(
+            flv: "\(room.id.livePath).flv",
+            hls: room.settings.hls == nil ? nil : "\(room.id.livePath)/index.m3u8")
         participants = room.participants.map { Person($0, sources) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)

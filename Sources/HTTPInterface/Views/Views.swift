@@ -61,7 +61,7 @@ struct TaskView: Encodable {
         }
         var host: UserID?
         var layout: String
-        var canvas: Canvas
+        var canvas: RoomCanvas
         var policy: RoomPolicy
         var outputs: [Output]
         /// The program's settings. Absent if the room determines the program.
@@ -135,6 +135,12 @@ struct TaskView: Encodable {
 
 /// A room as the API shows it. URLs are redacted.
 struct RoomView: Encodable {
+    /// References to the program at this service, relative to its own URL. Without the signature that it may require.
+    struct Playback: Encodable {
+        var flv: String
+        /// Absent if HLS is not requested.
+        var hls: String?
+    }
     struct Stream: Encodable {
         var stream: StreamKind
         var url: String
@@ -164,7 +170,7 @@ struct RoomView: Encodable {
     var open: Bool
     var host: UserID?
     var layout: String
-    var canvas: Canvas
+    var canvas: RoomCanvas
     var policy: RoomPolicy
     /// The program's settings. Absent if the participants in the room determine the program.
     var program: ProgramView?
@@ -172,6 +178,8 @@ struct RoomView: Encodable {
     var idle: IdleView?
     var outputs: [Output]
     var participants: [Person]
+    /// Where the program of the automatic task can be watched.
+    var playback: Playback
     /// The room's automatic task.
     var task: TaskView?
     /// The ids of all the room's tasks.

@@ -74,6 +74,18 @@ extension RoomSettings: DocumentWritable {
     }
 }
 
+extension RoomCanvas: DocumentWritable {
+    public func write(to document: inout DocumentWriter) throws {
+        document.object { fields in
+            fields.field("width", canvas.width)
+            fields.field("height", canvas.height)
+            fields.field("fps", canvas.fps)
+            fields.field("background", canvas.background.description)
+            fields.field("follows", ifPresent: followsHost ? Self.hostWord : nil)
+        }
+    }
+}
+
 extension RoomPolicy: DocumentWritable {
     public func write(to document: inout DocumentWriter) throws {
         try document.object { policy in

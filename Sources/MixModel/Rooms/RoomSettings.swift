@@ -10,7 +10,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     /// no task.
     public var outputs: [PushDestination]?
     /// Canvas; `nil` means the configured default.
-    public var canvas: Canvas?
+    public var canvas: RoomCanvas?
     public var policy: RoomPolicy
     /// Composition and encoding of the program; `nil` means by the participants on air and the layout, encoded as the
     /// service chooses.
@@ -25,7 +25,7 @@ public struct RoomSettings: Hashable, Codable, Sendable {
     @Boxed public var idle: IdleSettings?
 
     public init(
-        host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: Canvas? = nil,
+        host: UserID? = nil, layout: String? = nil, outputs: [PushDestination]? = nil, canvas: RoomCanvas? = nil,
         policy: RoomPolicy = RoomPolicy(), program: ProgramSettings? = nil, recording: RecordingSettings? = nil,
         hls: HLSSettings? = nil, schedule: TaskSchedule? = nil, idle: IdleSettings? = nil
     ) {

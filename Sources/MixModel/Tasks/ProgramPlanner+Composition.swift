@@ -12,7 +12,7 @@ extension ProgramPlanner {
         let tracks = room.settings.program?.tracks ?? .all
         var taken = context.streams(of: selection, in: room).first
         if tracks == .audio { taken?.tracks = .audio }
-        let canvas = (room.settings.canvas ?? context.defaultCanvas).withinLimits
+        let canvas = context.canvas(of: room, following: taken?.id).withinLimits
         var program = Program(
             mode: .slate, scene: Scene(canvas: canvas, panes: []), sources: taken.map { [$0.planned] } ?? [],
             host: taken?.source.user ?? lastHost, hostLeft: false)
@@ -38,8 +38,12 @@ extension ProgramPlanner {
         let tracks = room.settings.program?.tracks ?? .all
         var taken = composition.streams(in: room, context)
         if tracks == .audio { taken = taken.filter { $0.tracks != .video }.map { $0.taking(.audio) } }
-        let canvas = (room.settings.canvas ?? context.defaultCanvas).withinLimits
         let participants = taken.map { $0.participant(isAbsent: context.absent.contains($0.id)) }
+        let present = taken.filter { !context.absent.contains($0.id) }
+        let candidates = present.isEmpty ? taken : present
+        let canvas = context.canvas(
+            of: room, following: followed(among: candidates.filter(\.hasVideo), host: lastHost)?.id
+        ).withinLimits
         var program = Program(
             mode: .slate,
             scene: LayoutEngine.scene(
@@ -48,11 +52,10 @@ extension ProgramPlanner {
                 background: tracks == .audio ? nil : composition.background.flatMap { context.backdrop($0) },
                 canvas: canvas),
             sources: taken.map(\.planned), host: lastHost, hostLeft: false)
-        let present = taken.filter { !context.absent.contains($0.id) }
         // The pictures on the canvas come first: their frames are the ones that must not jerk.
         let shown = Set(program.scene.panes.filter(\.isLive).map(\.source))
         let followed = followed(
-            among: present.filter { shown.contains($0.id.rawValue) }, present.isEmpty ? taken : present, host: lastHost)
+            among: present.filter { shown.contains($0.id.rawValue) }, candidates, host: lastHost)
         if let followed {
             program.host = followed.source.user
             program.mode = .mix(host: followed.id)

@@ -7,8 +7,10 @@ public struct PlanningContext: Hashable, Sendable {
     public var template: LayoutTemplate
     /// Outputs of rooms that name none of their own.
     public var defaultOutputs: [PushDestination]
+    /// Whether a program that has no outputs is made for viewers of the service itself.
+    public var playsWithoutOutputs = false
     /// Canvas of rooms that name none of their own.
-    public var defaultCanvas: Canvas
+    public var defaultCanvas: RoomCanvas
     /// Addresses that sources may be pulled from and outputs pushed to; `nil` means anywhere.
     public var sourceReach: Reach?
     public var outputReach: Reach?
@@ -17,6 +19,11 @@ public struct PlanningContext: Hashable, Sendable {
     public var absent: Set<SourceID>
     /// Picture sizes of the streams for which they are known; layouts may choose by shape.
     public var pictureSizes: [SourceID: LayoutParticipant.Size]
+    /// Pictures per second of the streams for which they are known.
+    public var frameRates: [SourceID: Int] = [:]
+    /// Canvas of the program so far; `nil` if there is none. A canvas that follows the host keeps it while the host's
+    /// picture is not known.
+    public var canvasSoFar: Canvas?
     /// Remaining capacity of the machine; `nil` means that a new task is never refused.
     public var admission: Admission?
     /// Restrictions that the machine's load imposes on this task.
@@ -34,7 +41,7 @@ public struct PlanningContext: Hashable, Sendable {
     public var wallClock: Double
 
     public init(
-        template: LayoutTemplate, defaultOutputs: [PushDestination], defaultCanvas: Canvas,
+        template: LayoutTemplate, defaultOutputs: [PushDestination], defaultCanvas: RoomCanvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil,
         absent: Set<SourceID> = [], pictureSizes: [SourceID: LayoutParticipant.Size] = [:],
         admission: Admission? = nil, load: LoadOrder = LoadOrder(), others: [RoomID: [RoomStream]] = [:],
@@ -89,9 +96,11 @@ public enum ProgramPlanner {
         }
     }
 
-    /// Whether the room's program has any output. Without one there is no task.
+    /// Whether the room's program goes anywhere: it has an output, or may be watched without any. Otherwise there is no
+    /// task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
-        OutputPlanner.kinds.contains { !$0.planned(for: room, in: context).isEmpty }
+        context.playsWithoutOutputs && room.settings.outputs == nil
+            || OutputPlanner.kinds.contains { !$0.planned(for: room, in: context).isEmpty }
     }
 
     /// Returns the program of a room.
@@ -137,7 +146,11 @@ public enum ProgramPlanner {
             }
         }
 
-        let canvas = context.template.canvas(over: room.settings.canvas ?? context.defaultCanvas).withinLimits
+        let present = streams.filter { !context.absent.contains($0.id) }
+        let shown = present.isEmpty ? streams : present
+        let followed = hostIsAway ? nil : followed(among: shown, host: host)
+        let chosen = context.canvas(of: room, following: followed?.id)
+        let canvas = context.template.canvas(over: chosen).withinLimits
         var program = Program(
             mode: .slate, scene: Scene(canvas: canvas, panes: []),
             sources: streams.map {
@@ -147,13 +160,11 @@ public enum ProgramPlanner {
             },
             host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)
-        let present = streams.filter { !context.absent.contains($0.id) }
-        let shown = present.isEmpty ? streams : present
-        guard !hostIsAway, let followed = followed(among: shown, host: host) else { return program }
+        guard let followed else { return program }
         program.scene = LayoutEngine.plan(
             context.template,
             participants: shown.map { LayoutParticipant($0, host: host, pictureSize: context.pictureSizes[$0.id]) },
-            canvas: room.settings.canvas ?? context.defaultCanvas)
+            canvas: chosen)
         program.scene.name(absenteesOf: room)
         if isAudioOnly {
             program.scene = Scene(canvas: canvas, panes: [], sound: program.scene.sound)

@@ -51,13 +51,16 @@ extension TaskMachine {
     ) -> [TaskAction] {
         var onAir = onAir
         let before = onAir.program
+        var context = context
+        context.canvasSoFar = before?.plan.scene.canvas
         var program = ProgramPlanner.program(for: room, context: context, lastHost: before?.host)
         if program.hostLeft { return end(onAir, .hostLeft, cause) }
         let isHeld = Self.keepBypass(of: before?.plan, in: &program, context)
         var degradation = context.load.degradation
         // A bypass renders no frames that could be left out.
         if case .bypass = program.mode { degradation = nil }
-        sourceFacts = SourceFacts(absent: context.absent, pictureSizes: context.pictureSizes)
+        sourceFacts = SourceFacts(
+            absent: context.absent, pictureSizes: context.pictureSizes, frameRates: context.frameRates)
         var actions: [TaskAction] = []
         if let plan = before?.plan, !program.differs(from: plan), !context.differs(from: plan),
             plan.degradation?.level == degradation?.level
@@ -70,8 +73,10 @@ extension TaskMachine {
             let plan = plan(program, context, causes, degradation)
             onAir.program = ProgramInForce(plan: plan, host: program.host)
             let note = isHeld ? context.load.holdsBypass.map { "; no participant is mixed in: \($0)" } : nil
+            let change = context.change(of: program).map { "; \($0)" }
             let entry = TimelineEntry(
-                kind: .decision, message: plan.summary + (note ?? ""), cause: plan.cause, causes: plan.causes)
+                kind: .decision, message: plan.summary + (note ?? "") + (change ?? ""), cause: plan.cause,
+                causes: plan.causes)
             actions = [.apply(plan), .record(entry)]
         }
         let (deadline, idleness) = watchIdleness(onAir.idleDeadline, room, context, now)

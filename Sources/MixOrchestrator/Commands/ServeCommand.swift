@@ -86,6 +86,10 @@ struct ServeCommand: AsyncParsableCommand {
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
         logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
+        logger.info("programs can be watched at http://\(configuration.listen)/live/{room}.flv")
+        if let ingest = configuration.ingest {
+            logger.info("streams can be published to \(ingest.invitation)")
+        }
         do {
             let mixers = configuration.forksMixers ? [Self.mixers(configuration, logger)] : []
             let group = ServiceGroup(

@@ -19,7 +19,8 @@ enum ConfigurationKeys {
         "rooms.outputs": .list, "media.directory": .scalar,
         "hls.directory": .scalar, "hls.retentionHours": .scalar,
         "rooms.layout": .scalar, "rooms.canvas.width": .scalar, "rooms.canvas.height": .scalar,
-        "rooms.canvas.fps": .scalar, "rooms.canvas.background": .scalar, "relay.orphanTimeout": .scalar,
+        "rooms.canvas.fps": .scalar, "rooms.canvas.follows": .scalar, "rooms.canvas.background": .scalar,
+        "relay.orphanTimeout": .scalar,
         "relay.keep": .scalar, "relay.readyMixer": .scalar, "relay.programsPerProcess": .scalar,
         "mixer.encoder": .scalar, "mixer.forkServer": .scalar, "log.level": .scalar,
         "log.format": .scalar,
@@ -85,7 +86,7 @@ enum ConfigurationKeys {
             throw StartupError("\(name) is not YAML: \(error)")
         }
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        guard let root, !isEmpty(root) else { return values }
+        guard let root, root.mapping != nil || !isEmpty(root) else { return values }
         guard case .mapping = root else { throw StartupError("\(name): expected keys, as in `data: ./data`") }
         try read(root, path: [], name: name, into: &values)
         return values
@@ -113,12 +114,13 @@ enum ConfigurationKeys {
                 }
                 values[AbsoluteConfigKey(path + [key])] = ConfigValue(.string(text), isSecret: false)
             case .list:
-                if isEmpty(value) { continue }
+                // An empty list is not an omitted one: see `ConfigurationValues.isSet`.
+                if isEmpty(value), value.sequence == nil { continue }
                 let items = try list(value, full, place)
                 values[AbsoluteConfigKey(path + [key])] = ConfigValue(.stringArray(items), isSecret: false)
             case nil:
                 guard known.keys.contains(where: { $0.hasPrefix(full + ".") }) else { throw unknown(full, place) }
-                if isEmpty(value) { continue }
+                if isEmpty(value), value.mapping == nil { continue }
                 guard case .mapping = value else { throw StartupError("\(place): \(full): expected keys below it") }
                 try read(value, path: path + [key], name: name, into: &values)
             }

@@ -21,6 +21,9 @@ struct ConfigurationValues {
         reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Whether a list is configured, be it empty.
+    func isSet(_ list: String) -> Bool { reader.stringArray(forKey: ConfigKey(list)) != nil }
+
     func list(_ key: String) -> [String] {
         (reader.stringArray(forKey: ConfigKey(key)) ?? []).map { $0.trimmingCharacters(in: .whitespaces) }
             .filter { !$0.isEmpty }

@@ -15,6 +15,9 @@ struct IngestConfiguration: Sendable {
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
 
+    /// Server and stream key that a publisher's program asks for, in words.
+    private(set) var invitation = ""
+
     private enum Play: String, CaseIterable { case on, off }
 
     /// - Parameter file: The configuration file, whose permissions are checked when it holds a key.
@@ -44,6 +47,8 @@ struct IngestConfiguration: Sendable {
                     + "under apps, or listen on 127.0.0.1 or [::1]")
         }
         rules = IngestRules(host: address.host, port: address.port)
+        let pattern = values.list("ingest.patterns").first ?? NamePatterns.standardPattern
+        invitation = "rtmp://\(address)/live with the stream key \(pattern)"
         rules.takeover = try values.choice("ingest.takeover") ?? rules.takeover
         rules.grace = try values.number("ingest.grace", in: IngestRules.graces) ?? rules.grace
         signatures = PlaybackAccess(

@@ -39,7 +39,9 @@ struct OrchestratorConfiguration: Sendable {
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     var roomOutputs: [PushDestination]
     var roomLayout: String
-    var roomCanvas: Canvas
+    var roomCanvas: RoomCanvas
+    /// Whether rooms that name no outputs get a program although none are configured. An empty list forbids that.
+    var playsWithoutOutputs: Bool
     /// Seconds for which a relay runs without an orchestrator, 1…86400.
     var orphanTimeout: Int
     /// Whether a mixer's process waits beside each bypass that others may join.
@@ -101,15 +103,9 @@ struct OrchestratorConfiguration: Sendable {
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
+        playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName
-        let fallback = Canvas.portrait
-        roomCanvas =
-            Canvas(
-                width: try values.integer("rooms.canvas.width", in: 16...7680) ?? fallback.width,
-                height: try values.integer("rooms.canvas.height", in: 16...7680) ?? fallback.height,
-                fps: try values.integer("rooms.canvas.fps", in: 1...60) ?? fallback.fps,
-                background: try values.colour("rooms.canvas.background") ?? fallback.background
-            ).withinLimits
+        roomCanvas = try RoomCanvas(values)
         orphanTimeout = try values.integer("relay.orphanTimeout", in: 1...86_400) ?? 300
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         forksMixers = try values.flag("mixer.forkServer") ?? true

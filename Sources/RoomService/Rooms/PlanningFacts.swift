@@ -6,6 +6,9 @@ package protocol PlanningFacts: Sendable {
     /// Layout of rooms that name none.
     var defaultLayout: String { get }
 
+    /// Whether rooms that name no outputs get a program even if none are configured.
+    var playsWithoutOutputs: Bool { get }
+
     /// Destinations of rooms that have none of their own.
     func configuredOutputs(of room: Room) -> [PushDestination]
 
@@ -22,8 +25,9 @@ extension PlanningFacts {
     /// Returns the destinations of the room's program: its own, or otherwise the configured ones.
     package func outputs(of room: Room) -> [PushDestination] { room.settings.outputs ?? configuredOutputs(of: room) }
 
-    /// Whether the room's program has an output of any kind.
+    /// Whether the room's program has an output of any kind, or may do without.
     package func hasDestination(_ room: Room) -> Bool {
-        !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)
+        playsWithoutOutputs && room.settings.outputs == nil
+            || !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)
     }
 }

@@ -5,6 +5,13 @@ package enum EventOutcome: String, Hashable, Sendable {
     case accepted, duplicate, stale
 }
 
+/// What followed from an event.
+package struct EventReceipt: Sendable {
+    package var outcome: EventOutcome
+    /// What a person who sent the event should know, in words; nil if that is nothing. Contains no secret.
+    package var note: String?
+}
+
 /// A request for an explicit task.
 package struct NewTask: Sendable {
     package var id: TaskID
@@ -83,7 +90,7 @@ package struct SettingsOutcome: Hashable, Sendable {
 
 /// One change in a room owner's mailbox.
 enum RoomMessage: Sendable {
-    case event(RoomEvent, receivedAt: Int64, Reply<EventOutcome>)
+    case event(RoomEvent, receivedAt: Int64, Reply<EventReceipt>)
     case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
     case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
     case delete(receivedAt: Int64, Reply<Void>)

@@ -60,11 +60,15 @@ extension RoomOwner {
         await transact(state.replanning(cause, services))
     }
 
-    private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventOutcome, OrchestratorError> {
+    private func handle(_ event: RoomEvent, _ receivedAt: Int64) async -> Result<EventReceipt, OrchestratorError> {
         let (draft, outcome) = state.applying(event, cause(event.summary, at: receivedAt), services)
         let result = await store(draft)
         meter.eventStored(receivedAt: receivedAt)
-        return result.map { $0 == .duplicate ? .duplicate : outcome == .stale ? .stale : .accepted }
+        return result.map {
+            guard $0 != .duplicate else { return EventReceipt(outcome: .duplicate) }
+            return EventReceipt(
+                outcome: outcome == .stale ? .stale : .accepted, note: state.note(on: event, outcome, services))
+        }
     }
 
     private func delete(_ receivedAt: Int64) async -> Result<Void, OrchestratorError> {

@@ -6,6 +6,13 @@ extension RoomOwner {
     package nonisolated func receive(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError)
         -> EventOutcome
     {
+        try await take(event, at: receivedAt).outcome
+    }
+
+    /// Receives an event for a sender who reads notes.
+    package nonisolated func take(_ event: RoomEvent, at receivedAt: Int64) async throws(OrchestratorError)
+        -> EventReceipt
+    {
         try await ask { .event(event, receivedAt: receivedAt, $0) }
     }
 

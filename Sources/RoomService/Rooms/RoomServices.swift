@@ -16,8 +16,9 @@ package final class RoomServices: Sendable {
     package let logger: Logger
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     let defaultOutputs: [PushDestination]
+    package let playsWithoutOutputs: Bool
     package let defaultLayout: String
-    package let defaultCanvas: Canvas
+    package let defaultCanvas: RoomCanvas
     /// Addresses to which relays may connect, for sources and for outputs; `nil` = all.
     let sourceReach: Reach?
     let outputReach: Reach?
@@ -41,12 +42,13 @@ package final class RoomServices: Sendable {
 
     package init(
         store: any TaskStore, sockets: RelaySockets, starter: any RelayStarting, layouts: Layouts, metrics: Metrics,
-        logger: Logger, defaultOutputs: [PushDestination], defaultLayout: String, defaultCanvas: Canvas,
+        logger: Logger, defaultOutputs: [PushDestination], defaultLayout: String, defaultCanvas: RoomCanvas,
         sourceReach: Reach? = nil, outputReach: Reach? = nil, places: OutputPlaces = OutputPlaces(),
         load: MachineLoad = MachineLoad(), quotas: QuotaUsage = QuotaUsage(),
         subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts(),
-        media: MediaLibrary = MediaLibrary(directory: nil, data: "")
+        media: MediaLibrary = MediaLibrary(directory: nil, data: ""), playsWithoutOutputs: Bool = false
     ) {
+        self.playsWithoutOutputs = playsWithoutOutputs
         self.media = media
         self.store = store
         self.sockets = sockets
@@ -70,13 +72,15 @@ package final class RoomServices: Sendable {
 
 extension RoomServices: PlanningFacts {
     package func context(for room: Room) -> PlanningContext {
-        PlanningContext(
+        var context = PlanningContext(
             template: layouts.template(layoutName(of: room)),
             defaultOutputs: configuredOutputs(of: room), defaultCanvas: defaultCanvas,
             sourceReach: sourceReach, outputReach: outputReach,
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
             media: room.settings.idle.map { media.paths(of: $0.media) } ?? [:],
             wallClock: Date().timeIntervalSince1970)
+        context.playsWithoutOutputs = playsWithoutOutputs
+        return context
     }
 
     package func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {

@@ -22,6 +22,24 @@ extension RoomState {
         return (draft, outcome)
     }
 
+    /// Returns what the sender of an event that is stored should know; `nil` if that is nothing.
+    func note(on event: RoomEvent, _ outcome: RoomMachine.Outcome, _ facts: some PlanningFacts) -> String? {
+        switch (event.kind, outcome) {
+        case (.streamUnpublished(let user, let stream, _), .unchanged):
+            "\(user)/\(stream.rawValue) is not published in this room: nothing has changed"
+        case (.streamUpdated(let update), .unchanged) where room.document.participant(update.user) == nil:
+            "\(update.user) is not in this room: nothing has changed"
+        case (.participantLeft(let user), .unchanged):
+            "\(user) is not in this room: nothing has changed"
+        case (.streamPublished, .changed) where facts.outputs(of: room.document).isEmpty:
+            facts.hasDestination(room.document)
+                ? "the room has no RTMP output: its program is at \(room.document.id.livePath).flv"
+                : "the room has no output, so that it has no program: PUT /v1/rooms/\(room.document.id.name) with outputs, "
+                    + "recording or hls"
+        default: nil
+        }
+    }
+
     /// Forgets the room and ends its tasks.
     func deleting(_ cause: Cause, _ facts: some PlanningFacts) -> RoomDraft {
         var draft = draft(cause: cause.id)
@@ -155,6 +173,7 @@ extension RoomState {
         if let reported = self.task(task.id)?.sourceFacts {
             context.absent = reported.absent
             context.pictureSizes = reported.pictureSizes
+            context.frameRates = reported.frameRates
         }
         context.others = others
         facts.advise(&context, on: task, priority: seen.settings.policy.priority)

@@ -9,7 +9,7 @@ import Testing
     private let settings = RoomSettings(
         host: "alice", layout: "auto",
         outputs: [PushDestination(id: "cdn", url: "rtmp://127.0.0.1/cdn/show?key=\"k\"")],
-        canvas: Canvas(width: 720, height: 1280, fps: 20),
+        canvas: RoomCanvas(Canvas(width: 720, height: 1280, fps: 20), followsHost: true),
         policy: RoomPolicy(
             bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom,
             quality: QualityLimits(minBitrate: 300_000, minFrameRate: 10, silenceSeconds: 3)),
