@@ -11,7 +11,7 @@ LONG_TESTS := $(LONG_TESTS)|HostileStreamTests/anyStreams|OverloadControllerTest
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
-export KEEP BUILD_DIR SWIFT
+export KEEP CDN BUILD_DIR SWIFT
 
 SWIFTFLAGS := --scratch-path $(BUILD_DIR)
 
@@ -27,7 +27,7 @@ setup: ## install missing packages (Debian 12; root or sudo)
 build: setup ## build everything except the tests
 	$(SWIFT) build $(SWIFTFLAGS)
 
-demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running
+demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running, CDN=nginx uses nginx
 	@deploy/demo.sh
 
 test: ## build and run all tests

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Shows the service at work on real streams and measures every switch from the viewer's side; `make demo` runs it.
 #
-# Environment: KEEP=1 goes on until Ctrl-C · ROUNDS (3) joins and leaves · BUILD_DIR (.build) · OUT (demo-out)
-# Exit status 0 only if every switch is within its limits.
+# Publishers publish to the service's own RTMP server. The program is pushed there, too, under another stream key, from which
+# the viewer plays it: the server stands for a CDN. With CDN=nginx both are a local nginx instead, and events are reported.
+#
+# Environment: KEEP=1 goes on until Ctrl-C · ROUNDS (3) joins and leaves · CDN (ingest) · BUILD_DIR (.build) · OUT (demo-out)
+# Exit status 0 only if every switch is within its limits and no connection was made twice.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,6 +14,7 @@ bin=${BIN:-$root/${BUILD_DIR:-.build}/debug}
 [[ ${BUILD_DIR:-} == /* ]] && bin=${BIN:-$BUILD_DIR/debug}
 out=${OUT:-$root/demo-out}
 rounds=${ROUNDS:-3}
+cdn_kind=${CDN:-ingest}
 room=demo
 
 say() { printf '%s  %s\n' "$(date +%T)" "$*"; }
@@ -20,10 +24,11 @@ die() {
     exit 1
 }
 
+[[ $cdn_kind == ingest || $cdn_kind == nginx ]] || die "CDN=$cdn_kind: expected ingest or nginx"
 for program in "$bin/mixworker" "$bin/mixorchestrator"; do
     [[ -x "$program" ]] || die "$program is missing: run \`make build\` first"
 done
-for program in curl ffmpeg; do
+for program in curl ffmpeg jq; do
     command -v "$program" >/dev/null || die "$program is not installed: run deploy/setup.sh"
 done
 
@@ -55,8 +60,9 @@ clean_up() {
     [[ -n $probe ]] && end "$probe"
     local index
     for ((index = ${#children[@]} - 1; index >= 0; index--)); do end "${children[index]}"; done
-    "$here/media-server.sh" stop "$work/nginx"
-    if [[ $status == 0 ]]; then rm -rf "$work"; else cp "$work"/*.log "$work"/data/relays/*.log "$out"/ 2>/dev/null; rm -rf "$work"; fi
+    if [[ $cdn_kind == nginx ]]; then "$here/media-server.sh" stop "$work/nginx"; fi
+    [[ $status == 0 ]] || cp "$work"/*.log "$work"/data/{relays,ingest}/*.log "$out"/ 2>/dev/null
+    rm -rf "$work"
     exit "$status"
 }
 trap clean_up EXIT
@@ -69,20 +75,31 @@ start() {
     children+=($!)
 }
 
-# --- media server, service, publishers -------------------------------------------------------------------------------
+# --- service, servers, publishers ------------------------------------------------------------------------------------
 
-say "starting the media server (nginx with RTMP)"
-ports=$("$here/media-server.sh" start "$work/nginx")
-rtmp=$(sed -n 's/^RTMP_PORT=//p' <<<"$ports")
-stat=http://127.0.0.1:$(sed -n 's/^HTTP_PORT=//p' <<<"$ports")/stat
-live=rtmp://127.0.0.1:$rtmp/live
-cdn=rtmp://127.0.0.1:$rtmp/cdn/$room
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# The service's own server is for the publishers and the viewer; with nginx it is off.
+ingest=()
+if [[ $cdn_kind == nginx ]]; then
+    say "starting the media server (nginx with RTMP)"
+    ports=$("$here/media-server.sh" start "$work/nginx")
+    rtmp=$(sed -n 's/^RTMP_PORT=//p' <<<"$ports")
+    stat=http://127.0.0.1:$(sed -n 's/^HTTP_PORT=//p' <<<"$ports")/stat
+    prefix=rtmp://127.0.0.1:$rtmp/live/
+    cdn=rtmp://127.0.0.1:$rtmp/cdn/$room
+fi
 
 for attempt in 1 2 3; do
     http=$((32000 + RANDOM % 8000))
-    say "starting the service on port $http"
-    start mixorchestrator "$bin/mixorchestrator" serve --listen "127.0.0.1:$http" --data "$work/data" \
-        --layouts "$root/layouts"
+    if [[ $cdn_kind == ingest ]]; then
+        rtmp=$((20000 + RANDOM % 12000))
+        while listens "$rtmp"; do rtmp=$((20000 + RANDOM % 12000)); done
+        ingest=("MIXORCHESTRATOR_INGEST_RTMP_LISTEN=127.0.0.1:$rtmp" MIXORCHESTRATOR_INGEST_PLAY=on)
+    fi
+    say "starting the service on port $http${ingest:+, its RTMP server on port $rtmp}"
+    start mixorchestrator env "${ingest[@]}" "$bin/mixorchestrator" serve --listen "127.0.0.1:$http" \
+        --data "$work/data" --layouts "$root/layouts"
     service=${children[-1]}
     for _ in $(seq 200); do
         kill -0 "$service" 2>/dev/null || break
@@ -93,22 +110,32 @@ for attempt in 1 2 3; do
 done
 started=1
 api=http://127.0.0.1:$http
+if [[ $cdn_kind == ingest ]]; then
+    for _ in $(seq 200); do
+        grep -q "RTMP ingest on " "$work/mixorchestrator.log" && break
+        sleep 0.05
+    done
+    grep -q "RTMP ingest on " "$work/mixorchestrator.log" || die "the service's RTMP server does not listen"
+    prefix=rtmp://127.0.0.1:$rtmp/live/${room}__
+    # A stream key like any other, of a room that has no program.
+    cdn=rtmp://127.0.0.1:$rtmp/live/cdn__$room
+fi
 
 publish() {
     local name=$1
     shift
-    start "publisher-$name" "$bin/mixworker" publish "$live/$name" "$@"
-    for _ in $(seq 200); do
-        kill -0 "${children[-1]}" 2>/dev/null || die "publisher $name ended: $(tail -n 3 "$work/publisher-$name.log")"
-        curl -fsS "$stat" 2>/dev/null | grep -q "<name>$name</name>" && return
-        sleep 0.05
-    done
-    die "publisher $name cannot reach the media server"
+    start "publisher-$name" "$bin/mixworker" publish "$prefix$name" "$@"
 }
 
-say "starting two publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
-publish alice --id 1
-publish bob --id 2 --gop 1
+# Waits until nginx has the publisher.
+wait_for_publisher() {
+    for _ in $(seq 200); do
+        kill -0 "${children[-1]}" 2>/dev/null || die "publisher $1 ended: $(tail -n 3 "$work/publisher-$1.log")"
+        curl -fsS "$stat" 2>/dev/null | grep -q "<name>$1</name>" && return
+        sleep 0.05
+    done
+    die "publisher $1 cannot reach the media server"
+}
 
 # --- room ------------------------------------------------------------------------------------------------------------
 
@@ -120,6 +147,23 @@ call() {
 
 event() { call POST "/v1/rooms/$room/events" "$1"; }
 
+# With the service's own server, publishing is the event.
+bob_joins() {
+    if [[ $cdn_kind == nginx ]]; then
+        event "{\"type\":\"stream.published\",\"user\":\"bob\",\"url\":\"${prefix}bob\"}"
+    else
+        publish bob --id 2 --gop 1
+    fi
+}
+
+bob_leaves() {
+    if [[ $cdn_kind == nginx ]]; then
+        event '{"type":"stream.unpublished","user":"bob"}'
+    else
+        end "${children[-1]}"
+    fi
+}
+
 wait_for() {
     local wanted=$1
     for _ in $(seq 240); do
@@ -129,6 +173,9 @@ wait_for() {
     done
     die "the program is not $wanted within 12 s: $(head -c 600 "$work/task.json")"
 }
+
+# A value of the program's only output.
+output_is() { jq -r ".outputs[0].$1" "$work/task.json"; }
 
 # The frame rate that the service says it has come down to because the machine is busy; nothing while it is whole.
 lowered_fps() { sed -nE 's/.*"degradation" ?: ?\{[^}]*"fps" ?: ?([0-9.]+).*/\1/p' "$work/task.json"; }
@@ -145,8 +192,20 @@ note_scene() {
 }
 
 call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"side-by-side\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
-event "{\"type\":\"stream.published\",\"user\":\"alice\",\"role\":\"host\",\"url\":\"$live/alice\"}"
+say "starting the publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
+publish alice --id 1
+if [[ $cdn_kind == nginx ]]; then
+    wait_for_publisher alice
+    publish bob --id 2 --gop 1
+    wait_for_publisher bob
+    event "{\"type\":\"stream.published\",\"user\":\"alice\",\"role\":\"host\",\"url\":\"${prefix}alice\"}"
+fi
 wait_for bypass
+for _ in $(seq 100); do
+    [[ $(output_is state) == live ]] && break
+    sleep 0.05
+    wait_for bypass
+done
 say "on air: alice alone, copied (bypass)"
 cat <<TEXT
 
@@ -162,7 +221,7 @@ sleep 4
 
 for ((round = 1; round <= rounds; round++)); do
     say "round $round of $rounds: bob joins"
-    event "{\"type\":\"stream.published\",\"user\":\"bob\",\"url\":\"$live/bob\"}"
+    bob_joins
     wait_for mix
     note_scene
     say "on air: alice and bob (mix)"
@@ -170,7 +229,7 @@ for ((round = 1; round <= rounds; round++)); do
     wait_for mix
     note_scene
     say "round $round of $rounds: bob leaves"
-    event '{"type":"stream.unpublished","user":"bob"}'
+    bob_leaves
     wait_for bypass
     say "on air: alice alone (bypass)"
     sleep 2.$((RANDOM % 10))
@@ -179,6 +238,7 @@ done
 # --- judgement -------------------------------------------------------------------------------------------------------
 
 say "judging what the viewer received"
+wait_for bypass
 kill -TERM "$probe"
 verdict=0
 wait "$probe" || verdict=$?
@@ -187,6 +247,10 @@ judged=1
 cp "$work/task.json" "$work/scene.json" "$out"/
 echo
 cat "$out/report.txt" "$work/probe.log"
+# A server may keep its viewers while the program's connection is made again.
+again=$(output_is reconnects)
+echo "the program's connection to its destination: $again reconnects"
+[[ $again == 0 ]] || verdict=1
 if [[ -n $lowest ]]; then
     cat <<TEXT
 note: this machine was too busy for the full frame rate: the service reduced the mix to ${lowest%%.*} frames per second, as it does
@@ -203,10 +267,19 @@ if [[ ${KEEP:-} == 1 ]]; then
 Still running until Ctrl-C:
     play        $cdn
                 $api/live/$room.flv
-    bob joins   curl -d '{"type":"stream.published","user":"bob","url":"$live/bob"}' $api/v1/rooms/$room/events
-    bob leaves  curl -d '{"type":"stream.unpublished","user":"bob"}' $api/v1/rooms/$room/events
     task        curl $api/v1/tasks/auto-$room
 TEXT
+    if [[ $cdn_kind == nginx ]]; then
+        cat <<TEXT
+    bob joins   curl -d '{"type":"stream.published","user":"bob","url":"${prefix}bob"}' $api/v1/rooms/$room/events
+    bob leaves  curl -d '{"type":"stream.unpublished","user":"bob"}' $api/v1/rooms/$room/events
+TEXT
+    else
+        cat <<TEXT
+    bob joins   $bin/mixworker publish ${prefix}bob --id 2, or OBS: server ${prefix%/*}, stream key ${prefix##*/}bob
+    bob leaves  end that program
+TEXT
+    fi
     trap 'exit $verdict' INT TERM
     while :; do sleep 1; done
 fi
