@@ -149,7 +149,7 @@ func buildOrchestrator(
                 starter: IngestStarter(
                     worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
                     logLevel: configuration.logLevel.rawValue, limits: configuration.limits),
-                isKept: configuration.keepsRelays),
+                isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
             gate: PublisherAccess(
                 signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
                 allowsPlay: settings.allowsPlay, limits: limits),

@@ -90,11 +90,12 @@ struct StreamBook: Sendable {
     mutating func configure(_ settings: IngestSettings) { self.settings = settings }
 
     mutating func allowed(_ number: Int, session: String, stream: String, now: Int64) -> [Action] {
-        guard let entry = waiting.removeValue(forKey: number), entry.request.session == session else {
+        guard let entry = waiting[number], entry.request.session == session else {
             // It has left, or was refused, while the orchestrator decided.
             guard streams[stream]?.session != session else { return [] }
             return [.tell(.ended(stream: stream, session: session, reason: "left before it began"))]
         }
+        waiting[number] = nil
         guard entry.request.isPublish else {
             return [.accept(connection: entry.connection), .play(stream: stream, connection: entry.connection)]
         }

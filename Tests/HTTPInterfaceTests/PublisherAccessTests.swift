@@ -42,7 +42,8 @@ import Testing
         #expect(open.verdict(on: request()) == names())
         #expect(
             open.verdict(on: request("alice"))
-                == .refused(isName: true, reason: "the stream key is in no room: the name does not fit {room}__{user}"))
+                == .nameless(
+                    app: .standard, reason: "the stream key is in no room: the name does not fit {room}__{user}"))
         #expect(reason(open.verdict(on: request(isPublish: false)))?.contains("ingest.play") == true)
         #expect(try access(play: true).verdict(on: request(isPublish: false)) == names())
     }

@@ -175,6 +175,11 @@ import Testing
         (Self.ingest("patterns: [\"{room}\"]"), "ingest.patterns[0]"),
         (Self.ingest("app: shop"), "one of the apps"),
         (Self.ingest("key: short"), "ingest.key: found 5 bytes"),
+        (Self.ingest("onPublish: { timeout: 2 }"), "ingest.onPublish.url: found nothing"),
+        (Self.ingest("onPublish: { url: \"http://app.example/hook\" }"), "callbacks.allow allows"),
+        (Self.ingest("onPublish: { url: \"rtmp://127.0.0.1/hook\" }"), "one of http://, https://"),
+        (Self.ingest("onPublish: { url: \"http://127.0.0.1/hook\", timeout: 8 }"), "a number, 0.1…7.0"),
+        (Self.ingest("onPublish: { url: \"http://127.0.0.1/hook\", secret: 0123456789abcdef }"), "whsec_ followed by"),
     ])
     func whatIsWrongIsNamed(_ yaml: String, _ expected: String) {
         let error = #expect(throws: StartupError.self) { try configuration(yaml) }
@@ -183,6 +188,20 @@ import Testing
 
     private static func ingest(_ more: String) -> String {
         "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
+    }
+
+    @Test func publishersMayBeAskedAbout() throws {
+        let secret = WebhookSignature.newSecret()
+        let ingest = try configuration(
+            Self.ingest("onPublish: { url: \"https://app.example/hook\", timeout: 1.5, secret: \(secret) }")
+                + "\ncallbacks: { allow: [\"https://app.example\"] }"
+        ).ingest
+        #expect(
+            ingest?.hook
+                == PublishHook(url: try StreamURL("https://app.example/hook"), timeout: 1.5, secret: secret))
+        let plain = try configuration(Self.ingest("onPublish: { url: \"http://127.0.0.1:9/hook\" }")).ingest
+        #expect(plain?.hook?.timeout == .seconds(3) && plain?.hook?.secret == nil)
+        #expect(try configuration(Self.ingest("grace: 3")).ingest?.hook == nil)
     }
 
     @Test func theIngestIsOnWithAnAddress() throws {

@@ -28,6 +28,13 @@ package struct HookForm: Hashable, Sendable {
     /// Returns the first value of a field; `nil` if the field is missing or the value is not UTF-8.
     package func first(_ name: String) -> String? { fields.first { $0.name.hasSameUTF8(as: name) }?.value }
 
+    /// The first value of each field whose value is UTF-8.
+    package var values: [String: String] {
+        fields.reversed().reduce(into: [:]) { values, field in
+            if let value = field.value { values[field.name] = value }
+        }
+    }
+
     /// Whether the field occurs, even if its value is not UTF-8.
     package func has(_ name: String) -> Bool { fields.contains { $0.name.hasSameUTF8(as: name) } }
 

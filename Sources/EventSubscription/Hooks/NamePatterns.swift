@@ -22,7 +22,7 @@ package struct NamePatterns: Hashable, Sendable {
     /// take precedence over a pattern.
     package let allowsArguments: Bool
     /// The tenant of all rooms; `nil` if names choose among `tenants`.
-    let fixedTenant: AppID?
+    package let fixedTenant: AppID?
     private let tenants: AppRule
 
     package static let standardPattern = "{room}__{user}"

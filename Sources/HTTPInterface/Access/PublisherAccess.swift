@@ -49,7 +49,10 @@ package struct PublisherAccess: IngestGate {
         }
         let stream = MediaServerStream(app: request.application, name: request.name, arguments: arguments)
         switch names.names(of: stream) {
-        case .failure(let reason): return .refused(isName: true, reason: "the stream key is in no room: \(reason.text)")
+        case .failure(let reason):
+            let words = "the stream key is in no room: \(reason.text)"
+            guard request.isPublish else { return .refused(isName: true, reason: words) }
+            return .nameless(app: caller?.app ?? names.fixedTenant ?? .standard, reason: words)
         case .success(var found):
             guard let caller else { return .allowed(found) }
             if found.room.app == .standard { found.room = RoomID(app: caller.app, name: found.room.name) }

@@ -37,7 +37,9 @@ enum ConfigurationKeys {
         "ingest.rtmp.listen": .scalar, "ingest.takeover": .scalar, "ingest.grace": .scalar, "ingest.play": .scalar,
         "ingest.key": .scalar, "ingest.keyFile": .scalar, "ingest.secondaryKey": .scalar,
         "ingest.secondaryKeyFile": .scalar, "ingest.validity": .scalar, "ingest.patterns": .list,
-        "ingest.arguments": .scalar, "ingest.app": .scalar,
+        "ingest.arguments": .scalar, "ingest.app": .scalar, "ingest.onPublish.url": .scalar,
+        "ingest.onPublish.timeout": .scalar, "ingest.onPublish.secret": .scalar,
+        "ingest.onPublish.secretFile": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.

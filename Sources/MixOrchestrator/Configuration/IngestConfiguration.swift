@@ -12,6 +12,8 @@ struct IngestConfiguration: Sendable {
     var signatures: PlaybackAccess
     /// Whether people may play.
     var allowsPlay: Bool
+    /// Who is asked before a publisher is accepted, if anybody.
+    var hook: PublishHook?
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
 
@@ -20,14 +22,20 @@ struct IngestConfiguration: Sendable {
 
     private enum Play: String, CaseIterable { case on, off }
 
-    /// - Parameter file: The configuration file, whose permissions are checked when it holds a key.
+    /// - Parameters:
+    ///   - callbacks: Addresses that may be called.
+    ///   - file: The configuration file, whose permissions are checked when it holds a key.
     /// - Returns: `nil` if the server is off.
-    init?(_ values: ConfigurationValues, apps: AppSettings, file: String?) throws(StartupError) {
+    init?(
+        _ values: ConfigurationValues, apps: AppSettings, callbacks: AllowList, file: String?
+    ) throws(StartupError) {
         var keys: [String] = []
         var holder = PlaybackSettings()
         for name in ["ingest.key", "ingest.secondaryKey"] {
             if let key = try holder.key(name, values, file: file) { keys.append(key) }
         }
+        let hook = try Self.hook(values, callbacks, &holder, file: file)
+        self.hook = hook
         warnings = holder.warnings
         guard let text = values.text("ingest.rtmp.listen") else {
             guard keys.isEmpty else {
@@ -69,6 +77,32 @@ struct IngestConfiguration: Sendable {
             throw error
         } catch {
             throw StartupError("\(error)")
+        }
+    }
+
+    /// Reads `ingest.onPublish`.
+    private static func hook(
+        _ values: ConfigurationValues, _ allowed: AllowList, _ holder: inout PlaybackSettings, file: String?
+    ) throws(StartupError) -> PublishHook? {
+        let name = "ingest.onPublish"
+        let secret = try holder.key("\(name).secret", values, file: file)
+        let timeout = try values.number("\(name).timeout", in: PublishHook.timeouts)
+        guard let text = values.text("\(name).url") else {
+            guard secret == nil, timeout == nil else {
+                throw wrong("\(name).url", "nothing", "the URL of the server that is asked about publishers")
+            }
+            return nil
+        }
+        guard secret.map({ WebhookSignature.key(of: $0) != nil }) ?? true else {
+            throw wrong(
+                "\(name).secret", "another text", "\(WebhookSignature.prefix) followed by 24 to 64 bytes in Base64")
+        }
+        do throws(InputError) {
+            let url = try allowed.check(
+                text, schemes: [.http, .https], field: "\(name).url", setting: "callbacks.allow")
+            return PublishHook(url: url, timeout: timeout ?? PublishHook.standardTimeout, secret: secret)
+        } catch {
+            throw wrong(error.field, error.found.map { "\"\($0)\"" } ?? "another text", error.expected)
         }
     }
 

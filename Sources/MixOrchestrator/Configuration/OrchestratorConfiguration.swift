@@ -99,9 +99,9 @@ struct OrchestratorConfiguration: Sendable {
         sources = try values.allowList("sources.allow", whenEmpty: whenEmpty)
         urlTemplate = values.text("sources.urlTemplate")
         hooks = try HookRules(values, apps: apps.ids, file: file)
-        ingest = try IngestConfiguration(values, apps: apps, file: file)
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
+        ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName

@@ -10,7 +10,7 @@ import Synchronization
 
 /// Starts the ingest, finds it again after a restart, and turns what it reports into events.
 ///
-/// A publisher goes on only once its event is stored. What the ingest reports is handled one after another.
+/// A publisher goes on only once its event is stored.
 package final class IngestSupervisor: Service {
     package struct Configuration: Sendable {
         var rules: IngestRules
@@ -18,12 +18,21 @@ package final class IngestSupervisor: Service {
         var starter: IngestStarter
         /// Whether the ingest stays when the service is shut down.
         var isKept: Bool
+        /// Who is asked about publishers beside the gate, if anybody.
+        var hook: PublishHook?
+        /// Addresses at which the hook may be: `callbacks.allow`.
+        var callbacks: AllowList
 
-        package init(rules: IngestRules, files: IngestFiles, starter: IngestStarter, isKept: Bool) {
+        package init(
+            rules: IngestRules, files: IngestFiles, starter: IngestStarter, isKept: Bool, hook: PublishHook?,
+            callbacks: AllowList
+        ) {
             self.rules = rules
             self.files = files
             self.starter = starter
             self.isKept = isKept
+            self.hook = hook
+            self.callbacks = callbacks
         }
     }
 
@@ -154,17 +163,22 @@ package final class IngestSupervisor: Service {
 
     private func handleInputs() async {
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
-        var worker = IngestWorker(
+        let worker = IngestWorker(
             configuration: configuration, secret: secret, gate: gate, registry: registry, logger: logger,
             desk: IngestDesk(run: run, journal: configuration.files.journal(), now: MonotonicClock.now()))
-        for await input in inputs {
-            switch input {
-            case .connected(let line): worker.connected(line)
-            case .disconnected: worker.disconnected()
-            case .report(let report): await worker.handle(report)
-            case .tick: await worker.tick()
+        // What is under way when the inputs end is finished.
+        await withDiscardingTaskGroup { group in
+            for await input in inputs {
+                var jobs: [IngestWorker.Job] = []
+                switch input {
+                case .connected(let line): await worker.connected(line)
+                case .disconnected: await worker.disconnected()
+                case .report(let report): jobs = await worker.handle(report)
+                case .tick: jobs = await worker.tick()
+                }
+                for job in jobs { group.addTask { await worker.run(job) } }
             }
         }
-        if !configuration.isKept { await worker.terminate() }
+        await worker.close()
     }
 }

@@ -5,6 +5,10 @@ import MixModel
 package enum IngestVerdict: Hashable, Sendable {
     /// The stream belongs to this participant.
     case allowed(StreamNames)
+    /// Who asks may publish, but the stream's name is in no room of the app. `ingest.onPublish` may put it into one.
+    ///
+    /// - Parameter reason: Words for the person who asked, as in `refused`.
+    case nameless(app: AppID, reason: String)
     /// - Parameters:
     ///   - isName: Whether the name is the reason, not who asks.
     ///   - reason: Words for the person who asked, with the cure, without secrets.

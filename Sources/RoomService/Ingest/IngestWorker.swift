@@ -3,17 +3,34 @@ import EventSubscription
 import Logging
 import MixModel
 import NIOCore
+import ServiceLifecycle
 import TextFormats
 
-/// Handles what the ingest reports, one report after another: asks the gate, stores events, and answers.
-struct IngestWorker {
+/// Handles what the ingest reports: asks the gate and `ingest.onPublish`, stores events, and answers.
+///
+/// Reports are taken one after another, without waiting: what takes time is a `Job`, which its owner runs beside further
+/// reports.
+actor IngestWorker {
+    /// A part of the work that takes time, for `run(_:)`.
+    enum Job: Sendable {
+        /// The work that waits in a room.
+        case lane(RoomID)
+        case ask(IngestRequest, AppID, StreamNames?, misfit: String)
+    }
+
     let configuration: IngestSupervisor.Configuration
     let secret: String
     let gate: any IngestGate
     let registry: RoomRegistry
     let logger: Logger
     var desk: IngestDesk
+    private let hook: PublishHookCaller?
+    private var lanes = IngestLanes()
+    /// Sessions about which the hook is being asked.
+    private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
+    /// The ingest's process, whose requests have numbers of their own; 0 = none yet.
+    private var process: Int32 = 0
     /// The last fault of listening that was logged.
     private var fault: String?
     /// Time before which no further refusal is logged: strangers cause them.
@@ -29,11 +46,12 @@ struct IngestWorker {
         self.registry = registry
         self.logger = logger
         self.desk = desk
+        hook = configuration.hook.map { PublishHookCaller($0, allowed: configuration.callbacks) }
     }
 
-    private var rules: IngestRules { configuration.rules }
+    var rules: IngestRules { configuration.rules }
 
-    mutating func connected(_ line: AsyncStream<ByteBuffer>.Continuation) {
+    func connected(_ line: AsyncStream<ByteBuffer>.Continuation) {
         self.line = line
         send(.hello(version: IngestCommand.version))
         send(
@@ -41,7 +59,7 @@ struct IngestWorker {
                 IngestSettings(host: rules.host, port: rules.port, grace: rules.grace, secret: secret)))
     }
 
-    mutating func disconnected() {
+    func disconnected() {
         line = nil
         desk.lost(now: MonotonicClock.now())
         let gone: [(labels: [String], value: Double)] = []
@@ -50,17 +68,21 @@ struct IngestWorker {
         }
     }
 
-    /// Ends the ingest.
-    mutating func terminate() async {
-        send(.terminate)
-        // Until the line has left; the connection is closed then.
-        try? await Task.sleep(for: .milliseconds(200))
+    /// Ends the ingest, unless it is to stay, and the connections to the hook.
+    func close() async {
+        if !configuration.isKept {
+            send(.terminate)
+            // Until the line has left; the connection is closed then.
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+        await hook?.close()
     }
 
-    mutating func handle(_ report: IngestReport) async {
-        let now = MonotonicClock.now()
+    /// Takes a report and returns the jobs that follow from it.
+    func handle(_ report: IngestReport) -> [Job] {
         switch report {
-        case .hello, .synced: break
+        case .hello(_, let process): self.process = process
+        case .synced: break
         case .figures(let figures):
             let metrics = registry.services.metrics
             metrics.set(.ingestPublishers, Double(figures.publishers))
@@ -76,75 +98,101 @@ struct IngestWorker {
             logger.error(
                 "RTMP ingest: cannot listen: \(reason). Stop that process, or set ingest.rtmp.listen to another port; it is tried again every 2 s"
             )
-        case .live(let stream): await reconcile(stream, now)
-        case .ask(let request): await answer(request, now)
+        case .ask(let request): return answer(request)
+        case .live(let stream):
+            if let key = IngestStreamKey(stream.stream) { return add(.live(key, stream)) }
         case .interrupted(let text, let session):
             guard let key = IngestStreamKey(text) else { break }
-            desk.interrupted(key, session: session)
             logger.info("a publisher was lost", metadata: ["stream": "\(text)", "grace": "\(rules.grace)"])
+            return add(.interrupted(key, session: session))
         case .ended(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
             logger.info("a stream has ended: \(reason)", metadata: ["stream": "\(text)"])
-            await end(key, session, now)
+            return add(.end(key, session: session))
         }
+        return []
     }
 
-    /// Ends the streams whose publishers did not come back after the ingest was lost.
-    mutating func tick() async {
-        let now = MonotonicClock.now()
-        for (key, session) in desk.overdue(grace: rules.grace, now: now) { await end(key, session, now) }
+    /// Returns the ends of the streams whose publishers did not come back after the ingest was lost.
+    func tick() -> [Job] {
+        desk.overdue(grace: rules.grace, now: MonotonicClock.now()).filter { lanes.isIdle($0.key.names.room) }
+            .flatMap { add(.end($0.key, session: $0.session)) }
+    }
+
+    /// Does what takes time.
+    func run(_ job: Job) async {
+        switch job {
+        case .lane(let room): await work(in: room)
+        case .ask(let request, let app, let names, let misfit): await ask(request, app, names, misfit)
+        }
     }
 
     // MARK: - Requests
 
-    private mutating func answer(_ request: IngestRequest, _ now: Int64) async {
+    private func answer(_ request: IngestRequest) -> [Job] {
         switch gate.verdict(on: request) {
         case .refused(let isName, let reason): refuse(request, isName: isName, reason)
+        case .nameless(let app, let reason):
+            guard hook != nil else {
+                refuse(request, isName: true, reason)
+                break
+            }
+            return question(request, app, nil, misfit: reason)
         case .allowed(let names):
-            let key = IngestStreamKey(names)
             if request.isPublish {
-                await begin(key, request, now)
-            } else if desk.has(key) {
+                return hook == nil
+                    ? begin(IngestStreamKey(names), request, process)
+                    : question(request, names.room.app, names, misfit: "")
+            }
+            let key = IngestStreamKey(names)
+            if desk.has(key) {
                 send(.allow(request: request.request, session: request.session, stream: key.text))
             } else {
                 refuse(request, isName: true, "nobody publishes this stream")
             }
         }
+        return []
     }
 
-    private mutating func begin(_ key: IngestStreamKey, _ request: IngestRequest, _ now: Int64) async {
-        if rules.takeover == .refuse, desk.hasPublisher(key) {
-            return refuse(request, isName: true, "another publisher is live with this stream key")
+    private func question(
+        _ request: IngestRequest, _ app: AppID, _ names: StreamNames?, misfit: String
+    ) -> [Job] {
+        guard asked.count < PublishHookCaller.mostQuestions else {
+            refuse(request, isName: false, "too many publishers begin at once: try again")
+            return []
         }
-        if let fault = await store(key, request.session, now) {
-            let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
-            return refuse(request, isName: false, reason, logged: fault.title)
-        }
-        send(.allow(request: request.request, session: request.session, stream: key.text))
+        // An ingest that was connected to again repeats what it has asked.
+        guard asked.insert(request.session).inserted else { return [] }
+        return [.ask(request, app, names, misfit: misfit)]
     }
 
-    /// Stores the event of a publisher that begins.
-    ///
-    /// - Returns: The reason why it may not begin; `nil` if it may.
-    private mutating func store(_ key: IngestStreamKey, _ session: String, _ now: Int64) async -> OrchestratorError? {
-        let url = key.url(of: rules, secret: secret)
-        // The beginning of a publisher is always passed on.
-        guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
-        do throws(OrchestratorError) {
-            let outcome = try await registry.owner(event.room).receive(event, at: now)
-            registry.services.metrics.count(.events, outcome.rawValue)
-            desk.settle(key, session: session, url: url, as: .stored, now: now)
-            writeJournal()
-            return nil
-        } catch {
-            let isFault = [.unavailable, .failed].contains(error.kind)
-            desk.settle(key, session: session, url: url, as: isFault ? .failed : .refused, now: now)
-            return error
+    private func ask(_ request: IngestRequest, _ app: AppID, _ names: StreamNames?, _ misfit: String) async {
+        guard let hook else { return }
+        let process = process
+        // A shutdown does not wait for the hook.
+        let decision = await cancelWhenGracefulShutdown {
+            await hook.ask(request, app: app, names: names, misfit: misfit)
         }
+        asked.remove(request.session)
+        switch decision {
+        case .allowed(let names):
+            for job in begin(IngestStreamKey(names), request, process) { await run(job) }
+        case .refused(let isName, let reason, let log):
+            if process == self.process { refuse(request, isName: isName, reason, logged: log) }
+        }
+    }
+
+    private func begin(_ key: IngestStreamKey, _ request: IngestRequest, _ process: Int32) -> [Job] {
+        switch lanes.add(.begin(key, request, process: process)) {
+        case .first: return [.lane(key.names.room)]
+        case .waits: break
+        case .full: refuse(request, isName: false, "too much happens in this room at the moment: try again")
+        }
+        return []
     }
 
     /// - Parameter logged: Words for the log if `reason` may contain parts of the stream key.
-    private mutating func refuse(
+    private func refuse(
         _ request: IngestRequest, isName: Bool, _ reason: String, logged: String? = nil
     ) {
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
@@ -159,35 +207,38 @@ struct IngestWorker {
 
     // MARK: - Streams
 
-    private mutating func reconcile(_ stream: IngestStream, _ now: Int64) async {
-        guard let key = IngestStreamKey(stream.stream),
-            !desk.isLive(key, session: stream.session, isConnected: stream.isConnected)
-        else { return }
-        if let fault = await store(key, stream.session, now) {
-            logger.warning("a live stream is in no room: \(fault.title)", metadata: ["stream": "\(stream.stream)"])
+    private func add(_ work: IngestLanes.Work) -> [Job] {
+        switch lanes.add(work) {
+        case .first: return [.lane(work.room)]
+        case .waits: break
+        case .full: logger.error("a report of the ingest is dropped, because \(IngestLanes.most) others wait")
+        }
+        return []
+    }
+
+    private func work(in room: RoomID) async {
+        while let work = lanes.next(in: room) {
+            let now = MonotonicClock.now()
+            switch work {
+            case .begin(let key, let request, let process):
+                // An ingest that is gone has no publisher.
+                if process == self.process { await begin(key, request, now: now) }
+            case .live(let key, let stream): await reconcile(key, stream, now)
+            case .interrupted(let key, let session): desk.interrupted(key, session: session)
+            case .end(let key, let session): await end(key, session, now)
+            }
         }
     }
 
-    private mutating func end(_ key: IngestStreamKey, _ session: String, _ now: Int64) async {
-        guard let event = desk.ends(key, session: session, now: now) else { return }
-        do throws(OrchestratorError) {
-            let outcome = try await registry.owner(event.room).receive(event, at: now)
-            registry.services.metrics.count(.events, outcome.rawValue)
-            desk.settleEnd(key, session: session, as: .stored)
-            writeJournal()
-        } catch {
-            let isFault = [.unavailable, .failed].contains(error.kind)
-            desk.settleEnd(key, session: session, as: isFault ? .failed : .refused)
-            logger.warning("the end of a stream is not stored: \(error.title)", metadata: ["stream": "\(key.text)"])
+    private func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
+        if rules.takeover == .refuse, desk.hasPublisher(key) {
+            return refuse(request, isName: true, "another publisher is live with this stream key")
         }
-    }
-
-    private func writeJournal() {
-        do {
-            try configuration.files.write(desk.journal)
-        } catch {
-            logger.warning("the list of live streams is not written: \(error)")
+        if let fault = await store(key, request.session, now) {
+            let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
+            return refuse(request, isName: false, reason, logged: fault.title)
         }
+        send(.allow(request: request.request, session: request.session, stream: key.text))
     }
 
     private func send(_ command: IngestCommand) {

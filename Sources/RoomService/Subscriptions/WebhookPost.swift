@@ -28,6 +28,8 @@ struct WebhookAnswer: Hashable, Sendable {
     var error: String?
     /// Time for which the receiver asks to be left alone.
     var retryAfter: Duration?
+    /// Body of an answer, if the request keeps it and it is not too long.
+    var body: [UInt8]?
 }
 
 /// A message to be posted.
@@ -37,6 +39,8 @@ struct WebhookRequest: Sendable {
     var body: [UInt8]
     /// Whether only 200 is success; otherwise every 2xx is.
     var needs200: Bool
+    /// Whether the answer's body is of interest.
+    var keepsAnswer = false
 }
 
 /// Posts to one endpoint, over connections that stay open. It looks up the host, checks its addresses against
@@ -44,6 +48,8 @@ struct WebhookRequest: Sendable {
 actor WebhookPost {
     private let allowed: AllowList
     private let resolve: @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress]
+    /// Most connections at once; further requests wait.
+    private let connections: Int
 
     private struct Peer {
         var host: String
@@ -64,11 +70,12 @@ actor WebhookPost {
     static let mostBytes = 16 << 10
 
     init(
-        allowed: AllowList,
+        allowed: AllowList, connections: Int = 8,
         resolve: @escaping @Sendable (String, Duration) async throws(FileRefusal) -> [InternetAddress] =
             HostAddresses.lookUp
     ) {
         self.allowed = allowed
+        self.connections = connections
         self.resolve = resolve
     }
 
@@ -112,12 +119,19 @@ actor WebhookPost {
         outgoing.body = .bytes(ByteBuffer(bytes: request.body))
         let response = try await client.execute(outgoing, deadline: .distantFuture)
         var size = 0
+        var body: [UInt8]? = request.keepsAnswer ? [] : nil
         // Read, so that the connection can be used again.
         for try await buffer in response.body {
             size += buffer.readableBytes
-            if size > Self.mostBytes { break }
+            guard size <= Self.mostBytes else {
+                body = nil
+                break
+            }
+            body?.append(contentsOf: buffer.readableBytesView)
         }
-        return Self.answer(Int(response.status.code), response, needs200: request.needs200)
+        var answer = Self.answer(Int(response.status.code), response, needs200: request.needs200)
+        answer.body = body
+        return answer
     }
 
     private static func answer(_ code: Int, _ response: HTTPClientResponse, needs200: Bool) -> WebhookAnswer {
@@ -168,17 +182,18 @@ actor WebhookPost {
         }
         if let peer { earlier.append(peer.client) }
         while earlier.count > 4 { try? await earlier.removeFirst().shutdown() }
-        let client = Self.makeClient(host: url.host, address)
+        let client = makeClient(host: url.host, address)
         peer = Peer(host: url.host, address: address, client: client, checkedAt: now)
         return client
     }
 
-    private static func makeClient(host: String, _ address: InternetAddress) -> HTTPClient {
+    private func makeClient(host: String, _ address: InternetAddress) -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.dnsOverride = [host: "\(address)"]
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(4)
         configuration.connectionPool.idleTimeout = .seconds(30)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
         // Attempts are counted and reported here.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

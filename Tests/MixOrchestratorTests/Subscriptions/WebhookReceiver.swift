@@ -26,6 +26,7 @@ final class WebhookReceiver: Sendable {
     enum Reply: Sendable {
         case status(Int)
         case redirect(String)
+        case text(String)
         /// Never answers.
         case hangs
     }
@@ -51,6 +52,9 @@ final class WebhookReceiver: Sendable {
             message.status = code
             state.withLock { $0.messages.append(message) }
             return Response(status: .init(code: code), body: ResponseBody(byteBuffer: ByteBuffer(string: "so be it")))
+        case .text(let text):
+            state.withLock { $0.messages.append(message) }
+            return Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
         case .redirect(let place):
             message.status = 307
             state.withLock { $0.messages.append(message) }

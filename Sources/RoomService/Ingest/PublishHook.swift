@@ -1,0 +1,173 @@
+import EventSubscription
+import Foundation
+import MixModel
+import TextFormats
+
+/// `ingest.onPublish`: the operator's server that is asked before a publisher is accepted.
+package struct PublishHook: Hashable, Sendable {
+    package let url: StreamURL
+    /// Time for one answer. Without one in time, the publisher is refused.
+    package let timeout: Duration
+    /// `whsec_` and the key that signs requests; `nil` leaves them unsigned.
+    package let secret: String?
+
+    /// Range of `timeout` in seconds. The ingest itself gives publishers up after 8 s.
+    package static let timeouts = 0.1...7.0
+    package static let standardTimeout = 3.0
+
+    /// - Parameters:
+    ///   - timeout: Seconds.
+    ///   - secret: A secret that `WebhookSignature.key(of:)` can read.
+    package init(url: StreamURL, timeout: Double = Self.standardTimeout, secret: String? = nil) {
+        self.url = url
+        self.timeout = .milliseconds(Int(timeout * 1000))
+        self.secret = secret
+    }
+}
+
+/// The body of a request to `ingest.onPublish`. Has nothing of tokens and signatures of this service.
+struct PublishHookQuestion: Encodable {
+    let type = "ingest.publish"
+    /// The same in every repetition of the question.
+    var id: String
+    var app: AppID
+    /// Room, user and stream as the name says; left out if it fits no pattern.
+    var room: String?
+    var user: UserID?
+    var stream: StreamKind?
+    /// What the publisher wrote. The name is the stream key.
+    var application: String
+    var name: String
+    var arguments: [String: String]
+    /// Address of the publisher.
+    var address: String
+
+    /// Arguments that are meant for this service.
+    private static let own: Set<String> = ["auth_key", "token"]
+
+    init(_ request: IngestRequest, app: AppID, names: StreamNames?) {
+        id = "pub_\(request.session)"
+        self.app = app
+        (room, user, stream) = (names?.room.name, names?.user, names?.stream)
+        (application, name, address) = (request.application, request.name, request.address)
+        arguments = HookForm(request.query.utf8).values.filter { !Self.own.contains($0.key) }
+    }
+}
+
+/// The decision of `ingest.onPublish` about a publisher.
+enum PublishHookDecision: Hashable, Sendable {
+    /// The stream belongs to this participant.
+    case allowed(StreamNames)
+    /// - Parameters:
+    ///   - isName: Whether the name is the reason, not who asks.
+    ///   - reason: Words for the publisher.
+    ///   - log: Words for the log, which have nothing of what the hook said.
+    case refused(isName: Bool, reason: String, log: String)
+}
+
+/// Reads what `ingest.onPublish` answered. Pure.
+///
+/// Publishers are accepted only by a success (2xx) whose body is empty or a JSON object with nothing but the known
+/// members: a misspelt `allow` must not let a publisher in.
+struct PublishHookReader: Sendable {
+    let app: AppID
+    /// What the name says; `nil` if it fits no pattern, for the reason in `misfit`.
+    let names: StreamNames?
+    let misfit: String
+
+    private static let members: Set<String> = ["allow", "reason", "room", "user", "stream"]
+    /// Most bytes of a reason that is passed on.
+    static let longestReason = 200
+    /// What a publisher is told when the hook is at fault.
+    static let fault = "the server that decides about publishers cannot be asked at the moment: try again"
+
+    func decision(on answer: WebhookAnswer, within limit: Duration) -> PublishHookDecision {
+        switch answer.result {
+        case .delivered:
+            guard let body = answer.body else {
+                return failed("answered with more than \(WebhookPost.mostBytes) bytes")
+            }
+            return read(body)
+        case .refused where Self.isVerdict(answer.code): return denied(reason(in: answer.body ?? []))
+        case .timeout:
+            let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) / 1e18
+            return failed("did not answer within \(seconds) s")
+        case .redirected: return failed("answered with a redirect, which is not followed: set the new URL")
+        case .abandoned: return failed("was not asked, because the service is stopping")
+        case .refused, .unreachable, .forbidden: return failed(answer.error ?? "answered \(answer.code ?? 0)")
+        }
+    }
+
+    /// Whether a status is a decision, and not a fault of the hook.
+    private static func isVerdict(_ code: Int?) -> Bool {
+        guard let code, 400...499 ~= code else { return false }
+        return code != 408 && code != 429
+    }
+
+    private func failed(_ words: String) -> PublishHookDecision {
+        .refused(isName: false, reason: Self.fault, log: "ingest.onPublish \(words)")
+    }
+
+    private func denied(_ reason: String?) -> PublishHookDecision {
+        let words = reason.map { OneLine.of(URLRedaction.redact($0)).shortened(toBytes: Self.longestReason) } ?? ""
+        return .refused(
+            isName: false, reason: words.isEmpty ? "publishing is not allowed" : words,
+            log: "ingest.onPublish does not allow it")
+    }
+
+    private func reason(in body: [UInt8]) -> String? {
+        guard case .object(let members)? = try? JSONValue(parsing: body), case .string(let text)? = members["reason"]
+        else { return nil }
+        return text
+    }
+
+    private func read(_ body: [UInt8]) -> PublishHookDecision {
+        guard !body.isEmpty else { return named([:]) }
+        guard case .object(let members)? = try? JSONValue(parsing: body) else {
+            return failed("answered with something else than a JSON object")
+        }
+        guard members.keys.allSatisfy(Self.members.contains) else {
+            return failed("answered with a member that is none of \(Self.members.sorted().joined(separator: ", "))")
+        }
+        var texts: [String: String] = [:]
+        for (name, value) in members where name != "allow" {
+            switch value {
+            case .string(let text): texts[name] = text
+            case .null: break
+            default: return failed("answered with \"\(name)\" that is no string")
+            }
+        }
+        switch members["allow"] {
+        case nil, .boolean(true)?: return named(texts)
+        case .boolean(false)?: return denied(texts["reason"])
+        default: return failed("answered with \"allow\" that is neither true nor false")
+        }
+    }
+
+    /// Accepts the publisher under its own names, or under those that the hook gives it.
+    private func named(_ given: [String: String]) -> PublishHookDecision {
+        do throws(InputError) {
+            let room = try given["room"].map { text throws(InputError) in
+                try EventParser.identifier(text, field: "room")
+            }
+            let user = try given["user"].map { text throws(InputError) in
+                UserID(try EventParser.identifier(text, field: "user"))
+            }
+            var stream = names?.stream ?? .camera
+            if let word = given["stream"] {
+                guard let known = StreamKind.allCases.first(where: { $0.rawValue.hasSameUTF8(as: word) }) else {
+                    return failed(
+                        "answered with a stream that is none of "
+                            + StreamKind.allCases.map(\.rawValue).joined(separator: ", "))
+                }
+                stream = known
+            }
+            guard let room = room ?? names?.room.name, let user = user ?? names?.user else {
+                return .refused(isName: true, reason: misfit, log: misfit)
+            }
+            return .allowed(StreamNames(room: RoomID(app: app, name: room), user: user, stream: stream))
+        } catch {
+            return failed("answered with a \(error.field) that is not valid: expected \(error.expected)")
+        }
+    }
+}
