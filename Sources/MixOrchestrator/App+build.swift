@@ -152,7 +152,7 @@ func buildOrchestrator(
                 isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
             gate: PublisherAccess(
                 signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
-                allowsPlay: settings.allowsPlay, limits: limits),
+                allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),
             registry: registry, logger: logger)
     }
 

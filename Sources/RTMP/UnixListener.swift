@@ -83,6 +83,20 @@ package final class UnixListener: @unchecked Sendable {
     private static let kind =
         Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
+    /// Returns a connection to the socket at `path`, which does not block and which the caller owns; `nil` if no process
+    /// takes it at once.
+    package static func dial(_ path: String) -> Int32? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return nil }
+        if withSocketAddress(address, { Foundation.connect(descriptor, $0, $1) }) == 0 { return descriptor }
+        Foundation.close(descriptor)
+        return nil
+    }
+
     private static func connect(_ address: sockaddr_un) -> Bool {
         let descriptor = socket(AF_UNIX, kind, 0)
         defer { Foundation.close(descriptor) }

@@ -26,7 +26,9 @@ final class IngestServer: @unchecked Sendable {
     private var book: StreamBook
     private var connections: ConnectionBook
     private var clients: [Int: Entry] = [:]
-    private var streams: [String: LiveStream] = [:]
+    var streams: [String: LiveStream] = [:]
+    /// Where streams that are programs come from.
+    var feeds: [String: ProgramFeed] = [:]
     private var listener: TCPListener?
     private let timer = LoopDeadline()
     private var number = 0
@@ -58,6 +60,7 @@ final class IngestServer: @unchecked Sendable {
         figures.players = streams.values.reduce(0) { $0 + $1.playerCount }
         figures.connections = connections.count
         figures.refused = refused
+        figures.viewers = viewers
         return figures
     }
 
@@ -68,6 +71,8 @@ final class IngestServer: @unchecked Sendable {
         case .configure(let settings): configure(settings)
         case .allow(let request, let session, let stream):
             perform(book.allowed(request, session: session, stream: stream, now: MonotonicClock.now()))
+        case .allowProgram(let request, let session, let task, let socket):
+            perform(book.programAllowed(request, session: session, task: task, socket: socket))
         case .refuse(let request, let isName, let reason):
             perform(book.refused(request, isName: isName, reason: reason))
         case .terminate: close()
@@ -85,6 +90,8 @@ final class IngestServer: @unchecked Sendable {
         for entry in clients.values { entry.client.close() }
         clients = [:]
         streams = [:]
+        for feed in feeds.values { feed.close() }
+        feeds = [:]
     }
 
     // MARK: - Listening
@@ -201,6 +208,10 @@ final class IngestServer: @unchecked Sendable {
         guard !tags.isEmpty, let entry = clients[client.id], entry.isPublisher, let name = entry.stream,
             let stream = streams[name]
         else { return }
+        push(tags, into: stream, name, now)
+    }
+
+    func push(_ tags: [FLVTag], into stream: LiveStream, _ name: String, _ now: Int64) {
         for player in stream.push(tags, now: now) {
             stream.remove(player)
             logger.warning("a player was disconnected, because it does not read", metadata: ["stream": "\(name)"])
@@ -223,6 +234,7 @@ final class IngestServer: @unchecked Sendable {
     private func forgetStream(_ name: String?) {
         guard let name, streams[name]?.isUnwatched ?? false, !book.has(name) else { return }
         streams[name] = nil
+        feeds.removeValue(forKey: name)?.close()
     }
 
     // MARK: - Actions
@@ -249,19 +261,29 @@ final class IngestServer: @unchecked Sendable {
                 clients[id]?.stream = name
                 clients[id]?.isPublisher = true
                 logger.info("a publisher has begun", metadata: ["stream": "\(name)"])
-            case .play(let name, let id):
-                guard let client = clients[id]?.client else { break }
-                let stream = streams[name] ?? LiveStream()
-                streams[name] = stream
-                clients[id]?.stream = name
-                stream.add(client, now: MonotonicClock.now())
+            case .play(let name, let id): play(name, id)
+            case .feed(let name, let socket, let id):
+                if feed(name, from: socket) {
+                    play(name, id)
+                } else {
+                    clients[id]?.client.refuse(
+                        .playFailed("\(Self.mostPrograms) programs are played, which is the limit: try again later"))
+                }
             case .end(let name): endStream(name)
             }
         }
         setTimer()
     }
 
-    private func endStream(_ name: String) {
+    private func play(_ name: String, _ id: Int) {
+        guard let client = clients[id]?.client else { return }
+        let stream = streams[name] ?? LiveStream()
+        streams[name] = stream
+        clients[id]?.stream = name
+        stream.add(client, now: MonotonicClock.now())
+    }
+
+    func endStream(_ name: String) {
         guard let stream = streams.removeValue(forKey: name) else { return }
         for client in stream.clients {
             clients[client.id]?.stream = nil

@@ -23,6 +23,8 @@ struct StreamBook: Sendable {
         case begin(stream: String, connection: Int)
         /// The connection plays the stream, or waits for it.
         case play(stream: String, connection: Int)
+        /// The stream is a program and comes from the relay that listens there. `play` follows.
+        case feed(stream: String, socket: String, connection: Int)
         /// The stream is over: its players are told so, and it is forgotten.
         case end(stream: String)
     }
@@ -53,6 +55,8 @@ struct StreamBook: Sendable {
 
     /// First part of the application of URLs from which relays pull.
     static let relayApplication = "relay/"
+    /// First part of the names of streams that are programs. Those of publishers have four parts.
+    static let programPrefix = "program/"
     /// Name of the argument by which a relay shows that the orchestrator sent it.
     static let proofArgument = "relay"
 
@@ -116,6 +120,16 @@ struct StreamBook: Sendable {
         actions.append(.accept(connection: entry.connection))
         actions.append(.begin(stream: stream, connection: entry.connection))
         return actions
+    }
+
+    /// Lets a connection play a program.
+    mutating func programAllowed(_ number: Int, session: String, task: String, socket: String) -> [Action] {
+        guard let entry = waiting[number], entry.request.session == session, !entry.request.isPublish else { return [] }
+        waiting[number] = nil
+        return [
+            .accept(connection: entry.connection),
+            .feed(stream: Self.programPrefix + task, socket: socket, connection: entry.connection),
+        ]
     }
 
     mutating func refused(_ number: Int, isName: Bool, reason: String) -> [Action] {

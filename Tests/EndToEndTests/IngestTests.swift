@@ -95,6 +95,91 @@ import Testing
         }
     }
 
+    /// The program over RTMP: one connection from bypass to mix and back, while the service is killed and started again.
+    @Test(.timeLimit(.minutes(3))) func theProgramIsPlayed() async throws {
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            let client = stage.client
+            let settings =
+                #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
+            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            let alice = try Self.publish("alice", 1, port, stage)
+            try await stage.waitForOnAir("bypass", within: 20)
+            let url = "rtmp://127.0.0.1:\(port)/program/\(stage.room)"
+            let viewer = try await stage.record(url, as: "program")
+            let other = try await stage.record(url, as: "program-other")
+            let bob = try Self.publish("bob", 2, port, stage)
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 20)
+            try await Task.sleep(for: .seconds(2))
+            struct Watched: Decodable { var viewers: Int }
+            let answer = try await client.request("GET", "/v1/tasks/auto-\(stage.room)")
+            #expect(try JSONDecoder().decode(Watched.self, from: answer.body).viewers == 2)
+            other.stop()
+
+            try await stage.killService()
+            let before = viewer.progress.tags
+            try await Task.sleep(for: .seconds(2))
+            #expect(viewer.progress.tags > before + 20, "the play needs no service")
+            try await stage.startServiceAgain()
+            await bob.stop(within: 5)
+            try await stage.waitForOnAir("bypass", within: 20)
+            try await Task.sleep(for: .seconds(1))
+            viewer.stop()
+            let recording = await viewer.recording()
+            #expect(recording.connections == 1 && recording.publisherLosses == 0)
+            let times = try recording.trace().video.map(\.frame.dts.roundedMilliseconds)
+            let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+            #expect(times.count > 100 && gaps.allSatisfy { $0 > 0 && $0 <= 110 }, "gaps of \(gaps.max() ?? 0) ms")
+
+            // The end of the program is told.
+            let last = try await stage.record(url, as: "program-last")
+            #expect(try await client.request("DELETE", "/v1/rooms/\(stage.room)").status < 300)
+            try await waitUntil("the player's connection is ended", within: 20) { last.progress.lastError != nil }
+            last.stop()
+            #expect(await last.recording().publisherLosses == 1, "the player is told")
+            await alice.stop(within: 5)
+        }
+    }
+
+    /// The example of the documentation, which knows participants by secret stream keys.
+    @Test(.timeLimit(.minutes(2))) func theOperatorsServerDecides() async throws {
+        let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
+        var environment = Self.environment(port)
+        environment["MIXORCHESTRATOR_INGEST_ON_PUBLISH_URL"] = "http://127.0.0.1:\(hookPort)/publish"
+        try await Stage.run(environment: environment) { stage in
+            let script = stage.directory.appendingPathComponent("hook.py")
+            try HookingMediaServer.snippet("python", of: "docs/ingest.md").replacing("9000", with: "\(hookPort)")
+                .write(to: script, atomically: true, encoding: .utf8)
+            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            func publish(_ key: String) throws -> ManagedProcess {
+                try ManagedProcess(
+                    "publisher-\(UInt16.random(in: 0...9999))", "ffmpeg",
+                    SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(key)"),
+                    in: stage.directory)
+            }
+            // Nobody is let in while it does not answer.
+            let early = try publish("k3y-of-alice")
+            try await waitUntil("silence refuses", within: 20) { !early.isRunning }
+            #expect(early.messages().contains("cannot be asked at the moment"), "\(early.messages())")
+            let hook = try ManagedProcess("hook", "python3", [script.path], in: stage.directory)
+            try await waitUntil("the hook listens", within: 10) {
+                (try? await ServiceClient(port: hookPort).request("GET", "/").status) != nil
+            }
+            let alice = try publish("k3y-of-alice")
+            let client = stage.client
+            try await waitUntil("alice is in the lobby", within: 20) {
+                try await client.request("GET", "/v1/rooms/lobby").text.contains(#""user":"alice""#)
+            }
+            let stranger = try publish("k3y-of-nobody")
+            try await waitUntil("the stranger is refused", within: 20) { !stranger.isRunning }
+            #expect(stranger.messages().contains("this stream key is not known"), "\(stranger.messages())")
+            #expect(alice.isRunning && !stage.service.messages(last: .max).contains("k3y-of"))
+            await alice.stop(within: 5)
+            await hook.stop(within: 5)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func onlyWhoMayPublishes() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)

@@ -11,14 +11,15 @@ import Testing
     private static let key = "ingest-key-0123456789"
 
     private func access(
-        keys: [String] = [], tokens: [(String, AppID, Set<Scope>)] = [], play: Bool = false, failures: Int = 0
+        keys: [String] = [], playback: [String] = [], tokens: [(String, AppID, Set<Scope>)] = [], play: Bool = false,
+        failures: Int = 0
     ) throws -> PublisherAccess {
         var all = AccessTokens()
         for (token, app, scopes) in tokens { _ = all.add(token, app: app, scopes: scopes) }
         return PublisherAccess(
             signatures: PlaybackAccess(keys: keys), tokens: all,
             names: try NamePatterns([], tenants: ["shop"]), allowsPlay: play,
-            limits: RateLimits(requests: 0, events: 0, failures: failures))
+            playback: PlaybackAccess(keys: playback), limits: RateLimits(requests: 0, events: 0, failures: failures))
     }
 
     private func request(
@@ -46,6 +47,42 @@ import Testing
                     app: .standard, reason: "the stream key is in no room: the name does not fit {room}__{user}"))
         #expect(reason(open.verdict(on: request(isPublish: false)))?.contains("ingest.play") == true)
         #expect(try access(play: true).verdict(on: request(isPublish: false)) == names())
+    }
+
+    @Test func programsAreForViewers() throws {
+        func play(_ app: String, _ name: String, _ query: String = "") -> IngestRequest {
+            request(name, query: query, isPublish: false, app: app)
+        }
+        // Neither ingest.play nor a key of publishers matters.
+        let open = try access(keys: [Self.key])
+        let lobby = RoomID(app: .standard, name: "lobby")
+        #expect(open.verdict(on: play("program", "lobby")) == .program(lobby, task: nil))
+        #expect(open.verdict(on: play("program", "lobby", "task=t1")) == .program(lobby, task: "t1"))
+        let ofShop = IngestVerdict.program(RoomID(app: "shop", name: "a b"), task: nil)
+        #expect(
+            open.verdict(on: play("program/shop", "a%20b"))
+                == .refused(
+                    isName: true,
+                    reason:
+                        "the room is not valid: expected 1 to 128 bytes without spaces, control characters or any of / ? # % \\"
+                ))
+        #expect(open.verdict(on: play("program/shop", "ab")) == .program(RoomID(app: "shop", name: "ab"), task: nil))
+        #expect(open.verdict(on: play("program", "shop/%C3%A9")) == .program(RoomID(app: "shop", name: "é"), task: nil))
+        #expect(open.verdict(on: play("program/shop", "a b")) != ofShop)
+        for other in [play("program/a/b", "c"), play("live", "program"), play("", "program")] {
+            #expect(reason(open.verdict(on: other))?.contains("ingest.play") == true, "\(other.application)")
+        }
+        let closed = try access(playback: [Self.key])
+        let later = Int(Date.now.timeIntervalSince1970) + 60
+        func signed(_ path: String) -> String {
+            "auth_key=" + PlaybackAccess.authKey(path: path, time: later, key: Self.key)
+        }
+        #expect(closed.verdict(on: play("program", "lobby", signed("/program/lobby"))) == .program(lobby, task: nil))
+        #expect(reason(closed.verdict(on: play("program", "lobby")))?.contains("the URL has no auth_key") == true)
+        for path in ["/live/lobby.flv", "/program/hall"] {
+            #expect(
+                reason(closed.verdict(on: play("program", "lobby", signed(path))))?.contains("not made for") == true)
+        }
     }
 
     @Test func aSignedURLIsForOneStream() throws {

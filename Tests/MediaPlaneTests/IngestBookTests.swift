@@ -54,6 +54,69 @@ import Testing
         #expect(book.allowed(1, session: "r-1", stream: Self.key, now: 1).isEmpty, "an answer counts once")
     }
 
+    @Test func aProgramIsPlayedFromItsRelay() {
+        var book = book()
+        let wish = RTMPStreamRequest(kind: .play, application: "program", name: "lobby", query: "")
+        guard case .tell(.ask(let ask))? = book.requested(wish, by: 4, address: "::1", now: 0).first else {
+            Issue.record("nobody was asked")
+            return
+        }
+        #expect(!ask.isPublish && ask.application == "program" && ask.name == "lobby")
+        #expect(book.programAllowed(ask.request, session: "other", task: "auto-lobby", socket: "/s").isEmpty)
+        #expect(
+            book.programAllowed(ask.request, session: ask.session, task: "auto-lobby", socket: "/s") == [
+                .accept(connection: 4), .feed(stream: "program/auto-lobby", socket: "/s", connection: 4),
+            ])
+        #expect(book.waitingRequests == 0)
+        // Who wants to publish is not let in by a program.
+        guard case .tell(.ask(let other))? = book.requested(Self.publish, by: 5, address: "::1", now: 0).first else {
+            Issue.record("nobody was asked")
+            return
+        }
+        #expect(book.programAllowed(other.request, session: other.session, task: "t", socket: "/s").isEmpty)
+        #expect(book.waitingRequests == 1, "it still waits for its answer")
+    }
+
+    /// An ingest that began anew counts its requests from 1.
+    @Test func theAnswerToAnEarlierProcessIsNobodys() {
+        var book = book()
+        _ = book.requested(Self.publish, by: 4, address: "::1", now: 0)
+        #expect(
+            book.allowed(1, session: "earlier-1", stream: Self.key, now: 1) == [
+                .tell(.ended(stream: Self.key, session: "earlier-1", reason: "left before it began"))
+            ])
+        #expect(book.waitingRequests == 1)
+        #expect(book.allowed(1, session: "r-1", stream: Self.key, now: 2).first == .accept(connection: 4))
+    }
+
+    @Test func whatARelaySendsIsCutIntoTags() throws {
+        let tags = [
+            FLVTag(role: .metadata, timestamp: 0, body: [2, 0, 10] + Array("onMetaData".utf8)),
+            FLVTag(role: .sequenceHeader(.video), timestamp: 0, body: [0x17, 0, 0, 0, 0, 1]),
+            FLVTag(
+                role: .frame(.video, isIDR: true), timestamp: 0xFFFF_FFF0,
+                body: [0x17, 1, 0, 0, 0] + [UInt8](repeating: 7, count: 70_000)),
+            FLVTag(role: .frame(.audio, isIDR: false), timestamp: 3, body: [0xAF, 1, 9]),
+        ]
+        let bytes = FLVTag.fileHeader + tags.flatMap(\.encoded)
+        for size in [1, 7, 65_536, bytes.count] {
+            var splitter = FLVSplitter()
+            var found: [FLVTag] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                found += try splitter.push(Array(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+            #expect(found == tags, "in pieces of \(size)")
+        }
+        var splitter = FLVSplitter()
+        #expect(throws: FLVSplitter.Fault.self) { try splitter.push(Array("HTTP/1.1 404 Not Found".utf8)) }
+        var other = FLVSplitter()
+        #expect(throws: FLVSplitter.Fault.self) {
+            try other.push(FLVTag.fileHeader + [3] + [UInt8](repeating: 0, count: 14))
+        }
+    }
+
     @Test func aCleanEndIsOneAtOnceAndALossAfterTheGrace() {
         var book = book()
         _ = publish(&book, 4)

@@ -13,6 +13,8 @@ package struct PublisherAccess: IngestGate {
     private let tokens: AccessTokens
     private let names: NamePatterns
     private let allowsPlay: Bool
+    /// Who may play programs, over HTTP and over RTMP.
+    private let playback: PlaybackAccess
     private let limits: RateLimits
 
     /// Name of the query parameter with a token.
@@ -21,25 +23,31 @@ package struct PublisherAccess: IngestGate {
     /// - Parameters:
     ///   - signatures: Open if no key is configured.
     ///   - names: The rules by which a stream's name belongs to a room and a user.
-    ///   - allowsPlay: Whether people may play; relays of the service always may.
+    ///   - allowsPlay: Whether people may play what is published; relays of the service always may.
+    ///   - playback: Who may play programs.
     package init(
-        signatures: PlaybackAccess, tokens: AccessTokens, names: NamePatterns, allowsPlay: Bool, limits: RateLimits
+        signatures: PlaybackAccess, tokens: AccessTokens, names: NamePatterns, allowsPlay: Bool,
+        playback: PlaybackAccess, limits: RateLimits
     ) {
         self.signatures = signatures
         self.tokens = tokens
         self.names = names
         self.allowsPlay = allowsPlay
+        self.playback = playback
         self.limits = limits
     }
 
     package func verdict(on request: IngestRequest) -> IngestVerdict {
-        guard request.isPublish || allowsPlay else {
-            return denied("playing is off: set ingest.play to on, or play the program over HTTP")
+        let program = request.isPublish ? nil : ProgramPath(request)
+        guard request.isPublish || allowsPlay || program != nil else {
+            return denied(
+                "playing what is published is off: set ingest.play to on, or play the program: program/{room}")
         }
         if let seconds = limits.failures.wait(by: .address(request.address)) {
             return denied("too many refused attempts from this address: try again in \(seconds) s")
         }
         let arguments = HookForm(request.query.utf8)
+        if let program { return verdict(on: program, request, arguments) }
         let caller: Caller?
         do throws(Refusal) {
             caller = try authenticate(request, arguments)
@@ -60,6 +68,26 @@ package struct PublisherAccess: IngestGate {
                 return denied("the token belongs to another app than the stream key")
             }
             return .allowed(found)
+        }
+    }
+
+    private func verdict(
+        on program: ProgramPath, _ request: IngestRequest, _ arguments: HookForm
+    ) -> IngestVerdict {
+        do throws(PlaybackAccess.Refusal) {
+            try check(playback, request, arguments)
+        } catch {
+            _ = limits.failures.take(by: .address(request.address))
+            return denied(words(of: error, "URL", tokens: ""))
+        }
+        do throws(InputError) {
+            let room = try program.room()
+            let task = try arguments.first("task").map { name throws(InputError) in
+                TaskID(app: room.app, name: try EventParser.knownIdentifier(name, field: "task"))
+            }
+            return .program(room, task: task)
+        } catch {
+            return .refused(isName: true, reason: "the \(error.field) is not valid: expected \(error.expected)")
         }
     }
 
@@ -87,6 +115,17 @@ package struct PublisherAccess: IngestGate {
             }
             return nil
         }
+        do throws(PlaybackAccess.Refusal) {
+            try check(signatures, request, arguments)
+            return nil
+        } catch {
+            throw Refusal(words: words(of: error, "stream key", tokens: tokens.isEmpty ? "" : ", or append ?token=…"))
+        }
+    }
+
+    private func check(
+        _ access: PlaybackAccess, _ request: IngestRequest, _ arguments: HookForm
+    ) throws(PlaybackAccess.Refusal) {
         let parts = "\(request.application)/\(request.name)".split(separator: "/").map { String($0) }
         let plain = "/" + parts.joined(separator: "/")
         // A URL is signed as it is written there, and its parts may be sent decoded.
@@ -94,25 +133,21 @@ package struct PublisherAccess: IngestGate {
         let key = arguments.first(PlaybackAccess.parameter)
         let now = Int(Date.now.timeIntervalSince1970)
         do throws(PlaybackAccess.Refusal) {
-            do throws(PlaybackAccess.Refusal) {
-                try signatures.check(path: encoded, authKey: key, now: now)
-            } catch .wrong {
-                try signatures.check(path: plain, authKey: key, now: now)
-            }
-            return nil
-        } catch {
-            throw Refusal(words: words(of: error))
+            try access.check(path: encoded, authKey: key, now: now)
+        } catch .wrong {
+            try access.check(path: plain, authKey: key, now: now)
         }
     }
 
-    private func words(of refusal: PlaybackAccess.Refusal) -> String {
+    /// - Parameters:
+    ///   - thing: What the signature is for.
+    ///   - tokens: Another cure.
+    private func words(of refusal: PlaybackAccess.Refusal, _ thing: String, tokens: String) -> String {
         let cure = "sign the URL with `mixorchestrator sign-url`"
         return switch refusal {
-        case .missing:
-            "the stream key has no \(PlaybackAccess.parameter): \(cure)"
-                + (tokens.isEmpty ? "" : ", or append ?token=…")
+        case .missing: "the \(thing) has no \(PlaybackAccess.parameter): \(cure)\(tokens)"
         case .malformed: "\(PlaybackAccess.parameter) is not of the form unix-rand-uid-md5: \(cure)"
-        case .wrong: "\(PlaybackAccess.parameter) was not made for this stream key with a known key: \(cure)"
+        case .wrong: "\(PlaybackAccess.parameter) was not made for this \(thing) with a known key: \(cure)"
         case .expired(let seconds): "the URL expired \(seconds) s ago: \(cure) anew"
         }
     }

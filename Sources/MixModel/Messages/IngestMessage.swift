@@ -8,6 +8,12 @@ public enum IngestCommand: Hashable, Codable, Sendable {
     ///
     /// - Parameter stream: Identifier of the stream. A publisher takes the place of one that has it.
     case allow(request: Int, session: String, stream: String)
+    /// Lets a person play a program.
+    ///
+    /// - Parameters:
+    ///   - task: Identifier of the task.
+    ///   - socket: Path of the relay's Unix socket.
+    case allowProgram(request: Int, session: String, task: String, socket: String)
     /// - Parameters:
     ///   - isName: Whether the name is the reason, not who asks.
     ///   - reason: Words for the person who asked, with the cure, without secrets.
@@ -111,6 +117,8 @@ public struct IngestFigures: Hashable, Codable, Sendable {
     public var connections = 0
     /// Connections that ended before they published or played anything, or that were not let in.
     public var refused = 0
+    /// Players of programs, by task; `nil` from ingests that play none.
+    public var viewers: [String: Int]?
 
     public init() {}
 }

@@ -8,7 +8,8 @@ struct SignURLCommand: ParsableCommand {
         commandName: "sign-url", abstract: "Signs the URL of a program for viewers, or of a stream for its publisher.",
         discussion: """
             Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
-            expires. The key must be the service's playback.key, or for rtmp:// and rtmps:// its ingest.key. Without \
+            expires. The key must be the service's playback.key, or its ingest.key for an rtmp:// or rtmps:// URL that \
+            does not begin with /program/. Without \
             --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
             users of this machine can see arguments.
             """)
@@ -48,11 +49,16 @@ struct SignURLCommand: ParsableCommand {
         let value = PlaybackAccess.authKey(
             path: parts.percentEncodedPath, time: now + ttl,
             random: String(UInt64.random(in: 1 ... .max), radix: 36), uid: uid,
-            key: try secret(parts.scheme?.lowercased().hasPrefix("rtmp") == true ? "ingest.key" : "playback.key"))
+            key: try secret(isOfPublisher(parts) ? "ingest.key" : "playback.key"))
         var items = (parts.percentEncodedQueryItems ?? []).filter { $0.name != PlaybackAccess.parameter }
         items.append(URLQueryItem(name: PlaybackAccess.parameter, value: value))
         parts.percentEncodedQueryItems = items
         return parts.string ?? url
+    }
+
+    private func isOfPublisher(_ url: URLComponents) -> Bool {
+        url.scheme?.lowercased().hasPrefix("rtmp") == true
+            && !url.percentEncodedPath.hasPrefix("/\(ProgramPath.application)/")
     }
 
     private func secret(_ name: String) throws -> String {

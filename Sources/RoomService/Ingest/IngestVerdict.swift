@@ -9,6 +9,10 @@ package enum IngestVerdict: Hashable, Sendable {
     ///
     /// - Parameter reason: Words for the person who asked, as in `refused`.
     case nameless(app: AppID, reason: String)
+    /// Who asks may play the program of a room.
+    ///
+    /// - Parameter task: The task that was asked for, if any.
+    case program(RoomID, task: TaskID?)
     /// - Parameters:
     ///   - isName: Whether the name is the reason, not who asks.
     ///   - reason: Words for the person who asked, with the cure, without secrets.

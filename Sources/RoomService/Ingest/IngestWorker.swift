@@ -16,6 +16,7 @@ actor IngestWorker {
         /// The work that waits in a room.
         case lane(RoomID)
         case ask(IngestRequest, AppID, StreamNames?, misfit: String)
+        case watch(IngestRequest, RoomID, TaskID?)
     }
 
     let configuration: IngestSupervisor.Configuration
@@ -66,6 +67,7 @@ actor IngestWorker {
         for gauge in [Metrics.Gauge.ingestPublishers, .ingestPlayers, .ingestConnections] {
             registry.services.metrics.set(gauge, gone)
         }
+        registry.services.viewers.setElsewhere([:])
     }
 
     /// Ends the ingest, unless it is to stay, and the connections to the hook.
@@ -88,6 +90,9 @@ actor IngestWorker {
             metrics.set(.ingestPublishers, Double(figures.publishers))
             metrics.set(.ingestPlayers, Double(figures.players))
             metrics.set(.ingestConnections, Double(figures.connections))
+            // Its numbers are not believed to be small.
+            let viewers = (figures.viewers ?? [:]).map { (TaskID($0.key), min(max($0.value, 0), 1 << 20)) }
+            registry.services.viewers.setElsewhere(Dictionary(viewers) { $1 })
         case .refused(let reason): logger.error("the ingest refuses the service: \(reason)")
         case .listening(let port):
             fault = nil
@@ -124,6 +129,7 @@ actor IngestWorker {
         switch job {
         case .lane(let room): await work(in: room)
         case .ask(let request, let app, let names, let misfit): await ask(request, app, names, misfit)
+        case .watch(let request, let room, let task): await watch(request, room, task)
         }
     }
 
@@ -138,6 +144,7 @@ actor IngestWorker {
                 break
             }
             return question(request, app, nil, misfit: reason)
+        case .program(let room, let task): return [.watch(request, room, task)]
         case .allowed(let names):
             if request.isPublish {
                 return hook == nil
@@ -179,6 +186,27 @@ actor IngestWorker {
             for job in begin(IngestStreamKey(names), request, process) { await run(job) }
         case .refused(let isName, let reason, let log):
             if process == self.process { refuse(request, isName: isName, reason, logged: log) }
+        }
+    }
+
+    private func watch(_ request: IngestRequest, _ room: RoomID, _ asked: TaskID?) async {
+        let process = process
+        do throws(OrchestratorError) {
+            let tasks = try await registry.snapshot(room)?.tasksToWatch ?? []
+            guard process == self.process else { return }
+            guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
+                return refuse(
+                    request, isName: true, "the room has no program at the moment",
+                    logged: "the room has no program")
+            }
+            try registry.services.viewers.enterElsewhere(task)
+            send(
+                .allowProgram(
+                    request: request.request, session: request.session, task: task.rawValue,
+                    socket: registry.services.sockets.path(of: task)))
+        } catch {
+            if error.kind == .unavailable { registry.services.metrics.count(.viewersRefused) }
+            refuse(request, isName: false, "\(error.title): \(error.detail)", logged: error.title)
         }
     }
 

@@ -98,7 +98,7 @@ package final class ProgramBroadcast: Sendable {
             let now = MonotonicClock.now()
             let isIdle = state.withLock { state in
                 guard let since = state.idleSince, now - since > Int64(Self.idleLimit) * 1_000_000_000,
-                    services.viewers.viewers(of: task) == 0
+                    services.viewers.viewersHere(of: task) == 0
                 else { return false }
                 // From here on this broadcast takes no viewers.
                 state.isOver = true

@@ -16,6 +16,9 @@ package final class ViewerCounts: Sendable {
     private struct State {
         var counts: [TaskID: Int] = [:]
         var total = 0
+        /// Viewers that another process serves.
+        var elsewhere: [TaskID: Int] = [:]
+        var totalElsewhere = 0
     }
     private let state = Mutex(State())
     package let limits: Limits
@@ -38,20 +41,45 @@ package final class ViewerCounts: Sendable {
     /// - Throws: `OrchestratorError` when there is no place.
     package func enter(_ task: TaskID) throws(OrchestratorError) -> Place {
         let refusal = state.withLock { state -> OrchestratorError? in
-            let count = state.counts[task, default: 0]
-            if state.total >= limits.all {
-                return .noPlace("this service has \(limits.all) viewers", setting: "playback.maxViewers")
-            }
-            if count >= limits.perProgram {
-                return .noPlace(
-                    "this program has \(limits.perProgram) viewers", setting: "playback.maxViewersPerProgram")
-            }
-            state.counts[task] = count + 1
+            if let refusal = self.refusal(of: task, state) { return refusal }
+            state.counts[task, default: 0] += 1
             state.total += 1
             return nil
         }
         if let refusal { throw refusal }
         return Place(self, task)
+    }
+
+    private func refusal(of task: TaskID, _ state: State) -> OrchestratorError? {
+        if state.total + state.totalElsewhere >= limits.all {
+            return .noPlace("this service has \(limits.all) viewers", setting: "playback.maxViewers")
+        }
+        if state.counts[task, default: 0] + state.elsewhere[task, default: 0] >= limits.perProgram {
+            return .noPlace(
+                "this program has \(limits.perProgram) viewers", setting: "playback.maxViewersPerProgram")
+        }
+        return nil
+    }
+
+    /// Counts a viewer that another process is about to serve, until the next `setElsewhere(_:)`.
+    ///
+    /// - Throws: `OrchestratorError` when there is no place.
+    func enterElsewhere(_ task: TaskID) throws(OrchestratorError) {
+        let refusal = state.withLock { state -> OrchestratorError? in
+            if let refusal = self.refusal(of: task, state) { return refusal }
+            state.elsewhere[task, default: 0] += 1
+            state.totalElsewhere += 1
+            return nil
+        }
+        if let refusal { throw refusal }
+    }
+
+    /// Sets the viewers of all programs that another process serves.
+    func setElsewhere(_ viewers: [TaskID: Int]) {
+        state.withLock { state in
+            state.elsewhere = viewers
+            state.totalElsewhere = viewers.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        }
     }
 
     private func leave(_ task: TaskID) {
@@ -63,8 +91,13 @@ package final class ViewerCounts: Sendable {
     }
 
     /// Returns the number of viewers of a task's program.
-    package func viewers(of task: TaskID) -> Int { state.withLock { $0.counts[task] ?? 0 } }
-    package var total: Int { state.withLock { $0.total } }
+    package func viewers(of task: TaskID) -> Int {
+        state.withLock { $0.counts[task, default: 0] + $0.elsewhere[task, default: 0] }
+    }
+
+    /// Returns the number of those that this process serves.
+    func viewersHere(of task: TaskID) -> Int { state.withLock { $0.counts[task, default: 0] } }
+    package var total: Int { state.withLock { $0.total + $0.totalElsewhere } }
 }
 
 extension OrchestratorError {

@@ -1,0 +1,39 @@
+import MediaFormats
+
+/// Cuts the FLV stream of a relay into tags as players get them. Pure.
+struct FLVSplitter: Sendable {
+    /// The bytes are not FLV.
+    struct Fault: Error {}
+
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var hasHeader = false
+
+    /// Returns the tags that these bytes complete. A tag has at most 16 MiB, and so has what waits here.
+    ///
+    /// - Throws: `Fault`; the splitter must not be used again afterwards.
+    mutating func push(_ bytes: [UInt8]) throws(Fault) -> [FLVTag] {
+        buffer += bytes
+        if !hasHeader {
+            guard buffer.count >= FLVTag.fileHeader.count else { return [] }
+            guard buffer.starts(with: [0x46, 0x4C, 0x56]) else { throw Fault() }
+            hasHeader = true
+            position = FLVTag.fileHeader.count
+        }
+        var tags: [FLVTag] = []
+        while let header = FLVTagHeader(buffer, at: position), buffer.count - position >= header.tagLength {
+            guard let kind = FLVTag.Kind(rawValue: header.kind) else { throw Fault() }
+            let start = position + FLVTag.headerLength
+            let body = Array(buffer[start..<start + header.size])
+            if kind == .script {
+                tags.append(FLVTag(role: .metadata, timestamp: header.timestamp, body: body))
+            } else if case .tag(let tag) = PublishedTag(kind, timestamp: header.timestamp, body: body) {
+                tags.append(tag)
+            }
+            position += header.tagLength
+        }
+        buffer.removeFirst(position)
+        position = 0
+        return tags
+    }
+}

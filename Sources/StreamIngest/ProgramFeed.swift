@@ -1,0 +1,94 @@
+import EncodedMedia
+import Foundation
+import MediaFormats
+import MixModel
+import RTMP
+
+/// A program that players of the ingest watch: one connection to its relay for all of them.
+///
+/// The relay is asked as the service asks it for HTTP-FLV, so that a running play needs no service. If the connection is
+/// lost, it is made again, because another process may take over the program.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
+final class ProgramFeed: @unchecked Sendable {
+    enum Event {
+        /// The relay begins: with the headers and the current group of pictures.
+        case began
+        case tags([FLVTag])
+        /// The last event: no relay has had the program for some time, or it sends no FLV.
+        case ended
+    }
+
+    /// Time in ns between two attempts to reach the relay, and for which they go on.
+    private static let interval: Int64 = 100_000_000
+    private static let patience: Int64 = 10_000_000_000
+
+    private let path: String
+    private let onEvent: (Event) -> Void
+    private let timer = LoopDeadline()
+    private var channel: SocketChannel?
+    private var splitter = FLVSplitter()
+    private var giveUpAt: Int64 = 0
+    private var isOver = false
+
+    /// - Parameters:
+    ///   - path: The relay's Unix socket.
+    ///   - onEvent: Called on the loop, and not from within `open()`.
+    init(path: String, onEvent: @escaping (Event) -> Void) {
+        self.path = path
+        self.onEvent = onEvent
+    }
+
+    func open() {
+        giveUpAt = MonotonicClock.now() + Self.patience
+        timer.begin { [weak self] in self?.connect() }
+        timer.set(MonotonicClock.now())
+    }
+
+    /// Ends without an event.
+    func close() {
+        isOver = true
+        timer.end()
+        channel?.close()
+        channel = nil
+    }
+
+    private func connect() {
+        guard !isOver, channel == nil else { return }
+        guard let descriptor = UnixListener.dial(path), let hello = try? RelayCommand.viewFLV.document() else {
+            let now = MonotonicClock.now()
+            return now < giveUpAt ? timer.set(now + Self.interval) : end()
+        }
+        splitter = FLVSplitter()
+        let channel = SocketChannel(
+            descriptor: descriptor, onBytes: { [weak self] in self?.take($0) },
+            onClosed: { [weak self] in self?.lost() })
+        self.channel = channel
+        channel.send(Array(hello.utf8) + [0x0A])
+        onEvent(.began)
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        guard !isOver else { return }
+        do throws(FLVSplitter.Fault) {
+            let tags = try splitter.push(bytes)
+            if !tags.isEmpty { onEvent(.tags(tags)) }
+        } catch {
+            end()
+        }
+    }
+
+    private func lost() {
+        guard !isOver else { return }
+        channel?.close()
+        channel = nil
+        let now = MonotonicClock.now()
+        giveUpAt = now + Self.patience
+        timer.set(now + Self.interval)
+    }
+
+    private func end() {
+        close()
+        onEvent(.ended)
+    }
+}
