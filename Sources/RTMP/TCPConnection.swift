@@ -59,13 +59,19 @@ package final class TCPConnection: @unchecked Sendable {
 
     /// Creates the connection of a client that was accepted. `open()` begins to read.
     ///
-    /// - Parameter descriptor: A socket that does not block. Owned from now on.
-    package init(accepted descriptor: Int32, loop: SocketLoop, onEvent: @escaping (Event) -> Void) {
+    /// - Parameters:
+    ///   - descriptor: A socket that does not block. Owned from now on.
+    ///   - tls: The server's certificate; `nil` means no TLS.
+    ///   - timeout: Seconds for the TLS handshake.
+    package init(
+        accepted descriptor: Int32, tls: TLSContext? = nil, loop: SocketLoop, timeout: Int = 5,
+        onEvent: @escaping (Event) -> Void
+    ) {
         destination = nil
-        isShakingHands = false
-        outgoing = Mutex(Outgoing())
+        isShakingHands = tls != nil
+        outgoing = Mutex(Outgoing(tls: tls.map { TLSSession(serving: $0) }))
         self.loop = loop
-        timeout = 0
+        self.timeout = Int64(timeout) * 1_000_000_000
         self.onEvent = onEvent
         self.descriptor = descriptor
     }
@@ -298,7 +304,9 @@ package final class TCPConnection: @unchecked Sendable {
 
     /// Fault of a connection that the server has closed; `nil` leaves its meaning to the owner.
     private var faultOfClosing: ConnectionFault? {
-        isShakingHands ? ConnectionFault(.lost, "the server closed the connection during the TLS handshake") : nil
+        guard isShakingHands else { return nil }
+        let peer = destination == nil ? "client" : "server"
+        return ConnectionFault(.lost, "the \(peer) closed the connection during the TLS handshake")
     }
 
     private func drop() {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The trusted certificates for any number of `TLSSession`s.
+/// The trusted certificates, or the own one of a server, for any number of `TLSSession`s.
 ///
 /// `@unchecked Sendable`: it does not change after it is made, and OpenSSL counts references and locks its caches.
 package final class TLSContext: @unchecked Sendable {
@@ -18,25 +18,52 @@ package final class TLSContext: @unchecked Sendable {
         self.init { SSL_CTX_load_verify_locations($0, file, nil) == 1 }
     }
 
-    private init(trust: (OpaquePointer) -> Bool) {
+    private convenience init(trust: (OpaquePointer) -> Bool) {
+        self.init(TLS_client_method(), otherwise: "the trusted certificates cannot be read") { context in
+            guard trust(context) else { return false }
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
+            return true
+        }
+    }
+
+    /// Creates a server's context, which asks clients for no certificate.
+    ///
+    /// - Parameters:
+    ///   - certificate: PEM file with the certificate, followed by those that lead to a trusted one.
+    ///   - key: PEM file with its key, which no passphrase protects.
+    package convenience init(certificate: String, key: String) {
+        self.init(TLS_server_method(), otherwise: "the certificate and the key do not belong together") { context in
+            // OpenSSL would ask for a passphrase at the terminal.
+            SSL_CTX_set_default_passwd_cb(context, noPassphrase)
+            return SSL_CTX_use_certificate_chain_file(context, certificate) == 1
+                && SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1
+                && SSL_CTX_check_private_key(context) == 1
+        }
+    }
+
+    /// - Parameter words: The fault, if `prepare` fails and OpenSSL does not say why.
+    private init(_ method: OpaquePointer?, otherwise words: String, prepare: (OpaquePointer) -> Bool) {
         cossl_begin()
         ERR_clear_error()
-        guard let context = SSL_CTX_new(TLS_client_method()) else {
+        guard let context = SSL_CTX_new(method) else {
             self.context = nil
             fault = TLSSession.reason ?? "OpenSSL does not work"
             return
         }
-        guard cossl_restrict(context) == 1, trust(context) else {
-            fault = TLSSession.reason ?? "the trusted certificates cannot be read"
+        guard cossl_restrict(context) == 1, prepare(context) else {
+            fault = TLSSession.reason ?? words
             self.context = nil
             SSL_CTX_free(context)
             return
         }
         cossl_allow_moving(context)
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
         self.context = context
         fault = nil
     }
 
     deinit { SSL_CTX_free(context) }
 }
+
+private func noPassphrase(
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isWriting: Int32, _ data: UnsafeMutableRawPointer?
+) -> Int32 { 0 }

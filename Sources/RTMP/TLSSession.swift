@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// The client's side of one TLS connection: bytes in, bytes out, no socket.
+/// One side of a TLS connection: bytes in, bytes out, no socket.
 ///
-/// The server has to show a certificate for the host, signed by an authority that `TLSContext` trusts. Not for use by
-/// several threads at once: its owner's lock protects it.
+/// For a client, the server has to show a certificate for the host, signed by an authority that `TLSContext` trusts. A
+/// server asks its clients for none. Not for use by several threads at once: its owner's lock protects it.
 final class TLSSession {
     enum State: Hashable {
         case handshake
         case open
-        /// The server has said that it sends nothing more; it may still be written to.
+        /// The peer has said that it sends nothing more; it may still be written to.
         case ended
         /// The session has failed for good, with OpenSSL's words.
         case failed(String)
@@ -17,13 +17,30 @@ final class TLSSession {
     private(set) var state = State.handshake
     /// The OpenSSL session; `nil` only in a session that has failed.
     private let ssl: OpaquePointer?
-    /// Bytes that came from the server, and bytes for the server. Both are owned by `ssl`.
+    /// Bytes that came from the peer, and bytes for the peer. Both are owned by `ssl`.
     private let incoming: OpaquePointer?
     private let outgoing: OpaquePointer?
     private var hasSaidGoodbye = false
 
+    /// Creates the client's side.
+    ///
     /// - Parameter host: Host name, or address in digits with IPv6 without brackets, as the certificate has it.
-    init(_ context: TLSContext, host: String) {
+    convenience init(_ context: TLSContext, host: String) {
+        self.init(context)
+        guard let ssl else { return }
+        SSL_set_connect_state(ssl)
+        if !Self.expect(host, of: ssl) { state = .failed("\(host) cannot appear in a certificate") }
+    }
+
+    /// Creates the server's side.
+    ///
+    /// - Parameter context: The server's certificate.
+    convenience init(serving context: TLSContext) {
+        self.init(context)
+        if let ssl { SSL_set_accept_state(ssl) }
+    }
+
+    private init(_ context: TLSContext) {
         ERR_clear_error()
         guard let shared = context.context, let ssl = SSL_new(shared) else {
             (ssl, incoming, outgoing) = (nil, nil, nil)
@@ -34,8 +51,6 @@ final class TLSSession {
         incoming = BIO_new(BIO_s_mem())
         outgoing = BIO_new(BIO_s_mem())
         SSL_set_bio(ssl, incoming, outgoing)
-        SSL_set_connect_state(ssl)
-        if !Self.expect(host, of: ssl) { state = .failed("\(host) cannot appear in a certificate") }
     }
 
     deinit { SSL_free(ssl) }
@@ -51,10 +66,10 @@ final class TLSSession {
             && cossl_set_server_name(ssl, name) == 1
     }
 
-    /// Begins the handshake. Afterwards there are bytes to send.
+    /// Begins the handshake. Afterwards a client has bytes to send.
     func begin() { shakeHands() }
 
-    /// Takes bytes from the server, cut anywhere. Afterwards there may be bytes to send.
+    /// Takes bytes from the peer, cut anywhere. Afterwards there may be bytes to send.
     ///
     /// - Returns: The plaintext that these bytes complete.
     func receive(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -76,7 +91,7 @@ final class TLSSession {
 
     /// Encrypts `plaintext`.
     ///
-    /// - Returns: Whether it was taken, as a whole. If not, it may be given again after the next bytes from the server.
+    /// - Returns: Whether it was taken, as a whole. If not, it may be given again after the next bytes from the peer.
     func write(_ plaintext: [UInt8]) -> Bool {
         guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return false }
         guard !plaintext.isEmpty else { return true }
@@ -87,7 +102,7 @@ final class TLSSession {
         return status == 1
     }
 
-    /// Returns the bytes to send to the server now.
+    /// Returns the bytes to send to the peer now.
     func takeOutput() -> [UInt8] {
         guard let outgoing else { return [] }
         let count = BIO_ctrl_pending(outgoing)
@@ -97,7 +112,7 @@ final class TLSSession {
         }
     }
 
-    /// Sends close_notify, after which writes are refused. The server's bytes are still read.
+    /// Sends close_notify, after which writes are refused. The peer's bytes are still read.
     func finish() {
         guard let ssl, state == .open || state == .ended, !hasSaidGoodbye else { return }
         hasSaidGoodbye = true

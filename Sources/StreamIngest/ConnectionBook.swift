@@ -11,6 +11,8 @@ struct ConnectionBook: Sendable {
         var perAddress = 64
         /// Connections of other machines that neither publish nor play yet. The oldest of them makes way for a new one.
         var undecided = 256
+        /// Whether loopback addresses have no limits but that of all connections, because relays and proxies have them.
+        var exemptsLoopback = true
     }
 
     enum Entrance: Hashable, Sendable {
@@ -35,7 +37,7 @@ struct ConnectionBook: Sendable {
     /// Takes a place for a connection, if there is one.
     mutating func enter(_ address: InternetAddress) -> Entrance {
         guard all < limits.all else { return .full }
-        if !address.isLoopback {
+        if isCounted(address) {
             guard remote < limits.remote, perAddress[address, default: 0] < limits.perAddress else { return .full }
             guard undecided < limits.undecided else { return .crowded }
             remote += 1
@@ -48,13 +50,16 @@ struct ConnectionBook: Sendable {
 
     /// Notes that a connection publishes or plays.
     mutating func decide(_ address: InternetAddress) {
-        if !address.isLoopback { undecided -= 1 }
+        if isCounted(address) { undecided -= 1 }
     }
+
+    /// Whether connections of the address have limits of their own.
+    func isCounted(_ address: InternetAddress) -> Bool { !limits.exemptsLoopback || !address.isLoopback }
 
     /// - Parameter wasDecided: Whether `decide` was called for the connection.
     mutating func leave(_ address: InternetAddress, wasDecided: Bool) {
         all -= 1
-        guard !address.isLoopback else { return }
+        guard isCounted(address) else { return }
         if !wasDecided { undecided -= 1 }
         remote -= 1
         perAddress[address, default: 1] -= 1

@@ -32,9 +32,11 @@ final class IngestClient {
 
     /// - Parameters:
     ///   - descriptor: The accepted socket, owned from now on.
+    ///   - tls: The server's certificate; `nil` means no TLS. Its handshake counts in that of RTMP.
     ///   - onEvent: Called on the loop.
     init(
-        id: Int, descriptor: Int32, address: InternetAddress, limits: RTMPServerLimits, loop: SocketLoop,
+        id: Int, descriptor: Int32, tls: TLSContext?, address: InternetAddress, limits: RTMPServerLimits,
+        loop: SocketLoop,
         onEvent: @escaping (IngestClient, Event) -> Void
     ) {
         self.id = id
@@ -42,7 +44,9 @@ final class IngestClient {
         self.loop = loop
         self.onEvent = onEvent
         session = RTMPServerSession(limits: limits, now: MonotonicClock.now())
-        let connection = TCPConnection(accepted: descriptor, loop: loop) { [weak self] event in self?.take(event) }
+        let connection = TCPConnection(accepted: descriptor, tls: tls, loop: loop) { [weak self] event in
+            self?.take(event)
+        }
         self.connection = connection
         let timer = SocketLoop.Watch(onReady: {}, onDeadline: { [weak self] in self?.deadlinePassed() })
         self.timer = timer

@@ -6,7 +6,7 @@ import MixModel
 import RTMP
 import TextFormats
 
-/// The RTMP server: its listener, its connections, and the streams between them.
+/// The RTMP server: its doors, its connections, and the streams between them.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 final class IngestServer: @unchecked Sendable {
@@ -29,28 +29,25 @@ final class IngestServer: @unchecked Sendable {
     var streams: [String: LiveStream] = [:]
     /// Where streams that are programs come from.
     var feeds: [String: ProgramFeed] = [:]
-    private var listener: TCPListener?
+    private var door: IngestDoor?
+    private var secureDoor: IngestDoor?
     private let timer = LoopDeadline()
     private var number = 0
     private var refused = 0
     /// Time before which no further refusal of a stranger is logged.
     private var quietUntil: Int64 = 0
 
-    /// Time in ns between two attempts to listen.
-    private static let retry: Int64 = 2_000_000_000
-    private var listenAt = Int64.max
-    private var listenFault: String?
-
     /// - Parameter report: Sends a report to the orchestrator, if one is connected.
     init(
-        run: String, limits: RTMPServerLimits = RTMPServerLimits(), logger: Logger,
+        run: String, limits: RTMPServerLimits = RTMPServerLimits(),
+        connections: ConnectionBook.Limits = ConnectionBook.Limits(), logger: Logger,
         report: @escaping (IngestReport) -> Void
     ) {
         self.limits = limits
         self.logger = logger
         self.report = report
         book = StreamBook(run: run)
-        connections = ConnectionBook()
+        self.connections = ConnectionBook(limits: connections)
         timer.begin { [weak self] in self?.tick() }
     }
 
@@ -84,8 +81,9 @@ final class IngestServer: @unchecked Sendable {
 
     /// Ends every connection.
     func close() {
-        listener?.close()
-        listener = nil
+        door?.close()
+        secureDoor?.close()
+        (door, secureDoor) = (nil, nil)
         timer.end()
         for entry in clients.values { entry.client.close() }
         clients = [:]
@@ -97,45 +95,39 @@ final class IngestServer: @unchecked Sendable {
     // MARK: - Listening
 
     private func configure(_ settings: IngestSettings) {
-        let isMoved = book.settings.map { $0.host != settings.host || $0.port != settings.port } ?? true
         book.configure(settings)
-        if isMoved {
-            listener?.close()
-            listener = nil
+        if door?.isSame(settings.host, settings.port) != true {
+            door?.close()
+            door = IngestDoor(
+                host: settings.host, port: settings.port, logger: logger,
+                onAccept: { [weak self] in self?.accept($0, $1, $2) },
+                onNews: { [report] news in
+                    switch news {
+                    case .listening(let port): report(.listening(port: port))
+                    case .notListening(let reason): report(.notListening(reason: reason))
+                    }
+                })
         }
-        if let listener { report(.listening(port: Int(listener.port))) } else { listen() }
+        if let tls = settings.rtmps, secureDoor?.isSame(tls.host, tls.port, tls) != true {
+            secureDoor?.close()
+            secureDoor = IngestDoor(
+                host: tls.host, port: tls.port, tls: tls, logger: logger,
+                onAccept: { [weak self] in self?.accept($0, $1, $2) },
+                onNews: { [report] news in
+                    switch news {
+                    case .listening(let port): report(.listeningSecurely(port: port))
+                    case .notListening(let reason): report(.notListeningSecurely(reason: reason))
+                    }
+                })
+        } else if settings.rtmps == nil {
+            secureDoor?.close()
+            secureDoor = nil
+        }
+        door?.open()
+        secureDoor?.open()
     }
 
-    private func listen() {
-        guard let settings = book.settings else { return }
-        listenAt = .max
-        do throws(TCPListener.Failure) {
-            let listener = try TCPListener(host: settings.host, port: UInt16(clamping: settings.port)) {
-                [weak self] descriptor, address in
-                guard let self else {
-                    Foundation.close(descriptor)
-                    return
-                }
-                accept(descriptor, address ?? InternetAddress([0, 0, 0, 0]))
-            }
-            self.listener = listener
-            listenFault = nil
-            logger.info("listening on \(settings.host):\(listener.port)")
-            report(.listening(port: Int(listener.port)))
-        } catch {
-            let reason =
-                error.isTaken ? "another process listens on \(settings.host):\(settings.port)" : error.description
-            if listenFault != reason {
-                listenFault = reason
-                logger.error("cannot listen: \(reason)")
-            }
-            report(.notListening(reason: reason))
-            listenAt = MonotonicClock.now() + Self.retry
-        }
-        setTimer()
-    }
-
-    private func accept(_ descriptor: Int32, _ address: InternetAddress?) {
+    private func accept(_ descriptor: Int32, _ address: InternetAddress?, _ tls: TLSContext?) {
         guard let address, enter(address) else {
             refused += 1
             Foundation.close(descriptor)
@@ -143,9 +135,9 @@ final class IngestServer: @unchecked Sendable {
         }
         number += 1
         let id = number
-        let client = IngestClient(id: id, descriptor: descriptor, address: address, limits: limits, loop: loop) {
-            [weak self] client, event in self?.take(event, of: client)
-        }
+        let client = IngestClient(
+            id: id, descriptor: descriptor, tls: tls, address: address, limits: limits, loop: loop
+        ) { [weak self] client, event in self?.take(event, of: client) }
         clients[id] = Entry(client: client)
     }
 
@@ -155,7 +147,9 @@ final class IngestServer: @unchecked Sendable {
         case .taken: return true
         case .full: return false
         case .crowded:
-            let undecided = clients.values.lazy.filter { !$0.isDecided && !$0.client.address.isLoopback }
+            let undecided = clients.values.lazy.filter { [connections] entry in
+                !entry.isDecided && connections.isCounted(entry.client.address)
+            }
             guard let oldest = undecided.map(\.client).min(by: { $0.id < $1.id }) else { return false }
             oldest.close()
             take(.closed(reason: "it made way for another"), of: oldest)
@@ -212,7 +206,8 @@ final class IngestServer: @unchecked Sendable {
     }
 
     func push(_ tags: [FLVTag], into stream: LiveStream, _ name: String, _ now: Int64) {
-        for player in stream.push(tags, now: now) {
+        let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
+        for player in stream.push(tags, cacheBytes: bytes, now: now) {
             stream.remove(player)
             logger.warning("a player was disconnected, because it does not read", metadata: ["stream": "\(name)"])
             player.refuse(.playFailed("the connection is too slow for this stream"))
@@ -292,12 +287,10 @@ final class IngestServer: @unchecked Sendable {
     }
 
     private func tick() {
-        let now = MonotonicClock.now()
-        if listener == nil, now >= listenAt { listen() }
-        perform(book.tick(now: now))
+        perform(book.tick(now: MonotonicClock.now()))
     }
 
-    private func setTimer() { timer.set(min(book.deadline, listener == nil ? listenAt : .max)) }
+    private func setTimer() { timer.set(book.deadline) }
 
     /// Logs at most one line a second about clients that are nobody.
     private func noteStranger(_ words: String) {

@@ -20,7 +20,7 @@ final class LiveStream {
         }
     }
 
-    init(limits: TagCache.Limits = TagCache.Limits()) { cache = TagCache(limits: limits) }
+    init() { cache = TagCache() }
 
     var isUnwatched: Bool { players.isEmpty }
     var playerCount: Int { players.count }
@@ -29,7 +29,7 @@ final class LiveStream {
     /// Begins with another publisher.
     func restart() {
         times.restart()
-        cache = TagCache(limits: cache.limits)
+        cache = TagCache()
         for player in players.values { player.flow.restart() }
     }
 
@@ -44,8 +44,10 @@ final class LiveStream {
 
     /// Passes on what one read of the publisher has brought.
     ///
+    /// - Parameter cacheBytes: Most bytes of the group of pictures that is kept.
     /// - Returns: Players that read too slowly to be kept.
-    func push(_ tags: [FLVTag], now: Int64) -> [IngestClient] {
+    func push(_ tags: [FLVTag], cacheBytes: Int, now: Int64) -> [IngestClient] {
+        cache.limits.bytes = cacheBytes
         let tags = tags.map { tag in
             var tag = tag
             let isFrame = if case .frame = tag.role { true } else { false }

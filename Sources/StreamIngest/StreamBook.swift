@@ -7,7 +7,7 @@ import TextFormats
 /// connections are numbers, and times are in ns of a monotonic clock.
 struct StreamBook: Sendable {
     struct Limits: Hashable, Sendable {
-        var streams = 256
+        var streams = 1024
         var requests = 256
         /// Time for which a request waits for its answer.
         var answer: Int64 = 8_000_000_000

@@ -9,12 +9,18 @@ struct TagCache: Sendable {
     struct Limits: Hashable, Sendable {
         var bytes = 8 << 20
         var milliseconds: UInt32 = 20_000
+
+        /// Most bytes of all streams together.
+        private static let all = 256 * (8 << 20)
+
+        /// Returns the bytes of each stream when there are so many.
+        static func bytes(ofEachOf streams: Int) -> Int { min(8 << 20, all / max(streams, 1)) }
     }
 
     /// Memory that a tag takes beside its body, in bytes.
     private static let overhead = 160
 
-    let limits: Limits
+    var limits: Limits
     private(set) var metadata: OutputTag?
     private(set) var video: OutputTag?
     private(set) var audio: OutputTag?

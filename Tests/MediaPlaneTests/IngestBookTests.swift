@@ -257,6 +257,14 @@ import Testing
     private static let video = OutputTag(FLVTag(role: .sequenceHeader(.video), timestamp: 0, body: [1]))
     private static let sound = OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: 3, body: [1]))
 
+    @Test func allCachesTogetherAreBounded() {
+        #expect(TagCache.Limits.bytes(ofEachOf: 0) == 8 << 20 && TagCache.Limits.bytes(ofEachOf: 256) == 8 << 20)
+        for streams in [257, 500, StreamBook.Limits().streams] {
+            #expect(TagCache.Limits.bytes(ofEachOf: streams) * streams <= 2 << 30)
+        }
+        #expect(TagCache.Limits.bytes(ofEachOf: StreamBook.Limits().streams) >= 2 << 20, "a keyframe has a place")
+    }
+
     @Test func theCacheHoldsAGroupWithinItsBounds() {
         var cache = TagCache(limits: .init(bytes: 2000, milliseconds: 1000))
         cache.append(Self.video)

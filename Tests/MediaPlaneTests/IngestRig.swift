@@ -25,11 +25,16 @@ final class IngestRig: Sendable {
     }
 
     /// Returns when it listens.
-    static func start(grace: Double = 10) async throws -> IngestRig {
+    ///
+    /// - Parameter certificate: Certificate for RTMPS; `nil` for RTMP alone.
+    static func start(grace: Double = 10, certificate: TestCertificate? = nil) async throws -> IngestRig {
         let rig = try await IngestRig()
         rig.send(.hello(version: IngestCommand.version))
-        rig.send(.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: secret)))
-        guard try await outputEventually({ rig.port != nil }) else { throw Failure.notListening }
+        let tls = certificate.map { IngestTLS(host: "127.0.0.1", port: 0, certificate: $0.file, key: $0.key) }
+        rig.send(.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: secret, rtmps: tls)))
+        guard try await outputEventually({ rig.port != nil && (tls == nil || rig.securePort != nil) }) else {
+            throw Failure.notListening
+        }
         return rig
     }
 
@@ -111,6 +116,14 @@ final class IngestRig: Sendable {
         reports.lazy.compactMap { report -> Int? in if case .listening(let port) = report { port } else { nil } }.last
     }
 
+    var securePort: Int? {
+        reports.lazy.compactMap { if case .listeningSecurely(let port) = $0 { port } else { nil } }.last
+    }
+
+    var log: String {
+        (try? String(contentsOf: directory.appending(path: "ingest.log"), encoding: .utf8)) ?? ""
+    }
+
     var figures: IngestFigures? {
         reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
     }
@@ -126,6 +139,7 @@ final class IngestRig: Sendable {
     static func stream(_ name: String) -> String { "default/lobby/\(name)/camera" }
 
     func publishURL(_ name: String) -> String { "rtmp://127.0.0.1:\(port ?? 0)/live/\(name)" }
+    func secureURL(_ name: String) -> String { "rtmps://127.0.0.1:\(securePort ?? 0)/live/\(name)" }
 
     /// The URL that the service would give a relay.
     func pullURL(_ name: String) -> String {
@@ -139,7 +153,11 @@ final class IngestRig: Sendable {
     }
 
     /// Starts ffmpeg with the settings of a streaming program: a constant bit rate, B-frames, a keyframe each two seconds.
-    func publish(_ name: String, rate: Int = 48_000, seconds: Double = 120) throws -> LaunchedProcess {
+    ///
+    /// - Parameter url: `nil` for RTMP.
+    func publish(
+        _ name: String, rate: Int = 48_000, seconds: Double = 120, to url: String? = nil
+    ) throws -> LaunchedProcess {
         var launch = ProcessLaunch(
             "/usr/bin/env",
             [
@@ -147,7 +165,7 @@ final class IngestRig: Sendable {
                 "lavfi", "-i", "sine=frequency=440:sample_rate=\(rate)", "-t", "\(seconds)", "-c:v", "libx264",
                 "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-bf", "2", "-g", "60", "-b:v", "600k", "-minrate",
                 "600k", "-maxrate", "600k", "-bufsize", "600k", "-x264-params", "nal-hrd=cbr", "-c:a", "aac", "-ar",
-                "\(rate)", "-f", "flv", publishURL(name),
+                "\(rate)", "-f", "flv", url ?? publishURL(name),
             ])
         launch.errors = .null
         return try launch.start()

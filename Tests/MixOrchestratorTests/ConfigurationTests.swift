@@ -175,6 +175,17 @@ import Testing
         (Self.ingest("patterns: [\"{room}\"]"), "ingest.patterns[0]"),
         (Self.ingest("app: shop"), "one of the apps"),
         (Self.ingest("key: short"), "ingest.key: found 5 bytes"),
+        ("ingest: { rtmps: { listen: \"127.0.0.1:443\" } }", "RTMPS without ingest.rtmp.listen"),
+        (Self.ingest("rtmps: { listen: \"127.0.0.1:443\", certificate: /c.pem }"), "ingest.rtmps.key: found nothing"),
+        (
+            Self.ingest("rtmps: { certificate: /c.pem }"),
+            "ingest.rtmps.listen: found ingest.rtmps.certificate without it"
+        ),
+        (Self.ingest("rtmps: { listen: \"127.0.0.1:1935\", certificate: /c, key: /k }"), "another port"),
+        (
+            Self.ingest("rtmps: { listen: \"0.0.0.0:443\", certificate: /c, key: /k }"),
+            "ingest.rtmps.listen: refusing to listen on 0.0.0.0:443"
+        ),
         (Self.ingest("onPublish: { timeout: 2 }"), "ingest.onPublish.url: found nothing"),
         (Self.ingest("onPublish: { url: \"http://app.example/hook\" }"), "callbacks.allow allows"),
         (Self.ingest("onPublish: { url: \"rtmp://127.0.0.1/hook\" }"), "one of http://, https://"),
@@ -188,6 +199,17 @@ import Testing
 
     private static func ingest(_ more: String) -> String {
         "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
+    }
+
+    @Test func publishersMayUseTLS() throws {
+        let ingest = try configuration(
+            Self.ingest(
+                "key: 0123456789abcdef, rtmps: { listen: \"0.0.0.0:443\", certificate: /etc/c.pem, key: /etc/k.pem }")
+        ).ingest
+        #expect(
+            ingest?.rules.rtmps
+                == IngestTLS(host: "0.0.0.0", port: 443, certificate: "/etc/c.pem", key: "/etc/k.pem"))
+        #expect(ingest?.rules.host == "127.0.0.1")
     }
 
     @Test func publishersMayBeAskedAbout() throws {

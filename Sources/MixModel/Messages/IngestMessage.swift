@@ -37,6 +37,9 @@ public enum IngestReport: Hashable, Codable, Sendable {
     /// - Parameter port: The port that is listened on.
     case listening(port: Int)
     case notListening(reason: String)
+    /// The same for RTMPS; only if the settings have it.
+    case listeningSecurely(port: Int)
+    case notListeningSecurely(reason: String)
     /// Somebody wants to publish or to play. `.allow` or `.refuse` has to follow.
     case ask(IngestRequest)
     /// The publisher was lost and may come back within the grace.
@@ -56,12 +59,32 @@ public struct IngestSettings: Hashable, Codable, Sendable {
     public var grace: Double
     /// The key of the codes by which relays may play, one for each stream. Never shown.
     public var secret: String
+    /// Where RTMPS is listened for; `nil` = nowhere.
+    public var rtmps: IngestTLS?
 
-    public init(host: String, port: Int, grace: Double, secret: String) {
+    public init(host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil) {
         self.host = host
         self.port = port
         self.grace = grace
         self.secret = secret
+        self.rtmps = rtmps
+    }
+}
+
+/// The settings of RTMPS.
+public struct IngestTLS: Hashable, Codable, Sendable {
+    /// As for RTMP.
+    public var host: String
+    public var port: Int
+    /// Paths of PEM files: the certificate with its chain, and the key.
+    public var certificate: String
+    public var key: String
+
+    public init(host: String, port: Int, certificate: String, key: String) {
+        self.host = host
+        self.port = port
+        self.certificate = certificate
+        self.key = key
     }
 }
 

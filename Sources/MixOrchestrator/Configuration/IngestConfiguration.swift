@@ -38,6 +38,11 @@ struct IngestConfiguration: Sendable {
         self.hook = hook
         warnings = holder.warnings
         guard let text = values.text("ingest.rtmp.listen") else {
+            guard values.text("ingest.rtmps.listen") == nil else {
+                throw Self.wrong(
+                    "ingest.rtmps.listen", "RTMPS without ingest.rtmp.listen",
+                    "both, because relays pull over RTMP; ingest.rtmp.listen: 127.0.0.1:1935 is for them alone")
+            }
             guard keys.isEmpty else {
                 throw Self.wrong(
                     "ingest.key", "a key without ingest.rtmp.listen", "both, as in ingest.rtmp.listen: 127.0.0.1:1935")
@@ -45,18 +50,11 @@ struct IngestConfiguration: Sendable {
             return nil
         }
         let address = try ListenAddress(text, key: "ingest.rtmp.listen", hasTokens: true)
-        guard address.port > 0, address.isNumeric || address.host == "localhost" else {
-            throw Self.wrong("ingest.rtmp.listen", "\"\(text)\"", "an IP address and a port, as in 127.0.0.1:1935")
-        }
-        guard address.isLoopback || !keys.isEmpty || !apps.tokens.isEmpty else {
-            throw StartupError(
-                "ingest.rtmp.listen: refusing to listen on \(text): without a key or tokens anyone who reaches that "
-                    + "address could publish into every room. Set ingest.keyFile, configure tokens with the scope publish "
-                    + "under apps, or listen on 127.0.0.1 or [::1]")
-        }
+        try Self.check(address, text, "ingest.rtmp.listen", isClosed: !keys.isEmpty || !apps.tokens.isEmpty)
         rules = IngestRules(host: address.host, port: address.port)
         let pattern = values.list("ingest.patterns").first ?? NamePatterns.standardPattern
         invitation = "rtmp://\(address)/live with the stream key \(pattern)"
+        rules.rtmps = try Self.rtmps(values, address, isClosed: !keys.isEmpty || !apps.tokens.isEmpty)
         rules.takeover = try values.choice("ingest.takeover") ?? rules.takeover
         rules.grace = try values.number("ingest.grace", in: IngestRules.graces) ?? rules.grace
         signatures = PlaybackAccess(
@@ -78,6 +76,46 @@ struct IngestConfiguration: Sendable {
         } catch {
             throw StartupError("\(error)")
         }
+    }
+
+    private static func check(
+        _ address: ListenAddress, _ text: String, _ key: String, isClosed: Bool
+    ) throws(StartupError) {
+        guard address.port > 0, address.isNumeric || address.host == "localhost" else {
+            throw wrong(key, "\"\(text)\"", "an IP address and a port, as in 127.0.0.1:1935")
+        }
+        guard address.isLoopback || isClosed else {
+            throw StartupError(
+                "\(key): refusing to listen on \(text): without a key or tokens anyone who reaches that "
+                    + "address could publish into every room. Set ingest.keyFile, configure tokens with the scope publish "
+                    + "under apps, or listen on 127.0.0.1 or [::1]")
+        }
+    }
+
+    /// Reads `ingest.rtmps`.
+    private static func rtmps(
+        _ values: ConfigurationValues, _ plain: ListenAddress, isClosed: Bool
+    ) throws(StartupError) -> IngestTLS? {
+        let name = "ingest.rtmps"
+        let files = ["certificate", "key"].map { ("\(name).\($0)", values.text("\(name).\($0)")) }
+        guard let text = values.text("\(name).listen") else {
+            if let (key, _) = files.first(where: { $0.1 != nil }) {
+                throw wrong("\(name).listen", "\(key) without it", "an IP address and a port, as in 0.0.0.0:443")
+            }
+            return nil
+        }
+        let address = try ListenAddress(text, key: "\(name).listen", hasTokens: true)
+        try check(address, text, "\(name).listen", isClosed: isClosed)
+        guard address.port != plain.port else {
+            throw wrong("\(name).listen", "the port of ingest.rtmp.listen", "another port")
+        }
+        guard let certificate = files[0].1, let key = files[1].1 else {
+            let missing = files.first { $0.1 == nil }?.0 ?? name
+            throw wrong(missing, "nothing", "the path of a PEM file")
+        }
+        return IngestTLS(
+            host: address.host, port: address.port, certificate: OrchestratorConfiguration.absolute(certificate),
+            key: OrchestratorConfiguration.absolute(key))
     }
 
     /// Reads `ingest.onPublish`.

@@ -129,7 +129,7 @@ struct OrchestratorConfiguration: Sendable {
                 ?? Degradation.highest)
     }
 
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 

@@ -19,6 +19,8 @@ package struct IngestRules: Sendable {
     /// Seconds for which the place of a lost publisher is kept.
     package var grace = 10.0
     package var takeover = Takeover.replace
+    /// Where RTMPS is listened for, if anywhere.
+    package var rtmps: IngestTLS?
 
     package init(host: String, port: Int) {
         self.host = host

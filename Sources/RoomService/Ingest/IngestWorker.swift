@@ -34,6 +34,7 @@ actor IngestWorker {
     private var process: Int32 = 0
     /// The last fault of listening that was logged.
     private var fault: String?
+    private var secureFault: String?
     /// Time before which no further refusal is logged: strangers cause them.
     private var quietUntil: Int64 = 0
 
@@ -57,7 +58,8 @@ actor IngestWorker {
         send(.hello(version: IngestCommand.version))
         send(
             .configure(
-                IngestSettings(host: rules.host, port: rules.port, grace: rules.grace, secret: secret)))
+                IngestSettings(
+                    host: rules.host, port: rules.port, grace: rules.grace, secret: secret, rtmps: rules.rtmps)))
     }
 
     func disconnected() {
@@ -103,6 +105,13 @@ actor IngestWorker {
             logger.error(
                 "RTMP ingest: cannot listen: \(reason). Stop that process, or set ingest.rtmp.listen to another port; it is tried again every 2 s"
             )
+        case .listeningSecurely(let port):
+            secureFault = nil
+            logger.info("RTMPS ingest on \(rules.rtmps?.host ?? ""):\(port)")
+        case .notListeningSecurely(let reason):
+            guard secureFault != reason else { break }
+            secureFault = reason
+            logger.error("RTMPS ingest: cannot listen: \(reason). It is tried again every 2 s (ingest.rtmps)")
         case .ask(let request): return answer(request)
         case .live(let stream):
             if let key = IngestStreamKey(stream.stream) { return add(.live(key, stream)) }
