@@ -22,7 +22,7 @@ enum FuzzTargets {
         [
             AMFTarget.self, BitstreamTarget.self, EventTarget.self, HookTarget.self, ImageTarget.self,
             LayoutTarget.self,
-            ProgramTarget.self, RTMPTarget.self, WorkerTarget.self,
+            ProgramTarget.self, RTMPServerTarget.self, RTMPTarget.self, WorkerTarget.self,
         ]
     }
 }

@@ -142,6 +142,32 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(2))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
+        let port = HookingMediaServer.anyPort()
+        var environment = Self.environment(port)
+        environment["MIXORCHESTRATOR_INGEST_TAKEOVER"] = "refuse"
+        environment["MIXORCHESTRATOR_INGEST_PLAY"] = "on"
+        try await Stage.run(environment: environment) { stage in
+            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            let alice = try Self.publish("alice", 1, port, stage)
+            try await waitUntil("alice is there", within: 20) { try await Self.users(stage) == ["alice"] }
+            let player = try await stage.record("rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice", as: "alice")
+            let second = try Self.publish("alice", 2, port, stage)
+            try await waitUntil("the second is refused", within: 20) { !second.isRunning }
+            #expect(second.messages().contains("another publisher is live"), "\(second.messages())")
+            let before = player.progress.tags
+            try await waitUntil("alice goes on", within: 10) { player.progress.tags > before + 20 }
+            #expect(alice.isRunning && player.progress.connections == 1)
+            // Once she has left, the key is free.
+            await alice.stop(within: 5)
+            try await waitUntil("alice has left", within: 10) { try await Self.users(stage).isEmpty }
+            let third = try Self.publish("alice", 2, port, stage)
+            try await waitUntil("alice is there again", within: 20) { try await Self.users(stage) == ["alice"] }
+            await third.stop(within: 5)
+            player.stop()
+        }
+    }
+
     /// The example of the documentation, which knows participants by secret stream keys.
     @Test(.timeLimit(.minutes(2))) func theOperatorsServerDecides() async throws {
         let (port, hookPort) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())

@@ -1,0 +1,97 @@
+import Foundation
+import Logging
+import MixModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RTMP
+@testable import StreamIngest
+
+/// Players that do not read and clients that are too many, on real sockets.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct IngestCrowdTests {
+    private static func frame(_ timestamp: UInt32, bytes: Int) -> [UInt8] {
+        var message: [UInt8] = []
+        let body: [UInt8] = [0x17, 1, 0, 0, 0] + [UInt8](repeating: 0x55, count: bytes)
+        var writer = RTMPChunkWriter()
+        writer.chunkSize = 1 << 16
+        writer.append(.video, on: 6, timestamp: timestamp, stream: 1, body: body[...], to: &message)
+        return message
+    }
+
+    /// It is left out, then disconnected, and costs neither memory nor another player's time.
+    @Test func aPlayerThatDoesNotReadIsDisconnected() async throws {
+        let rig = try await IngestRig.start()
+        defer { rig.stop() }
+        let publisher = RawClient(port: rig.port ?? 0)
+        publisher.begin("publish", "alice")
+        let quick = try IngestPlayer(rig.pullURL("alice"))
+        #expect(try await outputEventually { quick.progress.hasBegun && rig.figures?.publishers == 1 })
+        var setup: [UInt8] = []
+        let writer = RTMPChunkWriter()
+        writer.append(.setChunkSize, on: 2, body: [0, 1, 0, 0], to: &setup)
+        writer.append(.video, on: 6, stream: 1, body: [0x17, 0, 0, 0, 0, 1, 100, 0, 31], to: &setup)
+        publisher.send(setup)
+        let slow = RawClient(port: rig.port ?? 0, receiveBuffer: 1 << 14)
+        slow.begin("play", "alice")
+        #expect(try await outputEventually { rig.figures?.players == 2 })
+        let before = rig.residentBytes
+        var largest = 0
+        let start = ContinuousClock.now
+        var number: UInt32 = 0
+        while rig.figures?.players == 2, ContinuousClock.now - start < .seconds(30) {
+            publisher.send(Self.frame(number * 20, bytes: 100_000))
+            number += 1
+            if number % 50 == 0 { largest = max(largest, rig.residentBytes) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let took = ContinuousClock.now - start
+        #expect(rig.figures?.players == 1 && took > .seconds(10), "\(took)")
+        #expect(rig.log.contains("a player was disconnected, because it does not read"))
+        #expect(await slow.isClosed(within: 5))
+        let pictures = quick.progress.tags.filter { $0.kind == .video && $0.head.dropFirst().first == 1 }
+        let arrivals = pictures.map(\.arrival)
+        let gap = zip(arrivals, arrivals.dropFirst()).map { $1 - $0 }.max() ?? .max
+        print("\(number) frames in \(took), longest pause \(gap / 1_000_000) ms, \((largest - before) >> 20) MiB more")
+        #expect(quick.progress.end == nil && pictures.count > Int(number) - 20)
+        #expect(gap < 1_000_000_000 && largest - before < 48 << 20)
+        quick.stop()
+    }
+
+    /// The server in this process, whose loopback clients are counted as strangers.
+    @Test func placesAreLimitedForEachAddress() async throws {
+        let reports = Mutex<[IngestReport]>([])
+        var limits = ConnectionBook.Limits(all: 10, remote: 8, perAddress: 3, undecided: 5)
+        limits.exemptsLoopback = false
+        let loop = SocketLoop.shared
+        let (servers, server) = AsyncStream.makeStream(of: IngestServer.self)
+        loop.perform { [limits] in
+            let new = IngestServer(
+                run: "r", connections: limits, logger: Logger(label: "ingest") { _ in SwiftLogNoOpLogHandler() }
+            ) { report in reports.withLock { $0.append(report) } }
+            new.handle(.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: 1, secret: IngestRig.secret)))
+            server.yield(new)
+        }
+        var iterator = servers.makeAsyncIterator()
+        let ingest = try #require(await iterator.next())
+        defer { loop.perform { ingest.close() } }
+        func port() -> Int? {
+            reports.withLock { $0 }.lazy.compactMap { if case .listening(let port) = $0 { port } else { nil } }.last
+        }
+        #expect(try await outputEventually { port() != nil })
+        let first = (0..<3).map { _ in RawClient(port: port() ?? 0, from: "127.0.0.2") }
+        let fourth = RawClient(port: port() ?? 0, from: "127.0.0.2")
+        #expect(await fourth.isClosed(within: 3), "three of one address")
+        let others = (0..<2).map { _ in RawClient(port: port() ?? 0, from: "127.0.0.3") }
+        for client in first + others { #expect(await client.isClosed(within: 0.1) == false) }
+        // One more makes the oldest that has asked for nothing go.
+        let late = RawClient(port: port() ?? 0, from: "127.0.0.4")
+        #expect(await first[0].isClosed(within: 3))
+        #expect(await late.isClosed(within: 0.1) == false)
+        for client in first.dropFirst() + others { #expect(await client.isClosed(within: 0.1) == false) }
+        // Its place is free again.
+        let again = RawClient(port: port() ?? 0, from: "127.0.0.2")
+        #expect(await again.isClosed(within: 0.1) == false)
+        #expect(await first[1].isClosed(within: 3), "which is now the oldest")
+    }
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Measures what a publisher and a pulling relay cost the service's RTMP server, beside nginx-rtmp.
+
+Both servers run at the same time and get the same bytes from one generator, so that whatever else the machine does concerns
+both. Processor time is that of all threads of a server (/proc/PID/task/*/schedstat), as medians of several windows.
+
+    scripts/bench-ingest.py --worker .build-release/release/mixworker
+"""
+import argparse
+import hashlib
+import hmac
+import json
+import os
+import pathlib
+import select
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench_media.rtmp import Player
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SECRET = "0123456789abcdef0123456789abcdef"
+SETUP = bytes.fromhex("0142c01effe100086742c01ed900a04701000468ce3c80")
+
+
+class Client(Player):
+    """A connection that publishes or plays. What it is sent is thrown away."""
+
+    def __init__(self, port, app, name, verb):
+        self.url, self.chunk, self.lanes, self.buffer = name, 128, {}, bytearray()
+        self.socket = socket.create_connection(("127.0.0.1", port), 10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._shake_hands()
+        self._command(3, 0, "connect", 1, {"app": app, "flashVer": "LNX 9,0,124,2", "tcUrl": f"rtmp://127.0.0.1/{app}"})
+        self._wait_for("_result")
+        self._command(3, 0, "createStream", 2, None)
+        self._wait_for("_result")
+        self._command(8, 1, verb, 0, None, name, *(["live"] if verb == "publish" else [-2000]))
+        if verb == "publish":
+            self._wait_for("onStatus")
+            self._send(2, 1, 0, struct.pack(">I", 1 << 20))
+        self.socket.setblocking(False)
+
+
+class Publisher:
+    """Sends pictures and sound on time. Sizes are in bytes, rates in messages per second."""
+
+    def __init__(self, client, kind, phase):
+        self.client, self.fps, self.picture, self.aps, self.sound = client, *kind
+        self.start, self.pictures, self.sounds = time.monotonic() + phase, 0, 0
+        self.late = 0.0
+        self._put(9, 0, b"\x17\0\0\0\0" + SETUP)
+        self._put(8, 0, b"\xaf\0\x11\x90")
+
+    def _put(self, kind, milliseconds, body):
+        header = struct.pack(">B3s3sB", 6 if kind == 9 else 4, milliseconds.to_bytes(3, "big"), len(body).to_bytes(3, "big"), kind)
+        sent = self.client.socket.send(header + b"\1\0\0\0" + body)
+        assert sent == len(body) + 12, "the server does not read"
+
+    def step(self, now):
+        while (at := self.start + self.pictures / self.fps) <= now:
+            self.late = max(self.late, now - at)
+            is_key = self.pictures % (2 * self.fps) == 0
+            self._put(9, int(self.pictures * 1000 / self.fps), (b"\x17" if is_key else b"\x27") + b"\1\0\0\0" + bytes(self.picture))
+            self.pictures += 1
+        while self.start + self.sounds / self.aps <= now:
+            self._put(8, int(self.sounds * 1000 / self.aps), b"\xaf\1" + bytes(self.sound))
+            self.sounds += 1
+
+
+class Ingest:
+    """`mixworker ingest`, and the service's side of its control connection, which lets everybody in."""
+    name = "mixworker ingest"
+
+    def __init__(self, worker, directory):
+        path = f"{directory}/i.sock"
+        self.log = open(f"{directory}/ingest.log", "w")
+        self.process = subprocess.Popen([worker, "ingest", "--socket", path], stderr=self.log, stdout=self.log)
+        self.control = socket.socket(socket.AF_UNIX)
+        for _ in range(100):
+            try:
+                self.control.connect(path)
+                break
+            except OSError:
+                time.sleep(0.05)
+        self.rest, self.port = b"", None
+        self.say({"hello": {"version": 1}})
+        self.say({"configure": {"_0": {"host": "127.0.0.1", "port": 0, "grace": 10, "secret": SECRET}}})
+        while not self.port:
+            self.listen()
+        self.control.setblocking(False)
+        self.pid = self.process.pid
+
+    def say(self, command):
+        self.control.sendall(json.dumps(command).encode() + b"\n")
+
+    def listen(self):
+        try:
+            self.rest += self.control.recv(1 << 16)
+        except BlockingIOError:
+            return
+        *lines, self.rest = self.rest.split(b"\n")
+        for report in map(json.loads, filter(None, lines)):
+            if "listening" in report:
+                self.port = report["listening"]["port"]
+            if "ask" in report:
+                ask = report["ask"]["_0"]
+                self.say({"allow": {"request": ask["request"], "session": ask["session"], "stream": f"default/bench/{ask['name']}/camera"}})
+
+    def client(self, name, verb):
+        if verb == "play":
+            stream = f"default/bench/{name}/camera"
+            proof = hmac.new(SECRET.encode(), stream.encode(), hashlib.sha256).hexdigest()
+            return Client(self.port, f"relay/default/bench/{name}", f"camera?relay={proof}", verb)
+        # It is answered while the client waits.
+        child = os.fork()
+        if child == 0:
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                select.select([self.control], [], [], 0.5)
+                self.listen()
+            os._exit(0)
+        try:
+            return Client(self.port, "live", name, verb)
+        finally:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Nginx:
+    name = "nginx-rtmp"
+
+    def __init__(self, directory):
+        self.directory = f"{directory}/nginx"
+        script = str(ROOT / "deploy/media-server.sh")
+        text = subprocess.run([script, "start", self.directory], capture_output=True, text=True, check=True).stdout
+        values = dict(line.split("=") for line in text.split())
+        self.port = int(values["RTMP_PORT"])
+        children = subprocess.run(["pgrep", "-P", values["PID"]], capture_output=True, text=True).stdout.split()
+        self.pid = int(children[0])
+
+    def listen(self):
+        pass
+
+    def client(self, name, verb):
+        return Client(self.port, "live", name, verb)
+
+    def stop(self):
+        subprocess.run([str(ROOT / "deploy/media-server.sh"), "stop", self.directory], check=True)
+
+
+def cpu(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+
+
+class Stage:
+    def __init__(self, servers):
+        self.servers, self.publishers, self.players = servers, [], []
+        self.poll = select.epoll()
+        self.sockets = {}
+
+    def run(self, seconds):
+        end = time.monotonic() + seconds
+        while (now := time.monotonic()) < end:
+            for publisher in self.publishers:
+                publisher.step(now)
+            for descriptor, _ in self.poll.poll(0.004):
+                if not self.sockets[descriptor].recv(1 << 18):
+                    sys.exit("a server has closed a connection")
+            for server in self.servers:
+                server.listen()
+
+    def add(self, server, name, verb, kind=None, phase=0.0):
+        client = server.client(name, verb)
+        self.sockets[client.fileno()] = client.socket
+        self.poll.register(client.fileno(), select.EPOLLIN)
+        if verb == "publish":
+            self.publishers.append(Publisher(client, kind, phase))
+        else:
+            self.players.append(client)
+
+    def clear(self):
+        for client in [publisher.client for publisher in self.publishers] + self.players:
+            self.poll.unregister(client.fileno())
+            client.close()
+        self.publishers, self.players, self.sockets = [], [], {}
+        self.run(1)
+
+    def windows(self, seconds, rounds):
+        """Returns each server's processor time per second, in ms: a value for each window."""
+        self.run(3)
+        for publisher in self.publishers:
+            publisher.late = 0
+        used = [[] for _ in self.servers]
+        for _ in range(rounds):
+            before, begun = [cpu(server.pid) for server in self.servers], time.monotonic()
+            self.run(seconds)
+            took = time.monotonic() - begun
+            for index, server in enumerate(self.servers):
+                used[index].append((cpu(server.pid) - before[index]) / took * 1000)
+        return used
+
+
+def shown(values, count):
+    values = [value / count for value in values]
+    return f"{statistics.median(values):.3f} ({min(values):.3f}–{max(values):.3f})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worker", required=True, help="mixworker of a release build")
+    parser.add_argument("--streams", type=int, default=20, help="publishers of 1.5 Mbit/s, each with a relay")
+    parser.add_argument("--idle", type=int, default=500, help="publishers of 100 kbit/s")
+    parser.add_argument("--seconds", type=float, default=8, help="length of a window")
+    parser.add_argument("--rounds", type=int, default=5, help="windows of each figure")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        servers = [Ingest(options.worker, directory), Nginx(directory)]
+        stage = Stage(servers)
+        try:
+            usual, idle = (25, 6900, 47, 340), (10, 1000, 10, 250)
+            for index in range(options.streams):
+                for server in servers:
+                    stage.add(server, f"p{index}", "publish", usual, index / options.streams / 25)
+            alone = stage.windows(options.seconds, options.rounds)
+            late = max(publisher.late for publisher in stage.publishers)
+            for index in range(options.streams):
+                for server in servers:
+                    stage.add(server, f"p{index}", "play")
+            pulled = stage.windows(options.seconds, options.rounds)
+            late = max([late] + [publisher.late for publisher in stage.publishers])
+            print(f"ms of processor time per second: median ({options.rounds} windows of {options.seconds:g} s)")
+            for index, server in enumerate(servers):
+                base = statistics.median(alone[index])
+                more = [value - base for value in pulled[index]]
+                print(f"{server.name}: {shown(alone[index], options.streams)} for each of {options.streams} publishers, "
+                      f"{shown(more, options.streams)} for each relay beside, {resident(server.pid):.0f} MiB")
+            print(f"latest message {late * 1000:.0f} ms")
+            stage.clear()
+            for index in range(options.idle):
+                for server in servers:
+                    stage.add(server, f"q{index}", "publish", idle, index / options.idle / 10)
+                stage.run(0.01)
+            used = stage.windows(options.seconds, options.rounds)
+            for index, server in enumerate(servers):
+                print(f"{server.name}: {shown(used[index], 1)} for {options.idle} publishers of 100 kbit/s, "
+                      f"{resident(server.pid):.0f} MiB")
+            print(f"latest message {max(publisher.late for publisher in stage.publishers) * 1000:.0f} ms")
+        finally:
+            for server in servers:
+                server.stop()
+
+
+if __name__ == "__main__":
+    main()
