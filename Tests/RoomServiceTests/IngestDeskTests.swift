@@ -1,4 +1,5 @@
 import EventSubscription
+import Foundation
 import MixModel
 import Testing
 
@@ -29,6 +30,33 @@ import Testing
         #expect(end.sequence ?? 0 > begin.sequence ?? .max)
         desk.settleEnd(Self.key, session: "a", as: .stored)
         #expect(!desk.has(Self.key) && desk.journal.isEmpty)
+    }
+
+    /// After `ingest.rtmp.listen` has changed, the URLs in the rooms name a port at which nobody listens.
+    @Test func streamsOfAnotherPlaceAreStoredAgain() throws {
+        let data = FileManager.default.temporaryDirectory.appending(path: "desk-\(UInt32.random(in: 0 ... .max))").path
+        defer { try? FileManager.default.removeItem(atPath: data) }
+        let files = try IngestFiles(data: data)
+        try files.write([Self.key: "r-1"], at: "127.0.0.1:1935")
+        #expect(files.journal(at: "127.0.0.1:1935") == [Self.key: "r-1"])
+        let moved = files.journal(at: "127.0.0.1:1936")
+        #expect(moved == [Self.key: ""])
+        var desk = IngestDesk(run: "r", journal: moved, now: 0)
+        let isKnown = desk.isLive(Self.key, session: "r-1", isConnected: true)
+        #expect(!isKnown)
+        #expect(
+            begin(&desk, "r-1", now: 1)?.kind == .streamPublished(Publication(user: UserID("alice"), url: Self.url)))
+        let isKnownNow = desk.isLive(Self.key, session: "r-1", isConnected: true)
+        #expect(isKnownNow)
+        // Those that do not come again are ended.
+        var lost = IngestDesk(run: "r", journal: moved, now: 0)
+        let overdue = lost.overdue(grace: 1, now: 1_000_000_000)
+        let ended = lost.ends(Self.key, session: "", now: 2)
+        #expect(overdue.map(\.session) == [""] && ended != nil)
+        // As releases before wrote it.
+        try Data(#"{"default/lobby/alice/camera": "r-1"}"#.utf8).write(
+            to: URL(fileURLWithPath: data + "/ingest/streams.json"))
+        #expect(files.journal(at: "127.0.0.1:1936") == [Self.key: "r-1"])
     }
 
     /// Also within the seconds in which a media server may turn away a publisher that it has asked about.

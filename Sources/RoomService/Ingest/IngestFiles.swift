@@ -1,4 +1,5 @@
 import Foundation
+import TextFormats
 
 /// The files of the ingest: `ingest/` in the data directory.
 package struct IngestFiles: Sendable {
@@ -41,17 +42,24 @@ package struct IngestFiles: Sendable {
     private var journalPath: String { directory + "/streams.json" }
 
     /// Returns the streams that an earlier run has put into rooms; none if the file is missing or damaged.
-    func journal() -> [IngestStreamKey: String] {
+    ///
+    /// Streams that were written at another place have no session: their URLs name that place, and they are put into their
+    /// rooms again as soon as the ingest names them.
+    func journal(at place: String) -> [IngestStreamKey: String] {
         guard let bytes = try? BoundedFile.read(journalPath, limit: Self.longestJournal),
             let entries = try? JSONDecoder().decode([String: String].self, from: Data(bytes))
         else { return [:] }
         return entries.reduce(into: [:]) { journal, entry in
-            if let key = IngestStreamKey(entry.key) { journal[key] = entry.value }
+            guard let key = IngestStreamKey(entry.key) else { return }
+            // Releases before this one wrote the session alone.
+            let (session, written) = entry.value.splitAtFirst(" ") ?? (entry.value[...], place[...])
+            journal[key] = written.utf8.elementsEqual(place.utf8) ? String(session) : ""
         }
     }
 
-    func write(_ journal: [IngestStreamKey: String]) throws {
-        let entries = Dictionary(journal.map { ($0.key.text, $0.value) }) { $1 }
+    /// - Parameter place: Where relays pull the streams, without spaces.
+    func write(_ journal: [IngestStreamKey: String], at place: String) throws {
+        let entries = Dictionary(journal.map { ($0.key.text, "\($0.value) \(place)") }) { $1 }
         try JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: journalPath), options: .atomic)
     }
 }

@@ -39,6 +39,9 @@ package struct IngestRules: Sendable {
         }
     }
 
+    /// Host and port of the streams' URLs.
+    var pullPlace: String { "\(pullHost.contains(":") ? "[\(pullHost)]" : pullHost):\(port)" }
+
     /// The place that relays may connect to beside those of `sources.allow`.
     package var place: Reach.Place { Reach.Place(scheme: "rtmp", address: pullHost, port: port) }
 }
@@ -71,7 +74,6 @@ struct IngestStreamKey: Hashable, Sendable {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
         let proof = code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        let host = rules.pullHost.contains(":") ? "[\(rules.pullHost)]" : rules.pullHost
-        return "rtmp://\(host):\(rules.port)/relay/\(text)?relay=\(proof)"
+        return "rtmp://\(rules.pullPlace)/relay/\(text)?relay=\(proof)"
     }
 }

@@ -165,7 +165,9 @@ package final class IngestSupervisor: Service {
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
         let worker = IngestWorker(
             configuration: configuration, secret: secret, gate: gate, registry: registry, logger: logger,
-            desk: IngestDesk(run: run, journal: configuration.files.journal(), now: MonotonicClock.now()))
+            desk: IngestDesk(
+                run: run, journal: configuration.files.journal(at: configuration.rules.pullPlace),
+                now: MonotonicClock.now()))
         // What is under way when the inputs end is finished.
         await withDiscardingTaskGroup { group in
             for await input in inputs {

@@ -45,7 +45,7 @@ extension IngestWorker {
 
     private func writeJournal() {
         do {
-            try configuration.files.write(desk.journal)
+            try configuration.files.write(desk.journal, at: rules.pullPlace)
         } catch {
             logger.warning("the list of live streams is not written: \(error)")
         }
