@@ -142,19 +142,7 @@ func buildOrchestrator(
     ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
     methods.fill(from: router)
 
-    let ingest = try configuration.ingest.map { settings in
-        try IngestSupervisor(
-            IngestSupervisor.Configuration(
-                rules: settings.rules, files: IngestFiles(data: configuration.data),
-                starter: IngestStarter(
-                    worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-                    logLevel: configuration.logLevel.rawValue, limits: configuration.limits),
-                isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
-            gate: PublisherAccess(
-                signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
-                allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),
-            registry: registry, logger: logger)
-    }
+    let ingest = try ingest(configuration, registry, limits, logger)
 
     let unknown = RouteAccess.unknownRoutes(of: router)
     assert(unknown.isEmpty, "RouteAccess.table has no entry for \(unknown)")
@@ -179,4 +167,28 @@ func buildOrchestrator(
                 logger: logger),
         ] + [ingest].compactMap { $0 },
         logger: logger)
+}
+
+/// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.
+private func ingest(
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ limits: RateLimits, _ logger: Logger
+) throws -> IngestSupervisor? {
+    let starter = IngestStarter(
+        worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+    guard let settings = configuration.ingest else {
+        guard
+            let off = try IngestSupervisor.Configuration.off(
+                data: configuration.data, starter: starter, callbacks: configuration.callbacks)
+        else { return nil }
+        return try IngestSupervisor(off, gate: ClosedIngestGate(), registry: registry, logger: logger)
+    }
+    return try IngestSupervisor(
+        IngestSupervisor.Configuration(
+            rules: settings.rules, files: IngestFiles(data: configuration.data), starter: starter,
+            isKept: configuration.keepsRelays, hook: settings.hook, callbacks: configuration.callbacks),
+        gate: PublisherAccess(
+            signatures: settings.signatures, tokens: configuration.apps.tokens, names: settings.names,
+            allowsPlay: settings.allowsPlay, playback: configuration.playback.access, limits: limits),
+        registry: registry, logger: logger)
 }

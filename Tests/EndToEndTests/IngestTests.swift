@@ -142,6 +142,34 @@ import Testing
         }
     }
 
+    /// A service that is started with another port, and then without one.
+    @Test(.timeLimit(.minutes(2))) func anIngestIsMovedAndSwitchedOff() async throws {
+        let (port, other) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            let client = stage.client
+            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
+            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            let ingest = Self.ingest(stage)
+            let alice = try Self.publish("alice", 1, port, stage)
+            try await stage.waitForOnAir("bypass", within: 20)
+            try await stage.killService()
+            try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(other)"])
+            try await waitUntil("alice's stream is at the new port", within: 15) {
+                try await client.request("GET", "/v1/rooms/\(stage.room)").text.contains(":\(other)/relay/")
+            }
+            try await stage.waitForOnAir("bypass", within: 20)
+            #expect(alice.isRunning && Self.ingest(stage) == ingest, "a publisher stays connected")
+            try await waitUntil("alice is pulled", within: 15) { try await client.streamErrors(stage.room).isEmpty }
+
+            try await stage.killService()
+            try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": ""])
+            try await waitUntil("the ingest has ended", within: 10) { Self.ingest(stage) == nil }
+            try await waitUntil("alice has left", within: 10) { try await Self.users(stage).isEmpty }
+            await alice.stop(within: 5)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func theFirstOfTwoPublishersStaysAndPeoplePlay() async throws {
         let port = HookingMediaServer.anyPort()
         var environment = Self.environment(port)

@@ -7,6 +7,9 @@ package struct IngestFiles: Sendable {
     /// Longest journal that is read, in bytes.
     private static let longestJournal = 4 << 20
 
+    /// Whether an earlier run has left files.
+    static func exist(in data: String) -> Bool { FileManager.default.fileExists(atPath: data + "/ingest") }
+
     /// - Throws: `StartupError` if the directory cannot be made.
     package init(data: String) throws(StartupError) {
         directory = data + "/ingest"

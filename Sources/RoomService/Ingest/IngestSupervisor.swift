@@ -22,6 +22,8 @@ package final class IngestSupervisor: Service {
         var hook: PublishHook?
         /// Addresses at which the hook may be: `callbacks.allow`.
         var callbacks: AllowList
+        /// Whether there is to be an ingest. If not, one of an earlier run is ended, and so are its streams.
+        var isOn = true
 
         package init(
             rules: IngestRules, files: IngestFiles, starter: IngestStarter, isKept: Bool, hook: PublishHook?,
@@ -33,6 +35,20 @@ package final class IngestSupervisor: Service {
             self.isKept = isKept
             self.hook = hook
             self.callbacks = callbacks
+        }
+
+        /// The configuration without an ingest; `nil` if no earlier run has left anything.
+        package static func off(data: String, starter: IngestStarter, callbacks: AllowList) throws(StartupError)
+            -> Configuration?
+        {
+            guard IngestFiles.exist(in: data) else { return nil }
+            var rules = IngestRules(host: "127.0.0.1", port: 1935)
+            rules.grace = 0
+            var off = Configuration(
+                rules: rules, files: try IngestFiles(data: data), starter: starter, isKept: true, hook: nil,
+                callbacks: callbacks)
+            off.isOn = false
+            return off
         }
     }
 
@@ -91,7 +107,19 @@ package final class IngestSupervisor: Service {
 
     // MARK: - The process
 
+    /// Ends the ingest of an earlier run. Its streams are missing from then on, so that their rooms are told.
+    private func endLeftover() async {
+        guard let connection = try? await RelayConnection.open(path: configuration.files.socket) else { return }
+        let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
+        for command in [IngestCommand.hello(version: IngestCommand.version), .terminate] {
+            if let text = try? DocumentEncoder.json(command) { line.yield(ByteBuffer(string: text + "\n")) }
+        }
+        logger.notice("the RTMP ingest of an earlier run ends, because ingest.rtmp.listen is not set any more")
+        try? await connection.exchange(lines, longestLine: IngestCommand.longestLine) { _ in }
+    }
+
     private func keepConnected() async {
+        guard configuration.isOn else { return await endLeftover() }
         var pause = Self.pauses.first
         var process: LaunchedProcess?
         var told: String?

@@ -19,6 +19,15 @@ package enum IngestVerdict: Hashable, Sendable {
     case refused(isName: Bool, reason: String)
 }
 
+/// Lets nobody in.
+package struct ClosedIngestGate: IngestGate {
+    package init() {}
+
+    package func verdict(on request: IngestRequest) -> IngestVerdict {
+        .refused(isName: false, reason: "the RTMP server is off")
+    }
+}
+
 /// Decides who may publish and play.
 package protocol IngestGate: Sendable {
     /// Returns at once. The request's texts are a stranger's.

@@ -114,10 +114,12 @@ final class Stage: Sendable {
     }
 
     /// Starts the service again, with the same data on the same port; returns when it answers.
-    func startServiceAgain() async throws {
+    ///
+    /// - Parameter changes: Variables of the environment that are other than before.
+    func startServiceAgain(changing changes: [String: String] = [:]) async throws {
         let process = try await Stage.startService(
             in: directory, port: client.port, name: "mixorchestrator-\(UInt16.random(in: 0...9999))",
-            environment: environment)
+            environment: environment.merging(changes) { $1 })
         guard process.isRunning else { throw EndToEndError("the service does not start again: \(process.messages())") }
         state.withLock { $0.service = process }
     }
