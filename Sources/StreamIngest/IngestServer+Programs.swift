@@ -29,10 +29,21 @@ extension IngestServer {
         }
     }
 
-    /// The players of each program, by its task.
+    /// Most bytes of tasks' names in a report, which is one line (`IngestCommand.longestLine`) in which each may double.
+    private static let mostNames = 12 << 10
+
+    /// The players of each program, by its task; of the programs that most people play, if the names of all are too long.
     var viewers: [String: Int] {
-        feeds.keys.reduce(into: [:]) { viewers, name in
-            viewers[String(name.dropFirst(StreamBook.programPrefix.count))] = streams[name]?.playerCount ?? 0
+        var viewers: [String: Int] = [:]
+        var bytes = 0
+        let counts = feeds.keys.map { ($0, streams[$0]?.playerCount ?? 0) }
+        for (name, count) in counts.sorted(by: { $0.1 > $1.1 }) {
+            let task = name.dropFirst(StreamBook.programPrefix.count)
+            // Beside the name: quotation marks, a colon, a number.
+            bytes += task.utf8.count + 16
+            guard bytes <= Self.mostNames else { break }
+            viewers[String(task)] = count
         }
+        return viewers
     }
 }
