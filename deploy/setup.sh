@@ -3,7 +3,7 @@
 # of it is there. Needs root or sudo only when something is missing.
 #
 #   deploy/setup.sh            install what is missing
-#   deploy/setup.sh --tests    and the browser that tests play in (290 MB); without it these tests are skipped
+#   deploy/setup.sh --tests    and the browser that tests play in (290 MB), and an RTSP server; without them these tests are skipped
 #   deploy/setup.sh --check    only say what is missing; exit 1 if something is
 set -euo pipefail
 
@@ -28,7 +28,8 @@ packages=(
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )
-test_packages=(chromium)
+# The browser, and an RTSP server for the pulls.
+test_packages=(chromium gir1.2-gst-rtsp-server-1.0 python3-gi)
 oldest_swift=6.2
 
 say() { printf 'setup: %s\n' "$*"; }

@@ -6,6 +6,8 @@
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/gst.h>
+#include <gst/rtsp/gstrtspmessage.h>
+#include <string.h>
 #include <gst/video/video.h>
 
 static inline GstBus *cgst_pipeline_bus(GstElement *element) {
@@ -210,6 +212,39 @@ static inline int cgst_frame_row_bytes(GstVideoFrame *frame, guint plane) {
 }
 static inline int cgst_frame_rows(GstVideoFrame *frame, guint plane) {
     return GST_VIDEO_FRAME_COMP_HEIGHT(frame, plane);
+}
+
+/// Whether an RTSP request is for one of the hosts, which are lines of text. The bytes of a URI end with a zero.
+static inline gboolean cgst_is_request_for(const char *uri, const char *hosts) {
+    const char *host = uri ? strstr(uri, "://") : NULL;
+    // A request without a host (`*`) goes where the connection goes.
+    if (!host) return TRUE;
+    host += 3;
+    size_t length = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/?#");
+    for (const char *line = hosts; *line;) {
+        size_t size = strcspn(line, "\n");
+        if (size == length && g_ascii_strncasecmp(line, host, size) == 0) return TRUE;
+        line += size;
+        if (*line) line++;
+    }
+    return FALSE;
+}
+
+/// Handler of `rtspsrc`'s `before-send`: refuses requests for other hosts by returning false.
+static inline gboolean cgst_judge_request(GstElement *element, GstRTSPMessage *message, gpointer hosts) {
+    if (message->type != GST_RTSP_MESSAGE_REQUEST) return TRUE;
+    if (cgst_is_request_for(message->type_data.request.uri, (const char *)hosts)) return TRUE;
+    GST_ELEMENT_ERROR(
+        element, RESOURCE, NOT_AUTHORIZED, ("the server redirects to another host: pull from there instead"), (NULL));
+    return FALSE;
+}
+
+static inline void cgst_free_hosts(gpointer hosts, GClosure *closure) { g_free(hosts); }
+
+/// Makes an `rtspsrc` send requests to these hosts only.
+static inline void cgst_restrict_requests(GstElement *element, const char *hosts) {
+    g_signal_connect_data(
+        element, "before-send", G_CALLBACK(cgst_judge_request), g_strdup(hosts), cgst_free_hosts, (GConnectFlags)0);
 }
 
 typedef struct {

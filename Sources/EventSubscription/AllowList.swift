@@ -116,15 +116,22 @@ public struct AllowList: Hashable, Sendable {
     public func check(
         _ text: String, schemes: Set<StreamURL.Scheme>, field: String, setting: String
     ) throws(InputError) -> StreamURL {
+        // One list, whatever is wrong with the scheme.
+        let names = StreamURL.Scheme.allCases.filter { schemes.contains($0) }.map { $0.rawValue + "://" }
+            .joined(separator: ", ")
         let url: StreamURL
         do {
             url = try StreamURL(text)
         } catch {
-            throw InputError(.invalidField, field: field, expected: error.expected)
+            let isUnknown = StreamURL.scheme(of: text) == nil && text.utf8.count <= StreamURL.longest
+            throw InputError(
+                .invalidField, field: field,
+                expected: isUnknown ? "a URL that starts with one of \(names)" : error.expected)
         }
         guard schemes.contains(url.scheme) else {
-            let names = schemes.map { $0.rawValue + "://" }.sorted().joined(separator: ", ")
-            throw InputError(.refusedURL, field: field, found: url.redacted, expected: "one of \(names)")
+            throw InputError(
+                .refusedURL, field: field, found: url.redacted,
+                expected: "a URL that starts with one of \(names)")
         }
         guard allows(url) else {
             let allowed =

@@ -3,7 +3,7 @@ import TextFormats
 
 /// A URL of a media stream, parsed strictly: no other parser reads a URL that this type accepts differently.
 public struct StreamURL: Hashable, Sendable {
-    /// A scheme that a URL or an entry of an allow-list may have: one that is pulled or used elsewhere, or a reserved one.
+    /// A scheme that a URL or an entry of an allow-list may have: one that is pulled or used elsewhere.
     public struct Scheme: RawRepresentable, Hashable, Sendable, CaseIterable {
         /// Name in lower case, without `://`.
         public let rawValue: String
@@ -25,9 +25,8 @@ public struct StreamURL: Hashable, Sendable {
 
         /// Every scheme once, those that can be pulled first.
         public static let allCases: [Scheme] = {
-            // Destinations, images and endpoints have the first four. Allow-lists may name the last two, which nothing
-            // takes without a kind of pull.
-            let others: [Scheme] = [.rtmp, .rtmps, .http, .https, Scheme(known: "rtsp"), Scheme(known: "srt")]
+            // Those of destinations, images and endpoints.
+            let others: [Scheme] = [.rtmp, .rtmps, .http, .https]
             return (PullSchemes.all.map(Scheme.init(known:)) + others).reduce(into: []) {
                 if !$0.contains($1) { $0.append($1) }
             }
@@ -184,6 +183,11 @@ public struct StreamURL: Hashable, Sendable {
     /// Whether the host is in 127.0.0.0/8, `::1` or `localhost`.
     public var isLoopback: Bool {
         host == "localhost" || host == "::1" || (host.hasPrefix("127.") && Self.isIPv4(host))
+    }
+
+    /// The scheme of text that may not be a URL; `nil` if it has none that is known.
+    static func scheme(of text: String) -> Scheme? {
+        text.firstRange(of: "://").flatMap { Scheme(rawValue: text[..<$0.lowerBound].lowercased()) }
     }
 
     /// URL without parts that may be secret, see `URLRedaction`.

@@ -19,6 +19,13 @@ public struct Element: Sendable {
         gst_util_set_object_arg(gobject(reference.pointer), property, text)
     }
 
+    /// Makes an `rtspsrc` fail instead of sending a request to another host than one of these, as after a redirect.
+    /// IPv6 addresses have no brackets.
+    package func sendRequestsOnly(to hosts: [String]) {
+        let spelled = hosts.map { $0.contains(":") ? "[\($0)]" : $0 }
+        cgst_restrict_requests(reference.pointer, spelled.joined(separator: "\n"))
+    }
+
     /// Returns a property as text; `nil` if there is none of that name or it has no text form.
     public func text(_ property: String) -> String? {
         consumingText(of: cgst_property_text(reference.pointer, property))

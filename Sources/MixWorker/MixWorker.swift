@@ -13,6 +13,7 @@ struct MixWorker: AsyncParsableCommand {
             PackagerCommand.self,
             RenditionCommand.self,
             RecorderCommand.self,
+            PullCommand.self,
             ProbeCommand.self,
             PublishCommand.self,
             PictureCommand.self,

@@ -38,6 +38,12 @@ enum WorkerStart {
             keepNiceness()
             let media = kind == .mixer ? limits.media : []
             contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
+        case .pull:
+            keepNiceness()
+            // Settings of a desktop, which would be read and written.
+            setenv("GSETTINGS_BACKEND", "memory", 1)
+            setenv("GIO_USE_PROXY_RESOLVER", "dummy", 1)
+            contain(readable: limits.media, restrictsFiles: true, keepsNetwork: true)
         }
     }
 
@@ -47,10 +53,11 @@ enum WorkerStart {
         Containment.keepNiceness()
     }
 
-    private static func contain(readable: [String], restrictsFiles: Bool) {
+    private static func contain(readable: [String], restrictsFiles: Bool, keepsNetwork: Bool = false) {
         // Reads the registry of plug-ins, and may have to write it with a helper process. A failure shows again later.
         try? GStreamerRuntime.start()
-        let found = Containment.enter(readable: readable, restrictsFiles: restrictsFiles)
+        let found = Containment.enter(
+            readable: readable, restrictsFiles: restrictsFiles, keepsNetwork: keepsNetwork)
         outcome.withLock { $0 = found }
     }
 

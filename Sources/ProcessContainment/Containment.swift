@@ -51,13 +51,22 @@ public enum Containment {
         ]
     }
 
+    /// Files that looking up names and checking certificates need.
+    private static let nameFiles = [
+        "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services",
+        "/etc/ssl", "/run/systemd/resolve",
+    ]
+
     /// Gives everything up that the kernel lets it.
     /// - Parameters:
     ///   - readable: Directories that stay readable beside those of the system.
     ///   - restrictsFiles: Whether opening files is restricted.
-    public static func enter(readable: [String], restrictsFiles: Bool = true) -> Outcome {
+    ///   - keepsNetwork: Whether the process may open sockets and look up names.
+    public static func enter(
+        readable: [String], restrictsFiles: Bool = true, keepsNetwork: Bool = false
+    ) -> Outcome {
         var outcome = Outcome()
-        let network = leaveNetwork()
+        let network = keepsNetwork ? 0 : leaveNetwork()
         let capabilities = containment_drop_capabilities(-1)
         let privileges = containment_refuse_new_privileges()
         if let failure = [capabilities, privileges].first(where: { $0 != 0 }) {
@@ -68,9 +77,10 @@ public enum Containment {
         } else if let threads = threadCount, threads > 1 {
             outcome[.files] = "\(threads) threads were running"
         } else {
-            outcome[.files] = FileRules(readable: systemFiles + readable).apply()
+            let readable = systemFiles + readable + (keepsNetwork ? nameFiles : [])
+            outcome[.files] = FileRules(readable: readable, refusesNetwork: !keepsNetwork).apply()
         }
-        let program = SystemCallFilter.program(process: UInt32(getpid()))
+        let program = SystemCallFilter.program(process: UInt32(getpid()), allowsSockets: keepsNetwork)
         let filter = containment_filter(program, UInt16(program.count))
         outcome[.calls] = filter == 0 ? nil : FileRules.reason(filter)
         // Without sockets, a namespace that has a network is as good as one that has none.

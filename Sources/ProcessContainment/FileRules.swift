@@ -14,6 +14,8 @@ struct FileRules {
     private static let scopes: UInt64 = 0b11
 
     var readable: [String]
+    /// Whether TCP sockets are refused too.
+    var refusesNetwork = true
 
     /// Rights over files that a version of Landlock can refuse.
     static func files(version: Int32) -> UInt64 {
@@ -31,7 +33,7 @@ struct FileRules {
         let version = containment_landlock_version()
         guard version > 0 else { return "the kernel has no Landlock (\(Self.reason(version)))" }
         var rules = containment_rules(
-            files: Self.files(version: version), network: version >= 4 ? Self.network : 0,
+            files: Self.files(version: version), network: version >= 4 && refusesNetwork ? Self.network : 0,
             scopes: version >= 6 ? Self.scopes : 0)
         // A kernel refuses a structure with fields that it does not know, unless they are 0.
         let size = version >= 6 ? 24 : version >= 4 ? 16 : 8

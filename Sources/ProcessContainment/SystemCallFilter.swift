@@ -21,8 +21,10 @@ struct SystemCallFilter {
     private static let cloneThread: UInt32 = 0x0001_0000
 
     /// Returns the program.
-    /// - Parameter process: Number of the process, which may signal itself.
-    static func program(process: UInt32) -> [sock_filter] {
+    /// - Parameters:
+    ///   - process: Number of the process, which may signal itself.
+    ///   - allowsSockets: Whether sockets may be opened.
+    static func program(process: UInt32, allowsSockets: Bool = false) -> [sock_filter] {
         var program = [
             load(architectureOffset),
             jump(BPF_JEQ, containment_architecture(), ifTrue: 1, ifFalse: 0),
@@ -33,7 +35,9 @@ struct SystemCallFilter {
         ]
         var count = 0
         let refused = containment_refused_calls(&count)
-        for index in 0..<count { program += on(refused[index], [end(refuse)]) }
+        for index in 0..<count where !(allowsSockets && containment_is_socket_call(refused[index]) != 0) {
+            program += on(refused[index], [end(refuse)])
+        }
         program += on(containment_call_clone3(), [end(absent)])
         program += on(
             containment_call_clone(),

@@ -2,23 +2,27 @@ import Foundation
 import TextFormats
 
 /// The directories of the files that may be played. Calls block.
-struct MediaPlace: Sendable {
+public struct MediaPlace: Sendable {
     /// A file that cannot be opened, with the reason and the cure for operators.
-    struct Refusal: Error, CustomStringConvertible {
-        var description: String
+    public struct Refusal: Error, CustomStringConvertible {
+        public var description: String
+
+        public init(description: String) { self.description = description }
     }
 
-    var directories: [String]
+    public var directories: [String]
+
+    public init(directories: [String]) { self.directories = directories }
 
     /// Opens a file and returns its descriptor, which the caller closes.
     ///
     /// What was opened is checked, not the path: a link that changes meanwhile leads nowhere else.
-    func open(_ path: String) throws(Refusal) -> Int32 {
+    public func open(_ path: String) throws(Refusal) -> Int32 {
         let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             throw Refusal(
                 description: errno == ENOENT
-                    ? "does not exist: put it there, or take it out of idle.media"
+                    ? "does not exist: put it there, or take its name out"
                     : "cannot be opened: \(String(cString: strerror(errno))); let the service's user read it")
         }
         do throws(Refusal) {

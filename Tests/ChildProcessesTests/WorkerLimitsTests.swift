@@ -20,7 +20,9 @@ struct WorkerLimitsTests {
 
     /// Only a privileged process can lower either of them again.
     @Test func workersAreMissedTheLessTheFurtherTheyAreFromTheRelay() {
-        let chains: [[WorkerKind]] = [[.relay, .mixer], [.relay, .recorder], [.relay, .packager, .rendition]]
+        let chains: [[WorkerKind]] = [
+            [.relay, .mixer], [.relay, .pull], [.relay, .recorder], [.relay, .packager, .rendition],
+        ]
         for chain in chains {
             for (parent, child) in zip(chain, chain.dropFirst()) {
                 #expect(parent.memoryShortage < child.memoryShortage)

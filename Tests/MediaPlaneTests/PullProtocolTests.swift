@@ -103,13 +103,15 @@ struct PullDocumentTests {
     }
 
     @Test func theServiceAcceptsTheSchemesOfTheRelay() throws {
-        let list = PullProtocols.schemes.map { "\"\($0)\"" }.joined(separator: ", ")
+        let list = "\n" + PullProtocols.schemes.map { "        \"\($0)\",\n" }.joined() + "    "
         try expect(list, in: "Sources/MixModel/Plan/PullSchemes.swift", after: "static let all = [", before: "]")
     }
 
     @Test func theReadmeListsTheKinds() throws {
         let rows = PullProtocols.all.map { kind in
-            let schemes = kind.schemes.map { "`\($0.name)://` (\($0.port))" }.joined(separator: ", ")
+            let schemes = kind.schemes.map { scheme in
+                "`\(scheme.name)://`" + (scheme.port.map { " (\($0))" } ?? "")
+            }.joined(separator: ", ")
             let needs = kind.elements.map { "`\($0.name)` (\($0.package))" }.joined(separator: ", ")
             return "| \(kind.name) | \(schemes) | \(kind.summary) | \(needs.isEmpty ? "–" : needs) |\n"
         }

@@ -103,6 +103,11 @@ static inline int containment_landlock_apply(int rules) { return syscall(446, ru
 
 /// Returns the numbers of the system calls that a contained process never needs; `count` is how many they are.
 const int *_Nonnull containment_refused_calls(size_t *_Nonnull count);
+// Whether a refused call makes, connects or accepts sockets.
+static inline int containment_is_socket_call(int call) {
+    return call == SYS_socket || call == SYS_connect || call == SYS_bind || call == SYS_listen || call == SYS_accept ||
+        call == SYS_accept4;
+}
 
 // Calls that are refused by their arguments. The imported macros are not constants for Swift on all architectures.
 static inline int containment_call_clone(void) { return SYS_clone; }

@@ -1,3 +1,4 @@
+import EncodedMedia
 import EventSubscription
 import Foundation
 import MixModel
@@ -49,8 +50,14 @@ extension TaskView {
         let tracks = plan?.tracks ?? .all
         switch status?.onAir {
         case .bypass:
-            let reason = tracks == .all ? nil : "the program has \(tracks.rawValue) only"
-            return Passthrough(video: tracks != .audio, audio: tracks != .video, reason: reason)
+            let source = status?.sources.first { $0.id == status?.bypassSource }
+            let made = source?.transcoded
+            let reason =
+                made.flatMap { made in source.map { transcoding($0.id, made) } }
+                ?? (tracks == .all ? nil : "the program has \(tracks.rawValue) only")
+            return Passthrough(
+                video: tracks != .audio && made != .video && made != .all,
+                audio: tracks != .video && made != .audio && made != .all, reason: reason)
         case .mix:
             if let reason = waiting(status, plan) { return Passthrough(video: false, audio: false, reason: reason) }
             if case .fixed = program?.composition {
@@ -69,6 +76,15 @@ extension TaskView {
             return Passthrough(video: false, audio: false, reason: "no participant is on air: the slate is shown")
         case nil:
             return Passthrough(video: false, audio: false, reason: "no relay is connected")
+        }
+    }
+
+    /// The reason why what is copied is not what the source sends.
+    private static func transcoding(_ source: SourceID, _ tracks: TrackSelection) -> String {
+        switch tracks {
+        case .video: "\(source) sends no H.264: its pictures are transcoded when they are pulled"
+        case .audio: "\(source) sends no AAC: its sound is transcoded when it is pulled"
+        case .all: "\(source) sends neither H.264 nor AAC: it is transcoded when it is pulled"
         }
     }
 

@@ -123,13 +123,16 @@ public struct SourceStatus: Hashable, Codable, Sendable {
     public var poor: String?
     /// Whether the backup is pulled. `nil` means false.
     public var usesBackup: Bool?
+    /// Tracks that are encoded anew when the source is pulled, because they are not H.264 or AAC; `nil` means none.
+    public var transcoded: TrackSelection?
 
     public init(
         id: SourceID, state: State, error: String? = nil, isAbsent: Bool? = nil,
         pictureSize: LayoutParticipant.Size? = nil, frameRate: Double? = nil,
         secondsWithoutKeyframe: Double? = nil, refreshesGradually: Bool? = nil, poor: String? = nil,
-        usesBackup: Bool? = nil
+        usesBackup: Bool? = nil, transcoded: TrackSelection? = nil
     ) {
+        self.transcoded = transcoded
         self.poor = poor
         self.usesBackup = usesBackup
         self.id = id

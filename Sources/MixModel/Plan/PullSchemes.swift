@@ -2,5 +2,18 @@
 package enum PullSchemes {
     /// Names in lower case. Generated from `PullProtocols.all`, which is in a module that the service does not import:
     /// `UPDATE_GOLDEN=1 swift test --filter PullDocumentTests` writes this list anew.
-    package static let all = ["rtmp", "rtmps", "http", "https"]
+    package static let all = [
+        "rtmp",
+        "rtmps",
+        "http",
+        "https",
+        "rtsp",
+        "rtspu",
+        "rtsps",
+        "srt",
+        "udp",
+        "rtp",
+        "file",
+        "test",
+    ]
 }

@@ -11,18 +11,26 @@ final class FLVPullReader: Sendable {
         var reader = FLVReader(videoCodecs: [.h264])
         /// Whether the stream cannot be read any further.
         var isBroken = false
+        /// Cues that were read and not passed on yet.
+        var cues: [FLVCue] = []
     }
 
     private let receiver: PullReceiver
     private let state = Mutex(State())
 
-    init(_ receiver: PullReceiver) { self.receiver = receiver }
+    private let onCue: (@Sendable (FLVCue) -> Void)?
+
+    /// - Parameter onCue: Takes the cues of a stream with an FLV header, after the items that came before them.
+    init(_ receiver: PullReceiver, onCue: (@Sendable (FLVCue) -> Void)? = nil) {
+        self.receiver = receiver
+        self.onCue = onCue
+    }
 
     /// Reads the next bytes of a stream with an FLV header, cut anywhere.
     ///
     /// - Parameter arrival: Time of arrival in ns of CLOCK_MONOTONIC.
     func push(_ bytes: [UInt8], arrivedAt arrival: Int64) {
-        take(arrivedAt: arrival) { state in state.read(bytes) }
+        take(arrivedAt: arrival) { [keepsCues = onCue != nil] state in state.read(bytes, keepsCues: keepsCues) }
     }
 
     /// Reads messages, whose bodies are those of FLV tags (RTMP 1.0, §7.1.4 and §7.1.5).
@@ -36,17 +44,27 @@ final class FLVPullReader: Sendable {
         receiver.connected()
         let result = state.withLock { state in state.isBroken ? .success([]) : read(&state) }
         switch result {
-        case .success(let items): receiver.deliver(items, arrivedAt: arrival)
+        case .success(let items):
+            receiver.deliver(items, arrivedAt: arrival)
+            guard let onCue else { return }
+            for cue in state.withLock({ state in
+                defer { state.cues = [] }
+                return state.cues
+            }) { onCue(cue) }
         case .failure(let failure): receiver.end(PullEnd(failure))
         }
     }
 }
 
 extension FLVPullReader.State {
-    fileprivate mutating func read(_ bytes: [UInt8]) -> Result<[MediaItem], FLVReader.Failure> {
+    fileprivate mutating func read(_ bytes: [UInt8], keepsCues: Bool) -> Result<[MediaItem], FLVReader.Failure> {
         do throws(FLVReader.Failure) {
             var items = try reader.push(bytes)
-            items.removeAll { if case .metadata = $0 { true } else { false } }
+            items.removeAll { item in
+                guard case .metadata(let body) = item else { return false }
+                if keepsCues, let cue = FLVCue(body: body) { cues.append(cue) }
+                return true
+            }
             return .success(items)
         } catch {
             isBroken = true

@@ -1,4 +1,5 @@
 import EncodedMedia
+import Foundation
 import RTMP
 
 /// The time at which a pull delivers what it reads.
@@ -40,10 +41,14 @@ package struct PullRequest: Sendable {
     package var options: PullOptions
     /// Trusted certificates; `nil` = those that the system trusts.
     package var trust: TLSContext?
+    /// The `mixworker` binary, for kinds that pull in a process of their own.
+    package var worker: URL?
 
     package init(
-        url: String, limits: Destination.Limits? = nil, options: PullOptions = PullOptions(), trust: TLSContext? = nil
+        url: String, limits: Destination.Limits? = nil, options: PullOptions = PullOptions(), trust: TLSContext? = nil,
+        worker: URL? = nil
     ) {
+        self.worker = worker
         self.url = url
         self.limits = limits
         self.options = options

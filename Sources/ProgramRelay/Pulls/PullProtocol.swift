@@ -40,12 +40,15 @@ extension PullProtocol {
 package struct PullScheme: Hashable, Sendable {
     /// Name in lower case, without `://`.
     package let name: String
-    /// Port of a URL that names none.
-    package let port: UInt16
+    /// Port of a URL that names none; `nil` if it has to name one, or has none.
+    package let port: UInt16?
+    /// Whether a certificate vouches for the name of the host.
+    package let isSecure: Bool
 
-    package init(_ name: String, port: UInt16) {
+    package init(_ name: String, port: UInt16? = nil, isSecure: Bool = false) {
         self.name = name
         self.port = port
+        self.isSecure = isSecure
     }
 }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import MixModel
 import RTMP
 import TextFormats
@@ -10,6 +11,11 @@ package enum PullProtocols {
         RTMPSocketPull.self,
         RTMPPull.self,
         HTTPPull.self,
+        RTSPPull.self,
+        SRTPull.self,
+        UDPPull.self,
+        FilePull.self,
+        TestPull.self,
     ]
 
     /// Names of the schemes that can be pulled, each once, in the order of `all`.
@@ -24,10 +30,12 @@ package enum PullProtocols {
 
     /// Begins to connect and returns at once. What cannot be made ends with `.ended`, from another thread.
     ///
-    /// - Parameter reach: Addresses that the connection may go to; `nil` = any.
-    static func open(_ url: String, reach: Reach? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void)
-        -> any SourcePull
-    {
+    /// - Parameters:
+    ///   - reach: Addresses that the connection may go to; `nil` = any.
+    ///   - worker: The `mixworker` binary, for kinds that pull in a process of their own.
+    static func open(
+        _ url: String, reach: Reach? = nil, worker: URL? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) -> any SourcePull {
         guard let kind = kind(of: url) else {
             let expected = schemes.map { $0 + "://" }.joined(separator: ", ")
             let receiver = PullReceiver(onEvent)
@@ -37,7 +45,7 @@ package enum PullProtocols {
             return ClosedPull(receiver: receiver)
         }
         let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
-        return kind.open(PullRequest(url: url, limits: limits, options: kind.options), onEvent: onEvent)
+        return kind.open(PullRequest(url: url, limits: limits, options: kind.options, worker: worker), onEvent: onEvent)
     }
 
     /// The pull of a URL that no kind takes.

@@ -23,6 +23,9 @@ package protocol SourcePull: Sendable {
     /// The caller limits how often it asks.
     func requestKeyframe()
 
+    /// Tracks that are encoded anew on the way, because relays do not read their codec.
+    var transcoded: Set<Track> { get }
+
     /// Begins to end the connection and returns at once. Idempotent. An event that is being delivered may still arrive.
     func stop()
 
@@ -33,4 +36,5 @@ package protocol SourcePull: Sendable {
 extension SourcePull {
     package var takesKeyframeRequests: Bool { false }
     package func requestKeyframe() {}
+    package var transcoded: Set<Track> { [] }
 }

@@ -247,7 +247,13 @@ final class PulledSource {
             frameRate: timeline.video == nil ? nil : 1 / timeline.frameInterval.inSeconds,
             secondsWithoutKeyframe: timeline.withoutKeyframe(at: now)?.inSeconds,
             refreshesGradually: timeline.refreshesGradually ? true : nil, poor: poor,
-            usesBackup: usesBackup ? true : nil)
+            usesBackup: usesBackup ? true : nil, transcoded: transcoded)
+    }
+
+    /// Tracks that this connection encodes anew; `nil` if none.
+    private var transcoded: TrackSelection? {
+        guard let tracks = pull?.transcoded, let one = tracks.first else { return nil }
+        return tracks.count > 1 ? .all : one == .video ? .video : .audio
     }
 
     /// Whether the source counts as stalled for operators. While the camera is off, only sound is due.

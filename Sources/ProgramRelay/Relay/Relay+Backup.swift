@@ -47,7 +47,8 @@ extension Relay {
         source.probedAt = now
         let attempt = source.newAttempt()
         let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach) { [weak self] event in
+        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach, worker: configuration.worker) {
+            [weak self] event in
             if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
         }
         source.probe = SourceProbe(

@@ -1,0 +1,103 @@
+import EncodedMedia
+import GStreamerKit
+import MediaFormats
+import Synchronization
+
+/// Writes what a worker's pipeline delivers as FLV, the form in which a relay reads it (docs/adr/0036).
+///
+/// Called from the threads of several sinks. A writer that waits makes them wait, and thereby the sender.
+final class PullMuxer: Sendable {
+    private struct State {
+        var configurations: [Track: [UInt8]] = [:]
+        var times = DecodingTimes()
+        var transcoded: Set<Track> = []
+        /// Added to the times of the pipeline, so that those of the next one continue.
+        var offset = MediaTime.seconds(10)
+        /// Latest decoding time that was written.
+        var latest = MediaTime.zero
+        var last: [Track: MediaTime] = [:]
+        var lastMedia: Int64?
+        var active: Set<PullTail.Sink> = []
+        var ended: Set<PullTail.Sink> = []
+        var isOver = false
+    }
+
+    /// Largest step back that is a correction of the sender's clock, and no new timeline.
+    private static let correction = MediaTime.milliseconds(500)
+
+    private let state = Mutex(State())
+    private let write: @Sendable ([UInt8]) -> Void
+
+    init(_ write: @escaping @Sendable ([UInt8]) -> Void) {
+        self.write = write
+        write(FLVTag.fileHeader)
+    }
+
+    /// Arrival of the last frame in ns of CLOCK_MONOTONIC; `nil` before the first one.
+    var lastMedia: Int64? { state.withLock { $0.lastMedia } }
+
+    /// Whether every sink that has delivered something has come to its end.
+    var hasEnded: Bool { state.withLock { !$0.active.isEmpty && $0.ended.isSuperset(of: $0.active) } }
+
+    /// Prepares for the next pipeline, whose times begin with 0 and which comes `elapsed` after the first one began.
+    func beginRound(after elapsed: MediaTime) {
+        state.withLock { state in
+            state.offset = max(state.latest + .milliseconds(20), .seconds(10) + elapsed)
+            (state.active, state.ended, state.times) = ([], [], DecodingTimes())
+        }
+    }
+
+    func take(_ sample: borrowing Sample, from sink: PullTail.Sink) {
+        guard let running = sample.runningTime else { return }
+        let data = sample.codecData
+        let decoding = sample.decodingRunningTime
+        let isKey = !sample.isDelta
+        let payload = sample.bytes
+        guard !payload.isEmpty else { return }
+        let track: Track = sink == .video || sink == .madeVideo ? .video : .audio
+        state.withLock { state in
+            guard !state.isOver else { return }
+            state.active.insert(sink)
+            state.lastMedia = MonotonicClock.now()
+            var pts = MediaTime(nanoseconds: running) + state.offset
+            var dts: MediaTime
+            switch (track, decoding) {
+            case (.audio, _): dts = pts
+            case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + state.offset, pts)
+            case (.video, nil): dts = state.times.next(pts: pts)
+            }
+            // The demuxer of MPEG-TS follows the sender's clock in steps, also back by some milliseconds.
+            if let last = state.last[track], last >= dts, last - dts < Self.correction {
+                dts = last + .milliseconds(1)
+                pts = max(pts, dts)
+            }
+            guard dts >= .zero else { return }
+            state.last[track] = dts
+            state.latest = max(state.latest, dts)
+            var bytes: [UInt8] = []
+            if sink == .madeVideo || sink == .madeAudio, state.transcoded.insert(track).inserted {
+                bytes += FLVCue(name: PullCue.transcoded, text: track == .video ? "video" : "audio").tag(at: 0).encoded
+            }
+            if let data, state.configurations[track] != data {
+                state.configurations[track] = data
+                bytes += FLVTag(CodecConfiguration(track: track, bytes: data), at: dts, origin: .zero).encoded
+            }
+            // Frames without a configuration cannot be decoded.
+            guard state.configurations[track] != nil else { return }
+            let frame = EncodedFrame(track: track, pts: pts, dts: dts, isIDR: isKey, payload: payload)
+            bytes += FLVTag(frame, origin: .zero).encoded
+            write(bytes)
+        }
+    }
+
+    func ended(_ sink: PullTail.Sink) { state.withLock { _ = $0.ended.insert(sink) } }
+
+    /// Writes the end. Nothing is written after it.
+    func end(_ end: PullEnd) {
+        state.withLock { state in
+            guard !state.isOver else { return }
+            state.isOver = true
+            write(FLVCue(name: PullCue.end, text: PullCue.text(of: end)).tag(at: 0).encoded)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// The part of a worker's pipeline that all kinds of pull have in common: what is H.264 or AAC goes through untouched,
+/// everything else is decoded and encoded once.
+enum PullTail {
+    /// A place at which encoded frames leave the pipeline. The raw value is the name of its `appsink`.
+    enum Sink: String, CaseIterable, Sendable {
+        case video, madeVideo, audio, madeAudio
+    }
+
+    /// Elements that only pulls need, with their Debian packages. Others are those of mixers (`RequiredElements`).
+    static let elements = [
+        PullElement("h264parse", package: "gstreamer1.0-plugins-bad"),
+        PullElement("aacparse", package: "gstreamer1.0-plugins-good"),
+    ]
+
+    private static let untouchedVideo = "video/x-h264"
+    /// AAC in other wrappings (LATM) is decoded.
+    private static let untouchedAudio = "audio/mpeg,mpegversion=(int){2,4},stream-format=(string){raw,adts}"
+
+    /// Decodes until there is H.264, AAC, or raw media.
+    static func decoder(_ name: String) -> String {
+        "decodebin name=\(name) caps=\"\(untouchedVideo);\(untouchedAudio);video/x-raw;audio/x-raw\""
+    }
+
+    /// H.264 as a mix has it: no B-frames, no look-ahead, a keyframe every two seconds at 30 pictures a second.
+    static let encoder =
+        "x264enc tune=zerolatency speed-preset=veryfast bitrate=3000 vbv-buf-capacity=1000 key-int-max=60 bframes=0 "
+        + "byte-stream=false aud=false"
+
+    /// The place where frames leave. It never waits for other sinks, of which some get nothing.
+    static func sink(_ sink: Sink, isLive: Bool) -> String {
+        "appsink name=\(sink.rawValue) sync=\(isLive ? "false" : "true") async=false max-buffers=64"
+    }
+
+    static func video(of decoder: String, isLive: Bool) -> [String] {
+        [
+            "\(decoder). ! \(untouchedVideo) ! h264parse ! \(untouchedVideo),stream-format=avc,alignment=au ! "
+                + sink(.video, isLive: isLive),
+            "\(decoder). ! video/x-raw ! videoconvert ! video/x-raw,format=I420 ! \(encoder) ! "
+                + "\(untouchedVideo),stream-format=avc,alignment=au,profile=main ! " + sink(.madeVideo, isLive: isLive),
+        ]
+    }
+
+    static func audio(of decoder: String, isLive: Bool) -> [String] {
+        [
+            "\(decoder). ! \(untouchedAudio) ! aacparse ! audio/mpeg,mpegversion=4,stream-format=raw ! "
+                + sink(.audio, isLive: isLive),
+            "\(decoder). ! audio/x-raw ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 ! "
+                + "avenc_aac bitrate=160000 ! audio/mpeg,mpegversion=4,stream-format=raw ! "
+                + sink(.madeAudio, isLive: isLive),
+        ]
+    }
+}
+
+extension PullHead {
+    /// The whole pipeline.
+    var pipeline: String {
+        var parts = [description]
+        for outlet in outlets {
+            switch outlet {
+            case .either(let name):
+                parts += PullTail.video(of: name, isLive: isLive) + PullTail.audio(of: name, isLive: isLive)
+            case .video(let name): parts += PullTail.video(of: name, isLive: isLive)
+            case .audio(let name): parts += PullTail.audio(of: name, isLive: isLive)
+            case .none: break
+            }
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    /// The sinks that the pipeline has.
+    var sinks: [PullTail.Sink] {
+        let all = outlets.flatMap { outlet -> [PullTail.Sink] in
+            switch outlet {
+            case .either: PullTail.Sink.allCases
+            case .video: [.video, .madeVideo]
+            case .audio: [.audio, .madeAudio]
+            case .none: [.video, .audio]
+            }
+        }
+        return PullTail.Sink.allCases.filter { all.contains($0) }
+    }
+}

@@ -1,0 +1,27 @@
+/// Pulls from an RTSP server: over its TCP connection, over UDP (`rtspu`), or over TLS (`rtsps`).
+package enum RTSPPull: WorkerPullKind {
+    package static let name = "RTSP"
+    package static let summary =
+        "H.264 and AAC; other codecs are transcoded. Media over TCP; `rtspu://` over UDP, `rtsps://` over TLS"
+    package static let schemes = [
+        PullScheme("rtsp", port: 554), PullScheme("rtspu", port: 554),
+        PullScheme("rtsps", port: 322, isSecure: true),
+    ]
+    package static let elements = [PullElement("rtspsrc", package: "gstreamer1.0-plugins-good")] + PullTail.elements
+    package static let options = PullOptions(idleTimeout: 5, latency: .milliseconds(200))
+
+    package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
+        let isUDP = address.scheme == "rtspu"
+        let location = isUDP ? "rtsp" + address.text.dropFirst(address.scheme.utf8.count) : address.text
+        return PullHead(
+            // No packets to addresses that the server names (nat-method), no other transport than the one asked for.
+            description: """
+                rtspsrc name=source latency=200 tcp-timeout=5000000 timeout=0 nat-method=none udp-reconnect=false \
+                protocols=\(isUDP ? "udp" : "tcp") \
+                source. ! application/x-rtp,media=(string)video ! \(PullTail.decoder("pictures")) \
+                source. ! application/x-rtp,media=(string)audio ! \(PullTail.decoder("sound"))
+                """,
+            properties: [.init("source", "location", String(location))],
+            outlets: [.video("pictures"), .audio("sound")], isRTSP: true)
+    }
+}

@@ -1,0 +1,155 @@
+import EncodedMedia
+import Foundation
+import MediaFormats
+import RTMP
+import Synchronization
+import TextFormats
+
+/// The pull of kinds that run in a process of their own: a demuxer or a decoder that fails ends this source only.
+final class WorkerPull: SourcePull {
+    private struct State {
+        var runner: Task<Void, Never>?
+        var process: WorkerProcess?
+        var isStopped = false
+        var transcoded: Set<Track> = []
+    }
+
+    /// Longest wait of a worker that is asked to end, in seconds.
+    private static let patience = 1.5
+
+    private let request: PullRequest
+    private let kind: any WorkerPullKind.Type
+    private let redaction: URLRedaction
+    private let receiver: PullReceiver
+    private let state = Mutex(State())
+
+    /// Begins to connect and returns at once.
+    static func open(
+        _ request: PullRequest, of kind: any WorkerPullKind.Type, onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) -> any SourcePull {
+        let pull = WorkerPull(request, kind, onEvent)
+        pull.state.withLock { state in state.runner = Task { await pull.start() } }
+        return pull
+    }
+
+    private init(
+        _ request: PullRequest, _ kind: any WorkerPullKind.Type, _ onEvent: @escaping @Sendable (PullEvent) -> Void
+    ) {
+        self.request = request
+        self.kind = kind
+        redaction = URLRedaction(request.url)
+        receiver = PullReceiver(onEvent)
+    }
+
+    deinit { state.withLock { $0.process }?.kill() }
+
+    var transcoded: Set<Track> { state.withLock { $0.transcoded } }
+
+    /// Number of the worker's process; `nil` until it runs.
+    var processID: Int32? { state.withLock { $0.process }?.processID }
+
+    func stop() { _ = beginToStop() }
+
+    func close() async {
+        let (runner, process) = beginToStop()
+        await runner?.value
+        // It may have been made meanwhile.
+        guard let process = process ?? state.withLock({ $0.process }) else { return }
+        await process.waitForExit()
+    }
+
+    private func beginToStop() -> (Task<Void, Never>?, WorkerProcess?) {
+        receiver.silence()
+        let (runner, process) = state.withLock { state in
+            state.isStopped = true
+            return (state.runner, state.process)
+        }
+        runner?.cancel()
+        process?.finish()
+        process?.kill(after: Self.patience)
+        return (runner, process)
+    }
+
+    private func start() async {
+        do throws(PullEnd) {
+            let settings = try await checkedSettings()
+            try start(settings)
+        } catch {
+            receiver.end(PullEnd(error.kind, redaction.clean(error.words)))
+        }
+    }
+
+    /// Checks the URL, and puts an allowed address in place of its host.
+    private func checkedSettings() async throws(PullEnd) -> PullSettings {
+        var address = try PullAddress(request.url)
+        _ = try kind.head(for: address)
+        let host = address.host
+        if kind.usesNetwork, request.limits != nil {
+            let destination = Destination(
+                scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
+                limits: request.limits)
+            let found: InternetAddress?
+            do throws(Destination.Unreachable) {
+                found = try await destination.check(within: .seconds(5))
+            } catch {
+                throw PullEnd(error.fault, redaction)
+            }
+            // A certificate is for a name, and protects against servers that have none for it.
+            if let found, kind.scheme(of: request.url)?.isSecure != true { address.put("\(found)") }
+        }
+        return PullSettings(
+            url: address.text, host: host, reach: request.limits?.reach, idleTimeout: request.options.idleTimeout)
+    }
+
+    private func start(_ settings: PullSettings) throws(PullEnd) {
+        guard let worker = request.worker else {
+            throw PullEnd(.notInstalled, "there is no mixworker to pull this URL with")
+        }
+        guard var line = try? JSONEncoder().encode(settings) else {
+            throw PullEnd(.badURL, "the URL cannot be passed on")
+        }
+        line.append(0x0A)
+        let reader = FLVPullReader(receiver) { [weak self] cue in self?.take(cue) }
+        let process: WorkerProcess
+        do {
+            process = try WorkerProcess(
+                executable: worker, arguments: ["pull"],
+                onBytes: { reader.push($0, arrivedAt: MonotonicClock.now()) },
+                onExit: { [receiver] end in
+                    receiver.end(PullEnd(.lost, "the process that pulls it \(end.failure)"))
+                })
+        } catch {
+            throw PullEnd(.lost, "the process that pulls it cannot be started: \(error)")
+        }
+        process.send(Array(line))
+        let isStopped = state.withLock { state in
+            state.process = process
+            return state.isStopped
+        }
+        if isStopped { _ = beginToStop() }
+    }
+
+    private func take(_ cue: FLVCue) {
+        switch cue.name {
+        case PullCue.transcoded:
+            guard let track: Track = cue.text == "video" ? .video : cue.text == "audio" ? .audio : nil else { return }
+            state.withLock { _ = $0.transcoded.insert(track) }
+        case PullCue.end:
+            let end = PullCue.end(cue.text)
+            receiver.end(PullEnd(end.kind, redaction.clean(end.words)))
+        default: break
+        }
+    }
+}
+
+extension PullAddress {
+    /// Puts an address in place of the host, in the text too.
+    fileprivate mutating func put(_ found: String) {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return }
+        let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let user = authority.lastIndex(of: "@").map { authority[...$0] } ?? ""
+        host = found
+        let tail = text[authority.endIndex...]
+        text = "\(scheme)://\(user)\(spelledHost)\(port.map { ":\($0)" } ?? "")\(tail)"
+    }
+}

@@ -1,0 +1,88 @@
+import EncodedMedia
+import Testing
+
+@testable import ProgramRelay
+
+/// What a worker's pull is told to play, and what it refuses before a process is started.
+@Suite struct PullHeadTests {
+    private func head(_ url: String) throws -> PullHead {
+        let kind = try #require(PullProtocols.kind(of: url) as? any WorkerPullKind.Type, "\(url)")
+        return try kind.head(for: PullAddress(url))
+    }
+
+    @Test(arguments: [
+        ("test://example.com/bars", "localhost"), ("test://localhost/nothing", "bars, ball, snow or black"),
+        ("test://localhost/?size=17x20", "even"), ("test://localhost/?fps=0", "fps in the URL must be 1…60"),
+        ("test://localhost/?size=99999999999999999999x2", "size"),
+        ("test://localhost/?tune=1", "does not know"), ("test://localhost/?fps=1&fps=2", "twice"),
+        ("file://other/a.mp4", "localhost"), ("file://localhost/", "relative to media.directory"),
+        ("file://localhost/../a", "relative to media.directory"), ("file://localhost//etc/passwd", "relative"),
+        ("file://localhost/%2e%2e/a", "relative"), ("file://localhost/a.mp4?loop=maybe", "yes or no"),
+        ("srt://host", "needs a port"), ("srt://host:9/live", "no path"), ("srt://host:9?mode=x", "mode"),
+        ("srt://host:9?mode=listener", "not a name"), ("srt://0.0.0.0:9?mode=listener", "0.0.0.0"),
+        ("srt://host:9?passphrase=short", "10 to 79 bytes"), ("srt://host:9?latency=9", "20…8000"),
+        ("srt://host:9?passphrase=0123456789&pbkeylen=9", "16, 24 or 32"),
+        ("udp://host:5000", "not a name"), ("udp://0.0.0.0:5000", "0.0.0.0"), ("udp://[::]:5000", "0.0.0.0"),
+        ("udp://239.1.1.1", "a port"), ("udp://239.1.1.1:80", "1024"), ("rtp://127.0.0.1:5004/x", "no path"),
+    ])
+    func whatCannotBePulledIsRefusedWithTheCure(url: String, words: String) {
+        #expect("\(url)") {
+            _ = try head(url)
+        } throws: { error in
+            let end = error as? PullEnd
+            return end?.kind == .badURL && end?.words.contains(words) == true
+        }
+    }
+
+    /// What comes from outside is a property, which GStreamer does not parse as a pipeline.
+    @Test(arguments: [
+        "srt://127.0.0.1:9000?passphrase=0123456789!fakesink&streamid=a!b", "rtsp://127.0.0.1/live!fakesink",
+        "udp://239.1.2.3:5000", "rtp://[ff02::1]:5000", "file://localhost/a%20!%20fakesink.mp4",
+    ])
+    func nothingOfAURLIsAPartOfADescription(url: String) throws {
+        let head = try head(url)
+        let address = try PullAddress(url)
+        for secret in [address.host, "fakesink", "0123456789"] {
+            #expect(!head.pipeline.contains(secret), "\(head.pipeline)")
+        }
+        #expect(Set(head.sinks).count == head.sinks.count && !head.sinks.isEmpty)
+    }
+
+    @Test func aPassphraseIsOnlyAProperty() throws {
+        let head = try head("srt://h.example:9000?passphrase=correct-horse&pbkeylen=32&mode=caller")
+        #expect(head.properties.contains(.init("source", "passphrase", "correct-horse")))
+        #expect(head.properties.filter { $0.name == "uri" }.allSatisfy { !$0.value.contains("correct") })
+    }
+
+    @Test func endsSurviveTheWay() {
+        for kind in PullEnd.Kind.allCases {
+            let end = PullEnd(kind, "in words: with more")
+            #expect(PullCue.end(PullCue.text(of: end)) == end)
+        }
+        #expect(PullCue.end("").kind == .lost && PullCue.end("what is this").kind == .lost)
+    }
+
+    @Test func picturesWithoutReorderingAreDecodedWhenTheyAreShown() {
+        var times = DecodingTimes()
+        for step in 0..<50 {
+            #expect(times.next(pts: .milliseconds(Int64(step * 33))) == .milliseconds(Int64(step * 33)))
+        }
+    }
+
+    /// I P B B: decoded in the order 0, 3, 1, 2.
+    @Test func decodingTimesGrowAndComeBeforePresentationOnceReorderingIsKnown() {
+        var times = DecodingTimes()
+        var last: MediaTime?
+        for group in 0..<20 {
+            for place in [0, 3, 1, 2] {
+                let pts = MediaTime.milliseconds(Int64((group * 4 + place) * 40))
+                let dts = times.next(pts: pts)
+                if let last { #expect(dts > last) }
+                if group > 0 { #expect(dts <= pts, "\(group) \(place)") }
+                last = dts
+            }
+        }
+        // A stream that begins anew is no reordering.
+        #expect(times.next(pts: .zero) == -.milliseconds(80) || times.next(pts: .milliseconds(40)) < .milliseconds(40))
+    }
+}

@@ -1,0 +1,155 @@
+import EncodedMedia
+import Foundation
+import Synchronization
+import Testing
+import TextFormats
+
+@testable import ProgramRelay
+
+/// Keeps what a pull of a worker delivers.
+final class WorkerPullRecorder: Sendable {
+    private final class Shared: Sendable {
+        let frames = Mutex<[EncodedFrame]>([])
+        let configured = Mutex<Set<Track>>([])
+        let ends = Mutex<[PullEnd]>([])
+    }
+
+    private let shared = Shared()
+    private let pull: any SourcePull
+    private let script: URL?
+
+    /// - Parameter media: The directory whose files may be played.
+    init(_ url: String, media: URL? = nil) throws {
+        var worker = URL(filePath: try WorkerStartTests.executable())
+        script = media.map { _ in
+            FileManager.default.temporaryDirectory.appending(path: "worker-\(UInt32.random(in: 0 ... .max))")
+        }
+        if let script, let media {
+            // The environment of this process is that of all tests.
+            try Data("#!/bin/sh\nMIXWORKER_MEDIA='\(media.path)' exec '\(worker.path)' \"$@\"\n".utf8).write(to: script)
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+            worker = script
+        }
+        let shared = shared
+        pull = PullProtocols.open(url, reach: .loopback, worker: worker) { event in
+            switch event {
+            case .connected: break
+            case .media(let items, _):
+                for item in items {
+                    switch item {
+                    case .frame(let frame): shared.frames.withLock { $0.append(frame) }
+                    case .configuration(let configuration):
+                        shared.configured.withLock { _ = $0.insert(configuration.track) }
+                    default: break
+                    }
+                }
+            case .ended(let end): shared.ends.withLock { $0.append(end) }
+            }
+        }
+    }
+
+    var frames: [EncodedFrame] { shared.frames.withLock { $0 } }
+    var configured: Set<Track> { shared.configured.withLock { $0 } }
+    var ends: [PullEnd] { shared.ends.withLock { $0 } }
+    var transcoded: Set<Track> { pull.transcoded }
+    var processID: Int32? { (pull as? WorkerPull)?.processID }
+
+    /// The arguments and the environment of the worker, as others of the machine may see the first.
+    var arguments: String? {
+        processID.flatMap { try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8) }
+    }
+
+    func close() async {
+        await pull.close()
+        if let script { try? FileManager.default.removeItem(at: script) }
+    }
+}
+
+/// A process of a test that sends or serves a stream. Ended by `stop()`, and with its last reference.
+final class PullSender: Sendable {
+    private let process: Process
+
+    init(_ executable: String, _ arguments: [String]) throws {
+        process = Process()
+        process.executableURL = URL(filePath: executable)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    deinit { stop() }
+
+    var isRunning: Bool { process.isRunning }
+
+    func stop() {
+        guard process.isRunning else { return }
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Whether GStreamer's RTSP server can be run.
+    static let hasRTSPServer: Bool = {
+        guard let check = try? PullSender("/usr/bin/python3", ["-c", server(0, check: true)]) else { return false }
+        check.process.waitUntilExit()
+        return check.process.terminationStatus == 0
+    }()
+
+    /// GStreamer's RTSP server with H.264 and Opus at `/live`.
+    static func rtsp(_ port: UInt16) throws -> PullSender {
+        try PullSender("/usr/bin/python3", ["-c", server(port, check: false)])
+    }
+
+    private static func server(_ port: UInt16, check: Bool) -> String {
+        """
+        import gi, sys
+        gi.require_version('Gst', '1.0')
+        gi.require_version('GstRtspServer', '1.0')
+        from gi.repository import Gst, GstRtspServer, GLib
+        if \(check ? "True" : "False"): sys.exit(0)
+        Gst.init(None)
+        server = GstRtspServer.RTSPServer()
+        server.set_address('127.0.0.1')
+        server.set_service('\(port)')
+        factory = GstRtspServer.RTSPMediaFactory()
+        factory.set_shared(True)
+        factory.set_launch('( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! '
+            'x264enc tune=zerolatency key-int-max=15 ! rtph264pay config-interval=1 name=pay0 pt=96 '
+            'audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! opusenc ! rtpopuspay name=pay1 pt=97 )')
+        server.get_mount_points().add_factory('/live', factory)
+        server.attach(None)
+        GLib.MainLoop().run()
+        """
+    }
+
+    /// A port that nothing uses, neither over TCP nor over UDP.
+    static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer -> UInt16? in
+                guard bind(descriptor, pointer, size) == 0, getsockname(descriptor, pointer, &size) == 0 else {
+                    return nil
+                }
+                return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port.bigEndian }
+            }
+        }
+        return try #require(port)
+    }
+
+    static func isBound(_ port: UInt16) -> Bool { isInTable("udp", port) }
+    static func isListening(_ port: UInt16) -> Bool { isInTable("tcp", port) }
+
+    /// Whether a socket of this machine has the port as its own, proc_net(5).
+    private static func isInTable(_ table: String, _ port: UInt16) -> Bool {
+        let text = (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8)) ?? ""
+        let hexadecimal = String(port, radix: 16, uppercase: true)
+        let word = ":" + String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal
+        return text.split(separator: "\n").dropFirst().contains { line in
+            line.split(separator: " ").dropFirst().first?.hasSuffix(word) == true
+        }
+    }
+}
