@@ -175,7 +175,7 @@ import Testing
             json: #"{"type": "stream.published", "user": "eve", "url": "gopher://127.0.0.1/live/x"}"#),
         Bad(
             path: "/v1/rooms/demo/events",
-            json: #"{"type": "stream.published", "user": "eve", "url": "gopher://127.0.0.1/live/x"}"#),
+            json: #"{"type": "stream.published", "user": "eve", "url": "webrtc://127.0.0.1/live/x"}"#),
         Bad(
             path: "/v1/rooms/demo/events",
             json: #"{"type": "stream.published", "user": "eve", "url": "rtmp://192.0.2.1/live/x"}"#),

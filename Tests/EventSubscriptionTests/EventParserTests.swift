@@ -99,7 +99,10 @@ import Testing
         Bad(json: published(#""stream":"camera""#), code: .missingField, field: "data.url", expectedHas: "urlTemplate"),
         Bad(
             json: published(#""url":"file:///etc/passwd""#), code: .invalidField, field: "data.url",
-            expectedHas: "rtmp://"),
+            expectedHas: "a host name"),
+        Bad(
+            json: published(#""url":"webrtc://host/a""#), code: .invalidField, field: "data.url",
+            expectedHas: "srt://"),
         Bad(
             json: published(#""url":"rtmp://media.example/live/a""#), code: .refusedURL, field: "data.url",
             expectedHas: "sources.allow"),

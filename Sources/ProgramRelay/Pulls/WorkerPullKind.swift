@@ -55,6 +55,6 @@ package struct PullHead: Hashable, Sendable {
     var isLooped = false
     /// Path of a file, relative to the directory of media, that the element `source` reads.
     var file: String?
-    /// Host that an RTSP element may send requests to, beside that of its own URL.
+    /// Whether the element `source` is an `rtspsrc`, whose requests have to be judged one by one.
     var isRTSP = false
 }
