@@ -6,7 +6,7 @@ BUILD_DIR ?= .build
 # A debug build takes 18 ms for each; a million are five hours.
 FUZZ_REQUESTS ?= 50000
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
-LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|LeakTests/joinsAndLeaves|CrashTests
+LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived
@@ -39,7 +39,7 @@ test-fast: setup ## build, and run the tests of the pure targets and of the stor
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) fast
 
-test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins
+test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) --build-tests
 	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \

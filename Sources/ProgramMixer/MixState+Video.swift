@@ -38,6 +38,7 @@ extension MixState {
         guard let started else { return .wait(until: nil) }
         let tick = nextDrawnTick
         let time = time(ofTick: tick)
+        if let picturesUntil, time > picturesUntil { return .wait(until: nil) }
         let clock = Int((epoch + time.inSeconds).rounded(.down))
         applyWantedScene(at: time, tick: tick, now: now, clock: clock)
         guard let player else { return .wait(until: nil) }

@@ -81,6 +81,8 @@ struct MixState: Sendable {
     /// Renders every n-th canvas frame.
     var frameDivisor = 1
     var lastDrawnTick: Int64?
+    /// Latest time of pictures that may be made; `nil` means any.
+    var picturesUntil: MediaTime?
     /// Delay with which each source is shown, as reported last.
     var toldDelays: [SourceID: MediaTime] = [:]
     var videoGrid = GridFollower.video

@@ -138,6 +138,8 @@ private final class MixerCore: @unchecked Sendable {
             shared.change { $0.requestIDR(at: time) }
         case .frameDivisor(let divisor):
             shared.change { $0.frameDivisor = max(1, divisor) }
+        case .pictures(let until):
+            shared.change { $0.picturesUntil = until }
         case .reportVolumes(let isOn):
             shared.change { $0.meter.isOn = isOn }
         case .play(let playlist):

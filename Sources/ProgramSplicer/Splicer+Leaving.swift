@@ -31,6 +31,14 @@ extension Splicer {
         return .requestIDR(generation: generation, at: frame.pts + interval(of: feed))
     }
 
+    /// Asks the target, a mixer, for an IDR right after the last frame on air, because the mixer on air has failed. A mixer
+    /// that is past that time makes its next frame an IDR.
+    public mutating func askTarget() -> [Action] {
+        guard let target, case .mixer(let generation) = target, target != onAir, let lastVideo else { return [] }
+        askedForLost = target
+        return [.requestIDR(generation: generation, at: lastVideo + interval(of: target))]
+    }
+
     /// Handles a frame that the mixer delivered while the source is held at `boundary`.
     mutating func takeOver(
         with frame: EncodedFrame, of feed: SpliceInput, at boundary: MediaTime, from held: [EncodedFrame],

@@ -1,3 +1,4 @@
+import Foundation
 import LayoutEngine
 import TestSupport
 import Testing
@@ -77,6 +78,44 @@ import Testing
             #expect(latencies.count == 5)
             // The pull begins with the event, so connecting to the media server is in it.
             #expect(latencies.allSatisfy { $0 <= 300 }, "\(latencies)")
+        }
+    }
+
+    /// A thousand switches of one program, judged in parts so that the recordings stay small. `MIX_SWITCHES` is another
+    /// number of them.
+    @Test(.enabled(if: TestLength.isLong), .timeLimit(.minutes(120))) func aThousandSwitchesInARow() async throws {
+        var random = SeededGenerator(announcedFor: "a thousand switches")
+        let wanted = ProcessInfo.processInfo.environment["MIX_SWITCHES"].flatMap { Int($0) } ?? 1000
+        let joinsOfAPart = 10
+        // Of the publishers' size, so that several parts a minute can be made and judged.
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 600_000))
+            try await stage.publish(
+                "bob",
+                SyntheticPublisher(
+                    id: 2, width: 360, height: 640, gopSeconds: 1, hasSound: false, videoBitrate: 600_000))
+            try await stage.open(host: "alice")
+            var seams: [SwitchReport] = []
+            while seams.count < wanted {
+                let viewer = try await stage.watch()
+                try await Task.sleep(for: .seconds(2))
+                for _ in 0..<joinsOfAPart {
+                    try await stage.join("bob")
+                    try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800, using: &random)))
+                    try await stage.leave("bob")
+                    try await stage.waitForOnAir("bypass")
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800, using: &random)))
+                }
+                let report = try await stage.judge(viewer, expectedSwitches: 2 * joinsOfAPart)
+                #expect(report.isWithinLimits, "seed \(random.seed), after \(seams.count) switches\n\(report.table)")
+                seams += report.splices
+                print("\(seams.count) switches, seed \(random.seed)\n\(SeamDistribution(seams).table)")
+                guard !report.splices.isEmpty else { break }
+            }
+            #expect(seams.count >= wanted)
+            #expect(try await stage.waitForOnAir("bypass").outputs.map(\.reconnects) == [0])
         }
     }
 

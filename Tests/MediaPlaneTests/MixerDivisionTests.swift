@@ -12,6 +12,31 @@ extension RealTime {
         static let host: SourceID = "alice/camera"
         static let guest: SourceID = "bob/camera"
 
+        @Test("A mixer that is held back goes on with the next frame, as an IDR, and leaves none out")
+        func heldBack() async throws {
+            let video = try await TestStreams.video(count: 120)
+            let setup = MixerHarness.setup(host: Self.host, videoOrigin: .milliseconds(700))
+            var harness = MixerHarness(setup: setup)
+            harness.sources = [PlayedSource(id: Self.host, tracks: [video], joins: .milliseconds(500))]
+            let last: Int64 = 30
+            harness.commands = [
+                (.milliseconds(500), .scene(MixerHarness.scene(setup, [Self.host], heard: [Self.host]))),
+                (.milliseconds(1700), .pictures(until: setup.videoOrigin + .units(2 * last + 1, rate: 40))),
+                // Picture 31 was due at 2.25 s: it can be an IDR now only if it has not been made.
+                (.milliseconds(3500), .requestIDR(setup.videoOrigin + .units(last + 1, rate: 20))),
+                (.milliseconds(3500), .pictures(until: nil)),
+            ]
+            let record = try await harness.run(start: .milliseconds(500), end: .milliseconds(5500))
+            #expect(record.failures.isEmpty)
+            let ticks = record.video.frames.map { ($0.pts - setup.videoOrigin).units(rate: 20) }
+            #expect(ticks.count > 70 && ticks == Array(0..<Int64(ticks.count)), "\(ticks)")
+            let keys = zip(record.video.frames, ticks).filter(\.0.isIDR).map(\.1)
+            #expect(keys.contains(last + 1), "\(keys)")
+            for (tick, shown) in zip(ticks, try await TestStreams.pictures(record.video)) {
+                #expect(TestMark.read(shown.picture.frame, width: 360).map(Int64.init) == tick + 14)
+            }
+        }
+
         @Test("Frames left out leave the others on the grid, with their own pictures, and the sound as it is")
         func division() async throws {
             let video = try await TestStreams.video(count: 160)

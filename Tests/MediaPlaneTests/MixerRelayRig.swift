@@ -100,7 +100,7 @@ final class RelayRig: Sendable {
     func apply(
         _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil,
         outputs: [PushDestination] = [], others: [PlannedOutput] = [], sei: SEISettings? = nil,
-        quality: QualityLimits? = nil
+        quality: QualityLimits? = nil, redundancy: MixRedundancy? = nil
     ) throws {
         let revision = shared.state.withLock { state in
             state.revision += 1
@@ -111,7 +111,8 @@ final class RelayRig: Sendable {
                 ProgramPlan(
                     revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
                     outputs: [PlannedOutput](outputs) + others, causedAt: MonotonicClock.now(), cause: "test",
-                    degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei, quality: quality)),
+                    degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei, quality: quality,
+                    redundancy: redundancy)),
             on: control)
     }
 

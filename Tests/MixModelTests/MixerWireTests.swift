@@ -43,6 +43,7 @@ struct MixerWireTests {
                 payload: [0, 0, 0, 1, 0x65])),
         .frame("", EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: [])),
         .ended("bob/camera"), .stalled("bob/camera", .audio), .requestIDR(.milliseconds(50)), .frameDivisor(3),
+        .pictures(until: .milliseconds(75)), .pictures(until: nil),
         .reportVolumes(true), .play(nil),
         .play(
             MixerPlaylist(

@@ -221,6 +221,10 @@ package struct RoomSettingsReader: Sendable {
         if reader.has("whenIdle") {
             policy.whenIdle = try reader.choice("whenIdle", of: RoomPolicy.WhenIdle.self) ?? standard.whenIdle
         }
+        if reader.has("redundancy") {
+            let wanted = try reader.choice("redundancy", of: MixRedundancy.self)
+            policy.redundancy = wanted == .off ? nil : wanted
+        }
         if reader.has("quality") {
             policy.quality = try reader.object("quality").map { fields throws(InputError) in try quality(fields) }
         }

@@ -40,6 +40,7 @@ extension TaskView {
         appliedRevision = status?.revision
         relayProcess = status?.processID
         programTime = status?.programTime.inSeconds
+        twin = Self.twin(status, plan)
         degradation = plan.flatMap(Thrift.init)
         viewers = services.viewers.viewers(of: machine.id)
     }
@@ -86,6 +87,12 @@ extension TaskView {
         case .audio: "\(source) sends no AAC: its sound is transcoded when it is pulled"
         case .all: "\(source) sends neither H.264 nor AAC: it is transcoded when it is pulled"
         }
+    }
+
+    private static func twin(_ status: RelayStatus?, _ plan: ProgramPlan?) -> Twin? {
+        guard let plan, plan.redundancy == .twin, plan.tracks != .audio, status?.onAir == .mix else { return nil }
+        if plan.degradation != nil { return .paused }
+        return status?.load?.twin?.pace.made ?? 0 > 0 ? .ready : .starting
     }
 
     /// The reason why a mix is on air although one participant is to be copied; `nil` if that is not so.

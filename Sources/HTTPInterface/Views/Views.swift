@@ -13,6 +13,14 @@ struct TaskView: Encodable {
         /// The reason if either is false.
         var reason: String?
     }
+    /// The state of a mixer's twin.
+    enum Twin: String, Encodable {
+        /// It can take over at once.
+        case ready
+        case starting
+        /// It is left out while the machine is overloaded.
+        case paused
+    }
     struct Output: Encodable {
         var id: OutputID
         var url: String
@@ -125,6 +133,8 @@ struct TaskView: Encodable {
     /// Revision of the newest plan that the relay has applied.
     var appliedRevision: Int?
     var relayProcess: Int32?
+    /// The state of the mixer's twin. Absent unless a mix with one is on air.
+    var twin: Twin?
     /// The current degradation. Absent while every frame is rendered.
     var degradation: Thrift?
     /// Program time, in seconds.

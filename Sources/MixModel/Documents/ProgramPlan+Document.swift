@@ -22,6 +22,7 @@ extension ProgramPlan: DocumentWritable {
             plan.field("isOfOne", ifPresent: isOfOne)
             try plan.field("idle", encoding: idle)
             try plan.field("quality", encoding: quality)
+            plan.field("redundancy", ifPresent: redundancy?.rawValue)
         }
     }
 }

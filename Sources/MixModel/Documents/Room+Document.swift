@@ -95,6 +95,7 @@ extension RoomPolicy: DocumentWritable {
             policy.field("priority", priority)
             policy.field("whenIdle", whenIdle.rawValue)
             try policy.field("quality", encoding: quality)
+            policy.field("redundancy", ifPresent: redundancy?.rawValue)
         }
     }
 }

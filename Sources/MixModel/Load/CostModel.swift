@@ -17,7 +17,7 @@ public struct CostModel: Hashable, Codable, Sendable {
 
     /// Returns the predicted cost of a workload, in cores.
     public func cores(_ workload: Workload) -> Double {
-        relay.predict(workload.relayFeatures) + (workload.mixerFeatures.map(mixer.predict) ?? 0)
+        relay.predict(workload.relayFeatures) + (workload.mixerFeatures.map(mixer.predict) ?? 0) * workload.mixers
     }
 
     /// Learns from the measured cost of a program.
@@ -39,7 +39,7 @@ public struct CostMeasurement: Hashable, Sendable {
     public var workload: Workload
     /// Mean use by the relay over the measurement, in cores.
     public var relayCores: Double
-    /// Mean use by the mixer over the measurement, in cores; `nil` without a mixer.
+    /// Mean use by the mixer on air over the measurement, in cores; `nil` without a mixer.
     public var mixerCores: Double?
 
     public init(workload: Workload, relayCores: Double, mixerCores: Double? = nil) {
@@ -48,5 +48,6 @@ public struct CostMeasurement: Hashable, Sendable {
         self.mixerCores = mixerCores
     }
 
-    public var cores: Double { relayCores + (mixerCores ?? 0) }
+    /// Mean use by all processes of the program, in cores; a twin counts as much as the mixer on air.
+    public var cores: Double { relayCores + (mixerCores ?? 0) * workload.mixers }
 }

@@ -6,10 +6,18 @@ public struct RelayLoad: Hashable, Codable, Sendable {
     public var relaySeconds: Double
     /// Resources used by the mixer; `nil` while there is none.
     public var mixer: MixerLoad?
+    /// Resources used by the mixer's twin; `nil` while there is none.
+    public var twin: MixerLoad?
 
-    public init(relaySeconds: Double, mixer: MixerLoad? = nil) {
+    public init(relaySeconds: Double, mixer: MixerLoad? = nil, twin: MixerLoad? = nil) {
+        self.twin = twin
         self.relaySeconds = relaySeconds
         self.mixer = mixer
+    }
+
+    /// Returns the resources used by the mixer or twin with this process identifier.
+    public func mixer(_ processID: Int32) -> MixerLoad? {
+        [mixer, twin].compactMap(\.self).first { $0.processID == processID }
     }
 }
 

@@ -8,6 +8,8 @@ public struct Workload: Hashable, Codable, Sendable {
     public var copies: Int
     /// Work of the mixer; `nil` in a bypass, which needs none.
     public var mix: Mix?
+    /// Whether a second mixer does the same work; `nil` means no.
+    public var hasTwin: Bool?
 
     /// A mixer's work.
     public struct Mix: Hashable, Codable, Sendable {
@@ -84,7 +86,7 @@ public struct Workload: Hashable, Codable, Sendable {
     public init(
         mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], outputs: Int,
         pictures: [SourceID: Pictures] = [:], frameDivisor: Int = 1, hasVideo: Bool = true,
-        encoding: EncodingSettings? = nil
+        encoding: EncodingSettings? = nil, redundancy: MixRedundancy? = nil
     ) {
         copies = sources.count + outputs
         if case .bypass = mode { return }
@@ -97,6 +99,7 @@ public struct Workload: Hashable, Codable, Sendable {
             scaled: Double(panes) * frames / 1e6, sounds: sources.count(where: \.audio))
         mix.encode(with: encoding)
         self.mix = mix
+        if case .mix = mode, hasVideo, redundancy == .twin { hasTwin = true }
     }
 
     /// Returns this workload, in which every frame is rendered, reduced to every n-th canvas frame, where n is
@@ -111,15 +114,22 @@ public struct Workload: Hashable, Codable, Sendable {
     }
 
     /// Returns the workload of a mix of two participants on this canvas, for a room that may become one.
-    public static func mixOfTwo(on canvas: Canvas, encoding: EncodingSettings? = nil) -> Workload {
+    public static func mixOfTwo(
+        on canvas: Canvas, encoding: EncodingSettings? = nil, redundancy: MixRedundancy? = nil
+    ) -> Workload {
         let pixels = Double(canvas.width * canvas.height * canvas.fps) / 1e6
         var mix = Mix(composed: pixels, decoded: 2 * Pictures.assumed.megapixels, scaled: pixels, sounds: 2)
         mix.encode(with: encoding)
-        return Workload(copies: 1, mix: mix)
+        var work = Workload(copies: 1, mix: mix)
+        if redundancy == .twin { work.hasTwin = true }
+        return work
     }
 }
 
 extension Workload {
+    /// Number of mixers that do the work of `mix`.
+    var mixers: Double { mix == nil ? 0 : hasTwin ?? false ? 2 : 1 }
+
     /// Quantities that the relay's cost is proportional to, the constant part first.
     var relayFeatures: [Double] { [1, Double(copies)] }
 

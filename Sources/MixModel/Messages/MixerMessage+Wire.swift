@@ -16,7 +16,7 @@ extension MixerCommand: WireMessage {
     private enum Kind: UInt8 {
         case start = 1
         case scene, configuration, frame, ended, requestIDR, stop, sceneChange, frameDivisor, reportVolumes
-        case stalled, play
+        case stalled, play, pictures
     }
     private struct StartBody: Codable {
         var version: Int
@@ -30,6 +30,7 @@ extension MixerCommand: WireMessage {
         var track: Track
     }
     private struct TimeBody: Codable { var time: MediaTime }
+    private struct LimitBody: Codable { var until: MediaTime? }
     private struct DivisorBody: Codable { var divisor: Int }
     private struct VolumesBody: Codable { var isOn: Bool }
     private struct PlayBody: Codable { var playlist: MixerPlaylist? }
@@ -66,6 +67,9 @@ extension MixerCommand: WireMessage {
         case .frameDivisor(let divisor):
             writer = WireWriter(kind: Kind.frameDivisor.rawValue)
             try writer.append(json: DivisorBody(divisor: divisor))
+        case .pictures(let until):
+            writer = WireWriter(kind: Kind.pictures.rawValue)
+            try writer.append(json: LimitBody(until: until))
         case .reportVolumes(let isOn):
             writer = WireWriter(kind: Kind.reportVolumes.rawValue)
             try writer.append(json: VolumesBody(isOn: isOn))
@@ -122,6 +126,8 @@ extension MixerCommand: WireMessage {
                 throw .malformed(kind: kind, reason: "\(divisor) is not a frame divisor")
             }
             self = .frameDivisor(divisor)
+        case .pictures:
+            self = .pictures(until: try parser.json(LimitBody.self).until)
         case .reportVolumes:
             self = .reportVolumes(try parser.json(VolumesBody.self).isOn)
         case .play:

@@ -21,6 +21,9 @@ public enum MixerCommand: Hashable, Sendable {
     /// A request to render only every n-th canvas frame from now on, 1…`mostFrameDivisor`. Frames requested as IDR are
     /// always rendered.
     case frameDivisor(Int)
+    /// The latest program time of pictures that may be made until further notice; `nil` means any. A twin follows the mixer
+    /// on air in this way.
+    case pictures(until: MediaTime?)
     /// Whether the mixer reports the volumes of sources, several times a second. Off until requested.
     case reportVolumes(Bool)
     /// Media to play as the source `SourceID.idle` from now on, in place of those before; `nil` ends them.

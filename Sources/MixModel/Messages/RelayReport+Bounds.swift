@@ -37,15 +37,17 @@ extension SourceStatus {
 extension RelayLoad {
     fileprivate var bounded: RelayLoad {
         RelayLoad(
-            relaySeconds: relaySeconds.boundedSeconds,
-            mixer: mixer.map { mixer in
-                MixerLoad(
-                    processID: mixer.processID, cpuSeconds: mixer.cpuSeconds.boundedSeconds,
-                    frameDivisor: min(max(mixer.frameDivisor, 1), MixerCommand.mostFrameDivisor),
-                    pace: FramePace(
-                        made: mixer.pace.made.boundedCount, late: mixer.pace.late.boundedCount,
-                        missing: mixer.pace.missing.boundedCount))
-            })
+            relaySeconds: relaySeconds.boundedSeconds, mixer: mixer?.bounded, twin: twin?.bounded)
+    }
+}
+
+extension MixerLoad {
+    fileprivate var bounded: MixerLoad {
+        MixerLoad(
+            processID: processID, cpuSeconds: cpuSeconds.boundedSeconds,
+            frameDivisor: min(max(frameDivisor, 1), MixerCommand.mostFrameDivisor),
+            pace: FramePace(
+                made: pace.made.boundedCount, late: pace.late.boundedCount, missing: pace.missing.boundedCount))
     }
 }
 

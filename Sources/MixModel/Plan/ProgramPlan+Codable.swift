@@ -24,7 +24,8 @@ extension ProgramPlan: Codable {
             sei: try object.decodeIfPresent(SEISettings.self, forKey: "sei"),
             isOfOne: try object.decodeIfPresent(Bool.self, forKey: "isOfOne"),
             idle: try object.decodeIfPresent(IdlePlan.self, forKey: "idle"),
-            quality: try object.decodeIfPresent(QualityLimits.self, forKey: "quality"))
+            quality: try object.decodeIfPresent(QualityLimits.self, forKey: "quality"),
+            redundancy: try object.decodeIfPresent(MixRedundancy.self, forKey: "redundancy"))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -47,6 +48,7 @@ extension ProgramPlan: Codable {
         try object.encodeIfPresent(isOfOne, forKey: "isOfOne")
         try object.encodeIfPresent(idle, forKey: "idle")
         try object.encodeIfPresent(quality, forKey: "quality")
+        try object.encodeIfPresent(redundancy, forKey: "redundancy")
         try outputs.encode(to: &object, of: OutputDocuments.all)
     }
 }

@@ -39,6 +39,8 @@ public struct ProgramPlan: Hashable, Sendable {
     public var idle: IdlePlan?
     /// Limits below which a source counts as poor; `nil` means that none does.
     public var quality: QualityLimits?
+    /// What runs beside a mix so that it survives its mixer; `nil` means nothing.
+    public var redundancy: MixRedundancy?
 
     /// The composition of a program.
     public enum Mode: Hashable, Codable, Sendable {
@@ -55,7 +57,7 @@ public struct ProgramPlan: Hashable, Sendable {
         outputs: [PlannedOutput], sourceReach: Reach? = nil, outputReach: Reach? = nil, causedAt: Int64, cause: String,
         causes: [CauseID]? = nil, degradation: Degradation? = nil, tracks: SourceSelection.Tracks? = nil,
         encoding: EncodingSettings? = nil, sei: SEISettings? = nil, isOfOne: Bool? = nil,
-        idle: IdlePlan? = nil, quality: QualityLimits? = nil
+        idle: IdlePlan? = nil, quality: QualityLimits? = nil, redundancy: MixRedundancy? = nil
     ) {
         self.revision = revision
         self.task = task
@@ -76,6 +78,7 @@ public struct ProgramPlan: Hashable, Sendable {
         self.isOfOne = isOfOne
         self.idle = idle
         self.quality = quality
+        self.redundancy = redundancy
     }
 }
 

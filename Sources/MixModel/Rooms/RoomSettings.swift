@@ -55,6 +55,8 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public var whenIdle: WhenIdle
     /// Limits below which a stream is replaced by its backup or its card; `nil` means never.
     @Boxed public var quality: QualityLimits?
+    /// Processes that can go on with a mix at once when its mixer fails; `nil` means none.
+    public var redundancy: MixRedundancy?
 
     /// The treatment of a single participant on air.
     public enum Bypass: String, Hashable, Codable, Sendable, CaseIterable {
@@ -93,9 +95,10 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
     public init(
         bypass: Bypass = .auto, whenHostLeaves: WhenHostLeaves = .promote,
         maxIdleSeconds: Int = RoomPolicy.defaultMaxIdleSeconds, priority: Int = RoomPolicy.defaultPriority,
-        whenIdle: WhenIdle = .wait, quality: QualityLimits? = nil
+        whenIdle: WhenIdle = .wait, quality: QualityLimits? = nil, redundancy: MixRedundancy? = nil
     ) {
         self.quality = quality
+        self.redundancy = redundancy
         self.bypass = bypass
         self.whenHostLeaves = whenHostLeaves
         self.maxIdleSeconds = maxIdleSeconds
@@ -112,6 +115,7 @@ public struct RoomPolicy: Hashable, Codable, Sendable {
             maxIdleSeconds: try container.decode(Int.self, forKey: .maxIdleSeconds),
             priority: try container.decodeIfPresent(Int.self, forKey: .priority) ?? Self.defaultPriority,
             whenIdle: try container.decodeIfPresent(WhenIdle.self, forKey: .whenIdle) ?? .wait,
-            quality: try container.decodeIfPresent(QualityLimits.self, forKey: .quality))
+            quality: try container.decodeIfPresent(QualityLimits.self, forKey: .quality),
+            redundancy: try container.decodeIfPresent(MixRedundancy.self, forKey: .redundancy))
     }
 }

@@ -21,7 +21,9 @@ public struct Admission: Hashable, Sendable {
         guard program.tracks != .audio else { return bookedCores(program) }
         return max(
             bookedCores(program),
-            costs.cores(.mixOfTwo(on: program.scene.canvas, encoding: program.encoding)))
+            costs.cores(
+                .mixOfTwo(
+                    on: program.scene.canvas, encoding: program.encoding, redundancy: program.redundancy)))
     }
 
     /// Returns the cost of a program as planned, in cores.
@@ -30,7 +32,7 @@ public struct Admission: Hashable, Sendable {
             Workload(
                 mode: program.mode, scene: program.scene, sources: program.sources,
                 outputs: program.outputs.connections,
-                hasVideo: program.tracks != .audio, encoding: program.encoding))
+                hasVideo: program.tracks != .audio, encoding: program.encoding, redundancy: program.redundancy))
     }
 
     /// Returns the reason for refusing the program; `nil` if it can be admitted.

@@ -84,6 +84,7 @@ public enum ProgramPlanner {
         public var isOfOne = false
         public var idle: IdlePlan?
         public var quality: QualityLimits?
+        public var redundancy: MixRedundancy?
 
         init(
             mode: ProgramPlan.Mode, scene: Scene, sources: [PlannedSource], host: UserID?, hostLeft: Bool
@@ -120,6 +121,7 @@ public enum ProgramPlanner {
         program.encoding = settings?.encoding
         program.sei = settings?.sei
         program.quality = room.settings.policy.quality
+        program.redundancy = room.settings.policy.redundancy
         program.outputs = OutputPlanner.outputs(of: room, in: context)
         program.playIdleMedia(of: room, in: context)
         return program

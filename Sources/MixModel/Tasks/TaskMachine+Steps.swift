@@ -100,7 +100,7 @@ extension TaskMachine {
             cause: causes.map(\.summary).joined(separator: ", "), causes: causes.flatMap { $0.chain ?? [] },
             degradation: degradation, tracks: program.tracks == .all ? nil : program.tracks,
             encoding: program.encoding, sei: program.sei, isOfOne: program.isOfOne ? true : nil,
-            idle: program.idle, quality: program.quality)
+            idle: program.idle, quality: program.quality, redundancy: program.redundancy)
     }
 
     // MARK: The end
@@ -146,7 +146,7 @@ extension ProgramPlanner.Program {
         plan.mode != mode || plan.scene != scene || plan.sources != sources || plan.outputs != outputs
             || (plan.tracks ?? .all) != tracks || plan.encoding != encoding || plan.sei != sei
             || (plan.isOfOne ?? false) != isOfOne || plan.idle != idle
-            || plan.quality != quality
+            || plan.quality != quality || plan.redundancy != redundancy
     }
 }
 

@@ -15,6 +15,7 @@ struct DecisionBasis {
         var mixer: Int?
         var outgoingMixer: Int?
         var spareMixer: Int?
+        var twin: Int?
     }
 
     private var feeds: Feeds?

@@ -199,7 +199,7 @@ extension Relay {
             scene: splicer.onAir?.isMixer ?? false && sceneOnAir != plan?.scene ? sceneOnAir : nil,
             sources: sources.values.map { $0.status(now: now) }.sorted { $0.id < $1.id },
             outputs: outputStatuses, programTime: now, mixerError: mixerError,
-            load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load) },
+            load: share.map { RelayLoad(relaySeconds: $0.seconds, mixer: mixer?.load, twin: twin.slot?.load) },
             sharesProcess: configuration.shares != nil, idle: idle.status)
     }
 }

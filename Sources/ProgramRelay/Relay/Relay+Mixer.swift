@@ -6,7 +6,7 @@ import ProgramSplicer
 
 extension Relay {
     /// Time after which a mixer counts as healthy and its next failure counts as the first.
-    private static let healthyAfter = MediaTime.seconds(30)
+    static let healthyAfter = MediaTime.seconds(30)
     /// Time for which a mix goes on after a participant's sound was removed. The mixer fades it out over one AAC frame,
     /// and a splice in the middle of the fade is a click. If a GOP of the next source begins meanwhile, the splice
     /// takes place at the one after it.
@@ -60,6 +60,7 @@ extension Relay {
         }
         requestKeyframes(aim: decision.aim, facts: facts, now: now)
         retireMixers(need: decision.mixer, now: now)
+        keepTwin(plan, now: now)
         let isCalm = isCalm(now: now)
         let isForOthers = configuration.keepsMixerReady && !(plan.isOfOne ?? false)
         // The plan after a mix says nothing about the mix's degradation, so that the mix's own plan counts.
@@ -75,7 +76,7 @@ extension Relay {
     var feeds: DecisionBasis.Feeds {
         DecisionBasis.Feeds(
             onAir: splicer.onAir, target: splicer.target, heard: splicer.heard, mixer: mixer?.generation,
-            outgoingMixer: outgoingMixer?.generation, spareMixer: spareMixer?.generation)
+            outgoingMixer: outgoingMixer?.generation, spareMixer: spareMixer?.generation, twin: twin.slot?.generation)
     }
 
     /// Sets the mixer's frame divisor. The splicer expects divided frames only from a mixer on air, because one that
@@ -110,7 +111,7 @@ extension Relay {
     /// Whether the mixer on air has died.
     private var isOnAirLost: Bool {
         guard let onAir = splicer.onAir, onAir.isMixer, !isSlateRepeated else { return false }
-        return onAir != mixer?.feed && onAir != outgoingMixer?.feed
+        return onAir != mixer?.feed && onAir != outgoingMixer?.feed && onAir != twin.slot?.feed
     }
 
     /// Puts the first source on air from its last keyframe, without waiting for the next one.
@@ -148,7 +149,7 @@ extension Relay {
     }
 
     /// Begins to start a mixer's process; returns `nil` if that fails at once.
-    private func launchMixer(now: MediaTime) -> MixerSlot? {
+    func launchMixer(now: MediaTime) -> MixerSlot? {
         mixerGeneration += 1
         let generation = mixerGeneration
         do {
@@ -188,11 +189,13 @@ extension Relay {
     ///
     /// Encoding settings that the plan leaves open are chosen by the service for video and follow the host's format for
     /// sound.
-    private func setup(scene: Scene, plan: ProgramPlan, now: MediaTime) -> MixerSetup {
+    ///
+    /// - Parameter origin: Time of the first picture; `nil` means that the mixer takes over.
+    func setup(scene: Scene, plan: ProgramPlan, now: MediaTime, origin: MediaTime? = nil) -> MixerSetup {
         let encoding = plan.encoding
         let host = hostID
         let timeline = host.flatMap { sources[$0]?.timeline }
-        let videoOrigin = videoOrigin(fps: scene.canvas.fps, now: now)
+        let videoOrigin = origin ?? videoOrigin(fps: scene.canvas.fps, now: now)
         let format =
             splicer.audioConfiguration.flatMap { AudioSpecificConfig($0.bytes) } ?? timeline?.audioFormat
         let isUsable = format.map { (8000...48000).contains($0.sampleRate) } ?? false
@@ -250,7 +253,7 @@ extension Relay {
 
     func mixerEvent(_ event: MixerProcess.Event, generation: Int) {
         if case .started(let processID) = event { logger.info("mixer \(generation) started, pid \(processID)") }
-        let slots = [mixer, outgoingMixer, spareMixer].compactMap(\.self)
+        let slots = [mixer, outgoingMixer, spareMixer, twin.slot].compactMap(\.self)
         guard let slot = slots.first(where: { $0.generation == generation })
         else {
             if case .exited(let status) = event { logger.info("mixer \(generation) has ended, \(status)") }
@@ -265,8 +268,14 @@ extension Relay {
         case .report(.frame(let frame)):
             if mixer?.generation == generation { mixer?.note(frame, now: now) }
             if outgoingMixer?.generation == generation { outgoingMixer?.note(frame, now: now) }
+            twinNotes(frame, of: slot, now: now)
             if !repeatSlate(from: frame, of: slot, now: now) {
                 perform(splicer.frame(frame, of: slot.feed, now: now))
+            }
+            if generation == twin.slot?.generation {
+                // It says nothing about the mix on air.
+                watchMixer(now: now)
+                break
             }
             mixerError = nil
             if slot.setup.map({ frame.pts - $0.videoOrigin > Relay.healthyAfter }) ?? false {
@@ -274,6 +283,10 @@ extension Relay {
                 toldMixerErrors = []
             }
             if !basis.holds(with: feeds) { reconsider() }
+        // A twin says what the mixer on air says.
+        case .report(.sourceFailed) where generation == twin.slot?.generation,
+            .report(.note) where generation == twin.slot?.generation:
+            break
         case .report(.sourceFailed(let source, let reason)):
             note(code: "source-not-decodable", "\(source) cannot be decoded: \(reason)")
         case .report(.volumes(let volumes)):
@@ -287,21 +300,33 @@ extension Relay {
             // The mixer now ends. Its end is reported once, with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            if twin.slot?.generation == generation { twin.slot?.failure = reason }
         case .unreadable(let reason):
             // Its end is reported, with this reason.
             if mixer?.generation == generation { mixer?.failure = reason }
             if spareMixer?.generation == generation { spareMixer?.failure = reason }
+            if twin.slot?.generation == generation { twin.slot?.failure = reason }
             slot.process.kill()
         case .exited(let end):
             perform(splicer.remove(slot.feed, now: now))
+            let reason = slot.failure ?? end.failure
             if outgoingMixer?.generation == generation {
                 outgoingMixer = nil
+            } else if twin.slot?.generation == generation {
+                twinEnded(slot, reason, now: now)
+            } else if mixer?.generation == generation, twin.slot != nil {
+                twinTakesOver(from: slot, reason, now: now)
             } else {
                 if mixer?.generation == generation { playingMixerEnded() } else { spareMixer = nil }
-                mixerFailed(slot.failure ?? end.failure, now: now)
+                mixerFailed(reason, now: now)
             }
             reconsider()
         }
+    }
+
+    /// Returns the time until a mixer that has failed so many times in a row is started again.
+    static func wait(afterFailures count: Int) -> MediaTime {
+        count <= 1 ? .zero : .seconds(min(0.5 * Double(1 << min(count - 2, 6)), 30))
     }
 
     /// Notes a failure and schedules a replacement: at once after the first one, then after 0.5, 1, 2, 4, 8, 16 and 30
@@ -309,8 +334,7 @@ extension Relay {
     /// timeline.
     private func mixerFailed(_ reason: String, now: MediaTime) {
         mixerFailures += 1
-        let wait = mixerFailures == 1 ? 0 : min(0.5 * Double(1 << min(mixerFailures - 2, 6)), 30)
-        mixerRetryAt = now + .seconds(wait)
+        mixerRetryAt = now + Self.wait(afterFailures: mixerFailures)
         mixerError = "mixer: \(reason)"
         if toldMixerErrors.count < 8, toldMixerErrors.insert(reason).inserted {
             note(

@@ -155,6 +155,7 @@ extension Relay {
                     perform(splicer.frame(frame, of: feed, now: arrival))
                     mixer?.send(frame, of: id)
                     outgoingMixer?.send(frame, of: id)
+                    twin.slot?.send(frame, of: id)
                 }
             }
         }
@@ -186,11 +187,12 @@ extension Relay {
         note(code: "waiting-for-keyframe", news)
     }
 
-    /// The mixers that show a scene, including the one on its way out.
-    var mixers: [MixerSlot] { [mixer, outgoingMixer].compactMap(\.self) }
+    /// The mixers that show a scene, including the twin and the one on its way out.
+    var mixers: [MixerSlot] { [mixer, outgoingMixer, twin.slot].compactMap(\.self) }
 
     func removeFromMixers(_ id: SourceID) {
         mixer?.remove(id)
         outgoingMixer?.remove(id)
+        twin.slot?.remove(id)
     }
 }

@@ -66,6 +66,8 @@ public actor Relay {
     var outgoingMixer: MixerSlot?
     /// A mixer's process without work, so that the next mix does not wait for its start.
     var spareMixer: MixerSlot?
+    /// A mixer that renders what the one on air renders, and takes over when that one fails.
+    var twin = MixerTwin()
     var sparePolicy: SparePolicy
     var slate = RepeatedSlate()
     /// What is played while no participant can be shown.
@@ -263,7 +265,8 @@ public actor Relay {
     func scheduleTick(now: MediaTime, isCalm: Bool) {
         let calmUntil = isCalm ? nextDue(now: now) : nil
         let next = ticks.next(
-            now: now, calmUntil: calmUntil, deadlines: [fadesUntil, mixerRetryAt, slate.group?.nextPicture ?? .zero])
+            now: now, calmUntil: calmUntil,
+            deadlines: [fadesUntil, mixerRetryAt, twin.retryAt, slate.group?.nextPicture ?? .zero])
         tickDeadline.set(programStart + next.nanoseconds)
     }
 
@@ -284,7 +287,7 @@ public actor Relay {
             endProbe(of: source)
             disconnect(id)
         }
-        for slot in [mixer, outgoingMixer, spareMixer].compactMap({ $0 }) {
+        for slot in [mixer, outgoingMixer, spareMixer, twin.slot].compactMap({ $0 }) {
             endings.append { await slot.process.end() }
         }
         finishConnections()

@@ -173,7 +173,8 @@ struct LoadAccounting: Sendable {
         guard let plan = entry.plan else { return }
         entry.workload = Workload(
             mode: plan.mode, scene: plan.scene, sources: plan.sources, outputs: plan.outputs.connections,
-            pictures: entry.pictures, hasVideo: plan.tracks != .audio, encoding: plan.encoding)
+            pictures: entry.pictures, hasVideo: plan.tracks != .audio, encoding: plan.encoding,
+            redundancy: plan.redundancy)
         entry.isMixing = entry.workload.mix != nil
     }
 
@@ -208,12 +209,16 @@ struct LoadAccounting: Sendable {
         let seconds = (time - last.at).inSeconds
         var used = load.relaySeconds - last.load.relaySeconds
         if let mixer = load.mixer {
-            let before = last.load.mixer?.processID == mixer.processID ? last.load.mixer : nil
+            let before = last.load.mixer(mixer.processID)
             used += mixer.cpuSeconds - (before?.cpuSeconds ?? 0)
             let pace = before?.pace ?? FramePace()
             let lost = mixer.pace.missing - pace.missing
             entry.frames += max(0, mixer.pace.made - pace.made + lost)
             entry.lateFrames += max(0, mixer.pace.late - pace.late + lost)
+        }
+        if let twin = load.twin {
+            let before = last.load.mixer(twin.processID)
+            used += twin.cpuSeconds - (before?.cpuSeconds ?? 0)
         }
         // Weighted by time, because reports can follow one another at once.
         let share = min(1, seconds)

@@ -45,7 +45,7 @@ import Testing
             degradation: Degradation(level: 2, reason: "load"), tracks: .video,
             encoding: EncodingSettings(videoBitrate: 1_000_000), sei: SEISettings(custom: "x"), isOfOne: true,
             idle: IdlePlan(items: [.init(name: "å.mp4", path: "/m/å.mp4")], loops: false),
-            quality: QualityLimits(minBitrate: 1))
+            quality: QualityLimits(minBitrate: 1), redundancy: .twin)
     }
 
     @Test func scenesAreTheSame() throws {

@@ -1,0 +1,31 @@
+import EncodedMedia
+
+/// Decides when a mixer on air counts as late, so that its twin may make the next picture. Pure.
+///
+/// A wrong suspicion costs viewers nothing: if the twin's picture comes first, the two change roles there, and if not,
+/// nothing happens. Where their sources have stalled, neither makes one.
+package struct TwinWatch: Sendable {
+    /// Silence of the mixer on air after which it is late, at least two and a half frame intervals.
+    package static let patience = MediaTime.milliseconds(100)
+
+    private var onAirAt: MediaTime?
+    /// Whether the mixer on air has been late since its last picture.
+    package private(set) var isSuspicious = false
+
+    package init() {}
+
+    /// Notes a picture of the mixer on air.
+    package mutating func noteOnAir(at now: MediaTime) {
+        onAirAt = now
+        isSuspicious = false
+    }
+
+    /// Returns whether the mixer on air is late, once after each of its pictures.
+    ///
+    /// - Parameter interval: Distance between two pictures.
+    package mutating func suspects(interval: MediaTime, now: MediaTime) -> Bool {
+        guard !isSuspicious, let onAirAt, now - onAirAt >= max(Self.patience, interval * 5 / 2) else { return false }
+        isSuspicious = true
+        return true
+    }
+}

@@ -1,0 +1,28 @@
+@testable import ViewerProbe
+
+/// What viewers saw at many switches.
+struct SeamDistribution {
+    private let seams: [SwitchReport]
+
+    init(_ seams: [SwitchReport]) { self.seams = seams }
+
+    /// A table in Markdown: median, 99th percentile and greatest value of each measure, and how many seams have it.
+    var table: String {
+        let rows: [(name: String, values: [Double])] = [
+            (
+                "picture gap beyond an interval, ms",
+                seams.map { abs($0.videoGapMs - ($0.intervalAfterMs ?? $0.videoGapMs)) }
+            ),
+            ("content step, pictures", seams.compactMap { $0.contentStep.map(Double.init) }),
+            ("audio cadence, ms", seams.compactMap { $0.audioDeviationMs.map(abs) }),
+            ("A/V shift, ms", seams.compactMap { $0.avShiftMs.map(abs) }),
+            ("jump of the tone, degrees", seams.compactMap { $0.phaseJumpDegrees.map(abs) }),
+            ("colour, of 255", seams.compactMap(\.colourError)),
+        ]
+        let head = "| measure | seams | median | 99 % | greatest |\n|---|---|---|---|---|"
+        return rows.reduce(head) { table, row in
+            let figures = [row.values.median, row.values.percentile(0.99), row.values.max()].map { $0?.tenths ?? "–" }
+            return table + "\n| \(row.name) | \(row.values.count) | \(figures.joined(separator: " | ")) |"
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import LayoutEngine
+import Testing
+
+@testable import ViewerProbe
+
+/// A room whose mix has a twin, seen by a viewer.
+@Suite(.serialized) struct TwinTests {
+    @Test(.timeLimit(.minutes(3))) func killedMixersCostAtMostOnePictureEach() async throws {
+        let kills = 4
+        try await Stage.run { stage in
+            for (id, name) in [(1, "alice"), (2, "bob")] {
+                try await stage.publish(
+                    name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
+            }
+            try await stage.open(host: "alice")
+            let answer = try await stage.client.request(
+                "PUT", "/v1/rooms/\(stage.room)",
+                json: """
+                    {"host": "alice", "layout": "side-by-side", "policy": {"redundancy": "twin"},
+                     "outputs": [{"id": "cdn", "url": "\(stage.media.cdn(stage.room))"}],
+                     "canvas": {"width": \(Canvas.portrait.width), "height": \(Canvas.portrait.height),
+                                "fps": \(Canvas.portrait.fps)}}
+                    """)
+            #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            var killed: Set<Int32> = []
+            let viewer = try await stage.watch()
+            for _ in 0..<kills {
+                // The older one is on air: its twin is started beside it.
+                var pair: [Int32] = []
+                try await waitUntil("a twin is ready", within: 20) {
+                    pair = stage.workers.filter { $0.arguments.contains("mixer") && !killed.contains($0.identifier) }
+                        .map(\.identifier).sorted()
+                    guard pair.count == 2 else { return false }
+                    return try await stage.twin() == "ready"
+                }
+                try await Task.sleep(for: .seconds(1))
+                kill(pair[0], SIGKILL)
+                killed.insert(pair[0])
+                try await Task.sleep(for: .seconds(2))
+            }
+            let report = try await stage.judge(viewer)
+            #expect(report.connections == 1 && report.publisherLosses == 0)
+            #expect(report.backwardTimestamps == 0 && report.decodeErrors.isEmpty, "\(report.decodeErrors)")
+            for source in report.sources {
+                #expect(source.lost + source.repeated <= kills, "\(source)")
+                #expect(source.backward == 0 && source.torn == 0, "\(source)")
+            }
+            let longest = try #require(report.videoIntervalsMs.last)
+            let usual = report.videoIntervalsMs[1]
+            #expect(longest <= 2 * usual + 2, "\(report.videoIntervalsMs)")
+            let task = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            #expect(task.outputs.map(\.reconnects) == [0])
+            let failures = try await stage.client.timeline(stage.room).count { $0.contains("Its twin has taken over") }
+            #expect(failures == kills)
+        }
+    }
+}
+
+extension Stage {
+    /// State of the twin of the room's mixer.
+    fileprivate func twin() async throws -> String? {
+        struct Twin: Decodable { var twin: String? }
+        return try await client.task(room).map { try JSONDecoder().decode(Twin.self, from: $0.json).twin } ?? nil
+    }
+}

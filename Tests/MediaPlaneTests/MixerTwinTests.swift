@@ -1,0 +1,132 @@
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import ProgramRelay
+
+extension RealTime {
+    /// A mix with a second mixer, of which the one on air fails.
+    @Suite("A mixer with a twin", .timeLimit(.minutes(2)))
+    struct MixerTwinTests {
+        private static let alice: SourceID = "alice/camera"
+        private static let bob: SourceID = "bob/camera"
+
+        private static func scene(_ sources: [SourceID]) -> Scene {
+            let panes = sources.enumerated().map { index, id in
+                Pane(
+                    source: id.rawValue, user: id.user.rawValue, x: 180 * index, y: 0,
+                    width: 360 / sources.count, height: 640, fit: .stretch)
+            }
+            return Scene(
+                canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
+                sound: SceneSound(levels: sources.map { .init(source: $0.rawValue) }))
+        }
+
+        /// A mix of two with a twin that is ready.
+        private static func mix(frames: Int) async throws -> RelayRig {
+            let video = try await TestStreams.video(count: frames)
+            let rig = try await RelayRig()
+            rig.publish("alice", [video, try await TestStreams.audio(count: frames * 12 / 5) { _ in 0 }])
+            rig.publish("bob", [video])
+            let sources = [
+                PlannedSource(id: alice, url: rig.url("alice")), PlannedSource(id: bob, url: rig.url("bob")),
+            ]
+            try rig.apply(.bypass(alice), scene([alice]), [sources[0]], redundancy: .twin)
+            try await rig.waitFor(.bypass)
+            #expect(rig.status?.load?.twin == nil)
+            try rig.apply(.mix(host: alice), scene([alice, bob]), sources, redundancy: .twin)
+            try await rig.waitFor(.mix)
+            return rig
+        }
+
+        /// Waits until both mixers deliver.
+        /// - Returns: Process of the one on air.
+        private static func pair(_ rig: RelayRig, without gone: Int32? = nil) async throws -> Int32 {
+            try await until {
+                guard let load = rig.status?.load, let mixer = load.mixer, let twin = load.twin else { return false }
+                return mixer.pace.made > 20 && twin.pace.made > 10 && mixer.processID != gone && twin.processID != gone
+            }
+            return try #require(rig.status?.load?.mixer?.processID)
+        }
+
+        /// Steps of the pictures' times from picture `first` on, in ms.
+        private static func steps(_ rig: RelayRig, from first: Int = 0) -> [Double] {
+            let times = rig.segments.flatMap(\.frames).dropFirst(first).map(\.pts.inMilliseconds)
+            return zip(times, times.dropFirst()).map { $1 - $0 }
+        }
+
+        @Test("Killing the one on air costs at most one picture, each time")
+        func killed() async throws {
+            let rig = try await Self.mix(frames: 1000)
+            var gone: Int32?
+            for _ in 0..<5 {
+                let mixer = try await Self.pair(rig, without: gone)
+                let before = rig.segments.flatMap(\.frames).count
+                let begin = MonotonicClock.now()
+                try #require(kill(mixer, SIGKILL) == 0)
+                try await until { rig.segments.flatMap(\.frames).count > before + 1 }
+                let wait = (MonotonicClock.now() - begin) / 1_000_000
+                try await until { rig.segments.flatMap(\.frames).count > before + 20 }
+                let steps = Self.steps(rig, from: max(0, before - 2))
+                print("killed: new pictures within \(wait) ms, longest step \(steps.max() ?? 0) ms")
+                // One picture of 50 ms is missing at most, once.
+                #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps)")
+                #expect(steps.count { $0 > 51.5 } <= 1, "\(steps)")
+                gone = mixer
+            }
+            let sound = rig.sound.frames.map(\.pts.inMilliseconds)
+            let segments = rig.segments
+            let notes = rig.notes
+            try await rig.stop()
+            let steps = zip(sound, sound.dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 1024 / 48 * 1.6 }, "\(steps.max() ?? 0) ms of sound")
+            // The bypass, and one mix without another sequence header.
+            #expect(segments.count == 2)
+            // The pictures after a hole need none of those before it.
+            for (before, frame) in zip(segments[1].frames, segments[1].frames.dropFirst()) {
+                #expect(frame.isIDR || (frame.pts - before.pts).inMilliseconds < 51.5)
+            }
+            #expect(notes.contains { $0.contains("Its twin has taken over") }, "\(notes)")
+        }
+
+        @Test("One that is stopped gives way to its twin within the bound")
+        func stopped() async throws {
+            let rig = try await Self.mix(frames: 800)
+            let mixer = try await Self.pair(rig)
+            let before = rig.segments.flatMap(\.frames).count
+            let begin = MonotonicClock.now()
+            try #require(kill(mixer, SIGSTOP) == 0)
+            // Killed, whatever comes of the test.
+            defer { kill(mixer, SIGKILL) }
+            // Frames of the stopped one were at most on their way.
+            try await until { rig.segments.flatMap(\.frames).count > before + 2 }
+            let wait = (MonotonicClock.now() - begin) / 1_000_000
+            try await until { rig.segments.flatMap(\.frames).count > before + 20 }
+            let steps = Self.steps(rig, from: max(0, before - 2))
+            print("stopped: pictures again after \(wait) ms, longest step \(steps.max() ?? 0) ms")
+            #expect(wait <= 300)
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 101.5 }, "\(steps)")
+            #expect(steps.count { $0 > 51.5 } <= 1, "\(steps)")
+            // The stopped one is replaced as well.
+            _ = try await Self.pair(rig, without: mixer)
+            try await rig.stop()
+        }
+
+        @Test("A twin that fails is replaced, and viewers see nothing of it")
+        func twinKilled() async throws {
+            let rig = try await Self.mix(frames: 600)
+            _ = try await Self.pair(rig)
+            let twin = try #require(rig.status?.load?.twin?.processID)
+            let before = rig.segments.flatMap(\.frames).count
+            try #require(kill(twin, SIGKILL) == 0)
+            _ = try await Self.pair(rig, without: twin)
+            let steps = Self.steps(rig, from: before)
+            let notes = rig.notes
+            try await rig.stop()
+            #expect(steps.allSatisfy { $0 > 0 && $0 < 51.5 }, "\(steps)")
+            #expect(notes.contains { $0.hasPrefix("twin-failed: ") }, "\(notes)")
+        }
+    }
+}
