@@ -18,6 +18,7 @@ import Testing
                 #expect(plan.outputs.isEmpty)
                 let room = try await bench.call(.get, "/v1/rooms/demo")
                 #expect(try room.value("playback.flv") == "/live/demo.flv" && room.value("playback.hls") == nil)
+                #expect(try room.value("playback.rtmp") == nil)
                 // The same stream once more is nothing to tell.
                 #expect(try await bench.call(.post, "/v1/rooms/demo/events", Self.published).value("notes") == nil)
                 // No outputs, asked for, is no program.

@@ -119,7 +119,10 @@ import Testing
     }
 
     @Test func relaysGetTheLoopbackAddressAndACode() {
+        #expect(IngestRules(host: "127.0.0.1", port: 1935).playPlace == "rtmp://127.0.0.1")
+        #expect(IngestRules(host: "::1", port: 1936).playPlace == "rtmp://[::1]:1936")
         var rules = IngestRules(host: "0.0.0.0", port: 1936)
+        #expect(rules.playPlace == nil)
         let url = Self.key.url(of: rules, secret: "s")
         #expect(url.hasPrefix("rtmp://127.0.0.1:1936/relay/default/lobby/alice/camera?relay="))
         #expect(url.split(separator: "=").last?.count == 64)

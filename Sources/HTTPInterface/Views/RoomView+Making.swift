@@ -20,7 +20,8 @@ extension RoomView {
         let sources = Dictionary(statuses.flatMap(\.sources).map { ($0.id.whole, $0) }) { first, _ in first }
         playback = Playback(
             flv: "\(room.id.livePath).flv",
-            hls: room.settings.hls == nil ? nil : "\(room.id.livePath)/index.m3u8")
+            hls: room.settings.hls == nil ? nil : "\(room.id.livePath)/index.m3u8",
+            rtmp: services.rtmpPlace.map { $0 + room.id.programPath })
         participants = room.participants.map { Person($0, sources) }
         task = views.first { $0.kind == .automatic }
         self.tasks = views.map(\.id)

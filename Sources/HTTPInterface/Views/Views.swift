@@ -145,11 +145,14 @@ struct TaskView: Encodable {
 
 /// A room as the API shows it. URLs are redacted.
 struct RoomView: Encodable {
-    /// References to the program at this service, relative to its own URL. Without the signature that it may require.
+    /// Places of the program at this service, without the signature that they may require. Paths are relative to the URL of
+    /// the service.
     struct Playback: Encodable {
         var flv: String
         /// Absent if HLS is not requested.
         var hls: String?
+        /// Absent without the service's own RTMP server, or if that listens on all addresses.
+        var rtmp: String?
     }
     struct Stream: Encodable {
         var stream: StreamKind

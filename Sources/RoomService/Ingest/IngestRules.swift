@@ -42,6 +42,13 @@ package struct IngestRules: Sendable {
     /// Host and port of the streams' URLs.
     var pullPlace: String { "\(pullHost.contains(":") ? "[\(pullHost)]" : pullHost):\(port)" }
 
+    /// Beginning of the URLs at which people play programs; `nil` if all addresses are listened on, of which only they know
+    /// one.
+    package var playPlace: String? {
+        guard !["0.0.0.0", "::"].contains(host) else { return nil }
+        return "rtmp://\(port == 1935 ? String(pullPlace.dropLast(5)) : pullPlace)"
+    }
+
     /// The place that relays may connect to beside those of `sources.allow`.
     package var place: Reach.Place { Reach.Place(scheme: "rtmp", address: pullHost, port: port) }
 }

@@ -3,9 +3,15 @@ import MixModel
 
 extension RoomID {
     /// Path of the room's program at this service, without the ending that names a format.
-    package var livePath: String {
+    package var livePath: String { path(below: "live") }
+
+    /// Path of the room's program at the service's own RTMP server.
+    package var programPath: String { path(below: "program") }
+
+    private func path(below first: String) -> String {
         let names = app == .standard ? [name] : [app.rawValue, name]
-        return (["/live"] + names.map { $0.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? $0 })
+        return "/"
+            + ([first] + names.map { $0.addingPercentEncoding(withAllowedCharacters: .urlHostAllowed) ?? $0 })
             .joined(separator: "/")
     }
 }

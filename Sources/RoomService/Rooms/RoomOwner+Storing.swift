@@ -6,14 +6,16 @@ import TaskStore
 extension RoomOwner {
     /// Stores a change that was requested from outside. What is not stored is not performed.
     func store(_ draft: RoomDraft) async -> Result<CommitResult, OrchestratorError> {
+        // One copy of the state for all that read it: each call with the property itself would make another.
+        let before = state
         var draft = draft
-        draft.complete(after: state.room, at: wallClock())
+        draft.complete(after: before.room, at: wallClock())
         do {
-            try services.takeShare(for: draft, after: state)
+            try services.takeShare(for: draft, after: before)
         } catch {
             return .failure(error)
         }
-        let commit = prepare(draft)
+        let commit = prepare(draft, after: before)
         do {
             guard try await write(commit.change) == .committed else {
                 giveBack(draft)
@@ -33,7 +35,7 @@ extension RoomOwner {
     func transact(_ draft: RoomDraft) async {
         var draft = draft
         draft.complete(after: state.room, at: wallClock())
-        let commit = prepare(draft)
+        let commit = prepare(draft, after: state)
         do {
             _ = try await write(commit.change)
             finish(commit)
@@ -55,11 +57,11 @@ extension RoomOwner {
     // MARK: Parts
 
     /// Books the draft's load, and finds what is stored with it.
-    private func prepare(_ draft: RoomDraft) -> RoomCommit {
-        services.bookLoad(of: draft, after: state)
+    private func prepare(_ draft: RoomDraft, after before: RoomState) -> RoomCommit {
+        services.bookLoad(of: draft, after: before)
         performer.log(draft)
         var change = committer.change(
-            of: draft, after: state, wallTime: wallClock(), nextNumber: services.numbers.next)
+            of: draft, after: before, wallTime: wallClock(), nextNumber: services.numbers.next)
         let occurrences = takeOccurrences(of: draft)
         change.outbox += services.subscriptions.messages(for: occurrences)
         return RoomCommit(draft: draft, change: change, occurrences: occurrences)

@@ -17,6 +17,8 @@ package final class RoomServices: Sendable {
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     let defaultOutputs: [PushDestination]
     package let playsWithoutOutputs: Bool
+    /// Beginning of the URLs at which programs are played over RTMP, as in `rtmp://127.0.0.1`; `nil` if they are not.
+    package let rtmpPlace: String?
     package let defaultLayout: String
     package let defaultCanvas: RoomCanvas
     /// Addresses to which relays may connect, for sources and for outputs; `nil` = all.
@@ -46,8 +48,10 @@ package final class RoomServices: Sendable {
         sourceReach: Reach? = nil, outputReach: Reach? = nil, places: OutputPlaces = OutputPlaces(),
         load: MachineLoad = MachineLoad(), quotas: QuotaUsage = QuotaUsage(),
         subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts(),
-        media: MediaLibrary = MediaLibrary(directory: nil, data: ""), playsWithoutOutputs: Bool = false
+        media: MediaLibrary = MediaLibrary(directory: nil, data: ""), playsWithoutOutputs: Bool = false,
+        rtmpPlace: String? = nil
     ) {
+        self.rtmpPlace = rtmpPlace
         self.playsWithoutOutputs = playsWithoutOutputs
         self.media = media
         self.store = store
