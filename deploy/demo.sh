@@ -117,7 +117,7 @@ if [[ $cdn_kind == ingest ]]; then
     done
     grep -q "RTMP ingest on " "$work/mixorchestrator.log" || die "the service's RTMP server does not listen"
     prefix=rtmp://127.0.0.1:$rtmp/live/${room}__
-    # A stream key like any other, of a room that has no program.
+    # A stream key like any other.
     cdn=rtmp://127.0.0.1:$rtmp/live/cdn__$room
 fi
 
@@ -191,6 +191,8 @@ note_scene() {
     fi
 }
 
+# The room under whose stream key the program is pushed needs no program of its own.
+[[ $cdn_kind == nginx ]] || call PUT /v1/rooms/cdn '{"outputs":[]}'
 call PUT "/v1/rooms/$room" "{\"host\":\"alice\",\"layout\":\"side-by-side\",\"outputs\":[{\"id\":\"cdn\",\"url\":\"$cdn\"}]}"
 say "starting the publishers: alice (host, red, 720x1280@20) and bob (guest, blue)"
 publish alice --id 1

@@ -171,12 +171,14 @@ def event(number, room, user="a", source="attack"):
 ALLOW = ('sources: { allow: ["rtmp://127.0.0.1", "http://127.0.0.1"] }\noutputs: { allow: ["rtmp://127.0.0.1"] }\n'
          'callbacks: { allow: ["http://127.0.0.1"] }\nadmission: { cores: 0 }\n'
          "http: { rate: { requests: 0, events: 0, failures: 0 } }\n")
+# Rooms of which only the service's work for them is judged: no program each.
+WITHOUT_PROGRAMS = ALLOW + "rooms: { outputs: [] }\n"
 
 
 # Each attack takes the arguments and returns (expected, seen, whether it held).
 
 def two_spellings(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         first = service.publish("caf\u00e9")[0]
         second = service.publish("cafe\u0301")[0]
         service.stop(signal.SIGKILL)
@@ -187,7 +189,7 @@ def two_spellings(options):
 
 
 def combining_marks(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         statuses = [service.publish(name, token=SHOP)[0] for name in ("\u0301x", "\u200dx", "\ufe0fx", "\u0903x")]
         rooms = json.loads(service.call("GET", "/v1/rooms")[2])["rooms"]
         return ("4xx, no room of shop at default", f"{statuses}, {len(rooms)} rooms at default",
@@ -240,7 +242,7 @@ def crafted_times(options):
 
 def one_request(options):
     """The dearest single requests known, each by the processor time that the service spends on it."""
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         service.publish("r")
         brackets = "a://" + "[" * 20_000
         megabyte = (1 << 20) - 4096
@@ -274,7 +276,7 @@ def one_request(options):
 
 
 def archives(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         path = service.data / "hls/default/r/1700000000000"
         path.mkdir(parents=True)
         (path / "session.json").write_text('{"isEnded":true,"settings":{"enableVOD":true}}')
@@ -325,7 +327,7 @@ def neighbour(service, stop, report):
 
 
 def rooms_without_bound(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         before = service.resident()
         apart = multiprocessing.get_context("fork")
         stop = apart.Event()
@@ -351,7 +353,7 @@ def rooms_without_bound(options):
 
 
 def unsigned_callers(options):
-    with Service(options.service, ALLOW) as service, Connections() as connections:
+    with Service(options.service, WITHOUT_PROGRAMS) as service, Connections() as connections:
         service.call("POST", "/", b"x", token=None)
         before = service.resident()
         body = b"a" * ((1 << 20) - 1)
@@ -372,7 +374,7 @@ def unsigned_callers(options):
 
 
 def paging(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         for token, prefix in ((DEFAULT, "d"), (SHOP, "s"), (DEFAULT, "z"), (DEFAULT, "\U0001F600")):
             for number in range(7):
                 service.publish(f"{prefix}{number}", token=token)
@@ -392,7 +394,7 @@ def paging(options):
 
 
 def waiting_tasks(options):
-    with Service(options.service, ALLOW.replace("cores: 0", "cores: 0.1")) as service:
+    with Service(options.service, WITHOUT_PROGRAMS.replace("cores: 0", "cores: 0.1")) as service:
 
         def cost():
             runs = []
@@ -415,7 +417,7 @@ def waiting_tasks(options):
 
 
 def feeds(options):
-    with Service(options.service, ALLOW) as service, Connections() as connections:
+    with Service(options.service, WITHOUT_PROGRAMS) as service, Connections() as connections:
         for number in range(20):
             service.publish(f"r{number}", token=SHOP)
         service.publish("r0")
@@ -434,7 +436,7 @@ def feeds(options):
 
 
 def removed_data(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         service.publish("r")
         os.rename(service.data, str(service.data) + ".gone")
         limit = time.monotonic() + 15
@@ -459,7 +461,7 @@ def loopback_of_tenants(options):
 
 
 def odd_http(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         auth = f"Authorization: Bearer {DEFAULT}\r\nContent-Type: application/json\r\n".encode()
         seen = {
             "two hosts": service.raw(b"GET /v1/rooms HTTP/1.1\r\nHost: a\r\nHost: b\r\n" + auth + b"\r\n"),
@@ -478,7 +480,7 @@ def odd_http(options):
 
 
 def low(options):
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         seen = {}
         nul = [{**event(0, "n"), "id": f"same\0{n}"} for n in range(2)]
         seen["id with NUL"] = service.batch(nul)[0]
@@ -502,7 +504,7 @@ def low(options):
 
 def killed_under_load(options):
     """kill -9 while events come in: whatever was answered 202 is there afterwards."""
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         answered, stop, lock = [], threading.Event(), threading.Lock()
 
         def post(worker):
@@ -534,7 +536,7 @@ def killed_under_load(options):
 
 def broken_store(options):
     """Bytes flipped in the file, a log cut short, a table gone: the service starts or says why not, and never traps."""
-    with Service(options.service, ALLOW) as service:
+    with Service(options.service, WITHOUT_PROGRAMS) as service:
         for number in range(200):
             service.publish(f"room-{number}")
         service.stop(signal.SIGKILL)
@@ -577,7 +579,7 @@ def broken_store(options):
 def many_rooms_and_relays(options):
     """Rooms with real relays that copy one publisher, beside rooms that only have streams."""
     worker = pathlib.Path(options.service).resolve().parent / "mixworker"
-    with Service(options.service, ALLOW + "relay: { readyMixer: false }\noverload: { highestLevel: 0 }\n") as service:
+    with Service(options.service, WITHOUT_PROGRAMS + "relay: { readyMixer: false }\noverload: { highestLevel: 0 }\n") as service:
         media = service.directory / "media"
         publisher = None
         try:
@@ -624,7 +626,7 @@ def many_rooms_and_relays(options):
 
 
 def flood_of_viewers(options):
-    with Service(options.service, ALLOW) as service, Connections() as connections:
+    with Service(options.service, WITHOUT_PROGRAMS) as service, Connections() as connections:
         for number in range(2000):
             connection = socket.create_connection(("127.0.0.1", service.port), timeout=5)
             connection.sendall(f"GET /live/nobody-{number % 50}.flv HTTP/1.1\r\nHost: a\r\n\r\n".encode())

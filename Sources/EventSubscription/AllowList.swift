@@ -116,22 +116,24 @@ public struct AllowList: Hashable, Sendable {
     public func check(
         _ text: String, schemes: Set<StreamURL.Scheme>, field: String, setting: String
     ) throws(InputError) -> StreamURL {
-        // One list, whatever is wrong with the scheme.
-        let names = StreamURL.Scheme.allCases.filter { schemes.contains($0) }.map { $0.rawValue + "://" }
-            .joined(separator: ", ")
+        // One list, whatever is wrong with the scheme. Most URLs need none.
+        var expectedScheme: String {
+            let names = StreamURL.Scheme.allCases.filter { schemes.contains($0) }.map { $0.rawValue + "://" }
+            return "a URL that starts with one of " + names.joined(separator: ", ")
+        }
         let url: StreamURL
         do {
             url = try StreamURL(text)
         } catch {
-            let isUnknown = StreamURL.scheme(of: text) == nil && text.utf8.count <= StreamURL.longest
+            let isUnknown =
+                !(StreamURL.scheme(of: text).map { schemes.contains($0) } ?? false)
+                && text.utf8.count <= StreamURL.longest
             throw InputError(
                 .invalidField, field: field,
-                expected: isUnknown ? "a URL that starts with one of \(names)" : error.expected)
+                expected: isUnknown ? expectedScheme : error.expected)
         }
         guard schemes.contains(url.scheme) else {
-            throw InputError(
-                .refusedURL, field: field, found: url.redacted,
-                expected: "a URL that starts with one of \(names)")
+            throw InputError(.refusedURL, field: field, found: url.redacted, expected: expectedScheme)
         }
         guard allows(url) else {
             let allowed =

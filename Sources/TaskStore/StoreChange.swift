@@ -9,10 +9,10 @@ public struct StoreChange: Sendable {
     /// The changes of tasks.
     public var tasks: [TaskChange]
     /// A new version of a layout. Its number must be greater than all before: `StoreError.conflict` otherwise.
-    public var layoutVersion: NewLayoutVersion?
-    public var layoutEvent: LayoutEvent?
+    @Boxed public var layoutVersion: NewLayoutVersion?
+    @Boxed public var layoutEvent: LayoutEvent?
     /// Write of a subscription. A deletion drops the messages that wait for it; the delivery log stays.
-    public var subscription: Write<Subscription>?
+    @Boxed public var subscription: Write<Subscription>?
     /// Messages to deliver at least once. A message is not added if its id is there already or its subscription is
     /// gone.
     public var outbox: [OutboxMessage]

@@ -203,7 +203,7 @@ final class PullRecorder: Sendable {
         try Data(FLVTag.fileHeader + tags.flatMap(\.encoded)).write(to: directory.appendingPathComponent("a.flv"))
         let web = Process()
         web.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        let port = server.httpPort + 1
+        let port = try PullSender.freePort()
         web.arguments = [
             "ffmpeg", "-v", "quiet", "-i", directory.appendingPathComponent("a.flv").path, "-c", "copy", "-f", "flv",
             "-listen", "1", "http://127.0.0.1:\(port)/a.flv",

@@ -24,8 +24,8 @@ extension JSONValue: JSONTree {
         to members: inout [String: JSONValue],
         isUnique: Bool
     ) -> Bool {
-        // Growing hashes all keys again. Most objects have more than one.
-        if members.isEmpty { members.reserveCapacity(3) }
+        // Growing hashes all keys again. Most objects have more than one, and those with more than three as many as an event.
+        if members.isEmpty { members.reserveCapacity(3) } else if members.count == 3 { members.reserveCapacity(12) }
         return members.updateValue(value, forKey: key) == nil || !isUnique
     }
 

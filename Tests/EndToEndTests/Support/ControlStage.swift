@@ -61,9 +61,10 @@ final class ControlStage: Sendable {
                 "serve", "--listen", "127.0.0.1:\(port)", "--data", directory.appendingPathComponent("data").path,
                 "--layouts", directory.appendingPathComponent("layouts").path,
             ] + arguments, in: directory,
-            // What else the machine does must not decide over a test.
+            // What else the machine does must not decide over a test. Without outputs a room has no program.
             environment: [
                 "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
+                "MIXORCHESTRATOR_ROOMS_OUTPUTS": "",
             ].merging(environment) { $1 })
     }
 
