@@ -128,18 +128,24 @@ final class Stage: Sendable {
 
     /// Starts to push `source` as `name`; its stream can be pulled when this returns.
     func publish(_ name: String, _ source: SyntheticPublisher) async throws {
-        let process = try ManagedProcess(
-            "publisher-\(name)", "ffmpeg", source.arguments(url: media.live(name)), in: directory)
-        state.withLock { state in
-            state.publishers[name] = (process, source)
-            if !state.known.contains(where: { $0.id == source.id }) { state.known.append(source) }
-        }
+        let process = try publish(name, source, to: media.live(name))
         let stat = ServiceClient(port: media.httpPort)
         try await waitUntil("\(name) publishes\n\(process.messages())", within: 20) {
             guard process.isRunning else { throw EndToEndError("publisher \(name) ended: \(process.messages())") }
             let text = try await stat.request("GET", "/stat").text
             return text.contains("<name>\(name)</name>") && text.contains("<profile>")
         }
+    }
+
+    /// Starts to push `source` to any server.
+    @discardableResult
+    func publish(_ name: String, _ source: SyntheticPublisher, to url: String) throws -> ManagedProcess {
+        let process = try ManagedProcess("publisher-\(name)", "ffmpeg", source.arguments(url: url), in: directory)
+        state.withLock { state in
+            state.publishers[name] = (process, source)
+            if !state.known.contains(where: { $0.id == source.id }) { state.known.append(source) }
+        }
+        return process
     }
 
     /// Pushes something that is no synthetic source as `name`, with these codecs of ffmpeg.
