@@ -26,13 +26,10 @@ package final class UnixListener: @unchecked Sendable {
     ///   - onAccept: Called on the loop. Takes the descriptor of each new connection, and owns it.
     /// - Throws: `Failure` naming the path and the cure.
     package init(path: String, onAccept: @escaping @Sendable (Int32) -> Void) throws(Failure) {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let capacity = MemoryLayout.size(ofValue: address.sun_path)
-        guard path.utf8.count < capacity else {
-            throw Failure(description: "socket path \(path) is longer than \(capacity - 1) bytes: use a shorter --data")
+        guard let address = UnixListener.address(of: path) else {
+            let longest = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
+            throw Failure(description: "socket path \(path) is longer than \(longest) bytes: use a shorter --data")
         }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         if UnixListener.connect(address) {
             throw Failure(description: "another process already listens on \(path)")
         }
@@ -86,15 +83,21 @@ package final class UnixListener: @unchecked Sendable {
     /// Returns a connection to the socket at `path`, which does not block and which the caller owns; `nil` if no process
     /// takes it at once.
     package static func dial(_ path: String) -> Int32? {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        guard let address = address(of: path) else { return nil }
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { return nil }
         if withSocketAddress(address, { Foundation.connect(descriptor, $0, $1) }) == 0 { return descriptor }
         Foundation.close(descriptor)
         return nil
+    }
+
+    /// Returns the address of a socket; `nil` if the path is too long for one.
+    private static func address(of path: String) -> sockaddr_un? {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return address
     }
 
     private static func connect(_ address: sockaddr_un) -> Bool {

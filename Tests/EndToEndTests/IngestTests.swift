@@ -35,14 +35,19 @@ import Testing
         }?.identifier
     }
 
+    /// Gives the room a destination, and returns when publishers can come.
+    private static func prepare(_ stage: Stage) async throws {
+        let settings =
+            #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
+        #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+        try await waitUntil("the ingest runs", within: 10) { ingest(stage) != nil }
+    }
+
     @Test(.timeLimit(.minutes(4))) func publishingIsAllThatIsNeeded() async throws {
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
-            let settings =
-                #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
-            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await Self.prepare(stage)
             let ingest = try #require(Self.ingest(stage))
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass", within: 20)
@@ -100,10 +105,7 @@ import Testing
         let port = HookingMediaServer.anyPort()
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
-            let settings =
-                #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}], "layout": "side-by-side"}"#
-            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
-            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            try await Self.prepare(stage)
             let alice = try Self.publish("alice", 1, port, stage)
             try await stage.waitForOnAir("bypass", within: 20)
             let url = "rtmp://127.0.0.1:\(port)/program/\(stage.room)"

@@ -13,17 +13,6 @@ extension RealTime {
         private static let alice: SourceID = "alice/camera"
         private static let bob: SourceID = "bob/camera"
 
-        private static func scene(_ sources: [SourceID]) -> Scene {
-            let panes = sources.enumerated().map { index, id in
-                Pane(
-                    source: id.rawValue, user: id.user.rawValue, x: 180 * index, y: 0,
-                    width: 360 / sources.count, height: 640, fit: .stretch)
-            }
-            return Scene(
-                canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
-                sound: SceneSound(levels: sources.map { .init(source: $0.rawValue) }))
-        }
-
         @Test("One that is stopped is replaced on the same connection")
         func stopped() async throws {
             let video = try await TestStreams.video(count: 500)
@@ -33,9 +22,9 @@ extension RealTime {
             let sources = [
                 PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
             ]
-            try rig.apply(.bypass(Self.alice), Self.scene([Self.alice]), [sources[0]])
+            try rig.apply(.bypass(Self.alice), .columns([Self.alice]), [sources[0]])
             try await rig.waitFor(.bypass)
-            try rig.apply(.mix(host: Self.alice), Self.scene([Self.alice, Self.bob]), sources)
+            try rig.apply(.mix(host: Self.alice), .columns([Self.alice, Self.bob]), sources)
             try await rig.waitFor(.mix)
             try await until { rig.status?.load?.mixer?.pace.made ?? 0 > 20 }
             let hung = try #require(rig.status?.load?.mixer?.processID)

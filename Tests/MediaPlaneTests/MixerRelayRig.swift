@@ -246,3 +246,17 @@ private final class HTTPFLVServer: Sendable {
         let isGone = Atomic(false)
     }
 }
+
+extension Scene {
+    /// Creates a small scene of one or two columns in which everybody is seen and heard.
+    static func columns(_ sources: [SourceID]) -> Scene {
+        let panes = sources.enumerated().map { index, id in
+            Pane(
+                source: id.rawValue, user: id.user.rawValue, x: 180 * index, y: 0, width: 360 / sources.count,
+                height: 640, fit: .stretch)
+        }
+        return Scene(
+            canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
+            sound: SceneSound(levels: sources.map { .init(source: $0.rawValue) }))
+    }
+}

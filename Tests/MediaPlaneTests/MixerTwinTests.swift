@@ -13,17 +13,6 @@ extension RealTime {
         private static let alice: SourceID = "alice/camera"
         private static let bob: SourceID = "bob/camera"
 
-        private static func scene(_ sources: [SourceID]) -> Scene {
-            let panes = sources.enumerated().map { index, id in
-                Pane(
-                    source: id.rawValue, user: id.user.rawValue, x: 180 * index, y: 0,
-                    width: 360 / sources.count, height: 640, fit: .stretch)
-            }
-            return Scene(
-                canvas: Canvas(width: 360, height: 640, fps: 20), panes: panes,
-                sound: SceneSound(levels: sources.map { .init(source: $0.rawValue) }))
-        }
-
         /// A mix of two with a twin that is ready.
         private static func mix(frames: Int) async throws -> RelayRig {
             let video = try await TestStreams.video(count: frames)
@@ -33,10 +22,10 @@ extension RealTime {
             let sources = [
                 PlannedSource(id: alice, url: rig.url("alice")), PlannedSource(id: bob, url: rig.url("bob")),
             ]
-            try rig.apply(.bypass(alice), scene([alice]), [sources[0]], redundancy: .twin)
+            try rig.apply(.bypass(alice), .columns([alice]), [sources[0]], redundancy: .twin)
             try await rig.waitFor(.bypass)
             #expect(rig.status?.load?.twin == nil)
-            try rig.apply(.mix(host: alice), scene([alice, bob]), sources, redundancy: .twin)
+            try rig.apply(.mix(host: alice), .columns([alice, bob]), sources, redundancy: .twin)
             try await rig.waitFor(.mix)
             return rig
         }
