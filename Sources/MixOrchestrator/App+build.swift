@@ -43,7 +43,8 @@ func buildOrchestrator(
             limits: .init(
                 all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)),
         media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data),
-        playsWithoutOutputs: configuration.playsWithoutOutputs, rtmpPlace: configuration.ingest?.rules.playPlace)
+        playsWithoutOutputs: configuration.playsWithoutOutputs,
+        appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace)
     let readiness = Readiness(store: store, shutdown: shutdown, logger: logger) { await starter.missing() }
     let registry = RoomRegistry(services: services, keepsRelays: configuration.keepsRelays)
     let images = ImageStore(

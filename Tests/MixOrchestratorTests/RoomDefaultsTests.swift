@@ -42,6 +42,22 @@ import Testing
         }
     }
 
+    @Test func anAppThatStartsTasksHasNoProgramThatItDidNotAskFor() async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory,
+                settings: [
+                    "apps.0.id": ["default"], "apps.0.accessKeys.0.id": ["key-of-the-app"],
+                    "apps.0.accessKeys.0.secret": ["a-secret-of-the-app"],
+                ], omitting: ["rooms.outputs"]
+            ) { bench in
+                let answer = try await bench.call(.post, "/v1/rooms/demo/events", Self.published)
+                #expect(try answer.value("notes.0")?.contains("it has no program") == true, "\(answer.text)")
+                #expect(bench.relays.started.isEmpty)
+            }
+        }
+    }
+
     @Test(arguments: [
         (#"{"type":"stream.unpublished","user":"bob"}"#, "bob/camera is not published in this room"),
         (#"{"type":"participant.left","user":"bob"}"#, "bob is not in this room"),

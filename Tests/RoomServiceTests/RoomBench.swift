@@ -6,7 +6,7 @@ import TaskStore
 
 /// What a room's decisions depend on, as a test sets it.
 struct FixedFacts: PlanningFacts {
-    let playsWithoutOutputs = false
+    func playsWithoutOutputs(_ app: AppID) -> Bool { false }
     var defaultLayout = "auto"
     var outputs = [PushDestination(id: "main", url: "rtmp://127.0.0.1/out")]
     /// Cores that may still be used; `nil` = any number.

@@ -51,6 +51,8 @@ package struct AccessKeys: Sendable {
 
     package var isEmpty: Bool { keys.isEmpty }
     package var ids: [String] { keys.keys.sorted() }
+    /// Apps that have a key.
+    package var apps: Set<AppID> { Set(keys.values.map(\.app)) }
 
     subscript(id: String) -> AccessKey? { keys[id] }
 

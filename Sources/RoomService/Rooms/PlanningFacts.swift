@@ -6,8 +6,8 @@ package protocol PlanningFacts: Sendable {
     /// Layout of rooms that name none.
     var defaultLayout: String { get }
 
-    /// Whether rooms that name no outputs get a program even if none are configured.
-    var playsWithoutOutputs: Bool { get }
+    /// Whether a room of this app that names no outputs gets a program even if none are configured.
+    func playsWithoutOutputs(_ app: AppID) -> Bool
 
     /// Destinations of rooms that have none of their own.
     func configuredOutputs(of room: Room) -> [PushDestination]
@@ -27,7 +27,7 @@ extension PlanningFacts {
 
     /// Whether the room's program has an output of any kind, or may do without.
     package func hasDestination(_ room: Room) -> Bool {
-        playsWithoutOutputs && room.settings.outputs == nil
+        room.settings.outputs == nil && playsWithoutOutputs(room.id.app)
             || !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)
     }
 }

@@ -16,7 +16,9 @@ package final class RoomServices: Sendable {
     package let logger: Logger
     /// Outputs of rooms that have none of their own. `{room}` and `{app}` are replaced in the URLs.
     let defaultOutputs: [PushDestination]
-    package let playsWithoutOutputs: Bool
+    private let playsWithoutOutputs: Bool
+    /// Apps that start their tasks themselves, so that their rooms have no program that nobody has asked for.
+    private let appsThatStartTasks: Set<AppID>
     /// Beginning of the URLs at which programs are played over RTMP, as in `rtmp://127.0.0.1`; `nil` if they are not.
     package let rtmpPlace: String?
     package let defaultLayout: String
@@ -49,10 +51,12 @@ package final class RoomServices: Sendable {
         load: MachineLoad = MachineLoad(), quotas: QuotaUsage = QuotaUsage(),
         subscriptions: SubscriptionIndex = SubscriptionIndex(), viewers: ViewerCounts = ViewerCounts(),
         media: MediaLibrary = MediaLibrary(directory: nil, data: ""), playsWithoutOutputs: Bool = false,
+        appsThatStartTasks: Set<AppID> = [],
         rtmpPlace: String? = nil
     ) {
         self.rtmpPlace = rtmpPlace
         self.playsWithoutOutputs = playsWithoutOutputs
+        self.appsThatStartTasks = appsThatStartTasks
         self.media = media
         self.store = store
         self.sockets = sockets
@@ -83,9 +87,11 @@ extension RoomServices: PlanningFacts {
             images: room.settings.program.map { layouts.paths(of: $0.images) } ?? [:], places: places,
             media: room.settings.idle.map { media.paths(of: $0.media) } ?? [:],
             wallClock: Date().timeIntervalSince1970)
-        context.playsWithoutOutputs = playsWithoutOutputs
+        context.playsWithoutOutputs = playsWithoutOutputs(room.id.app)
         return context
     }
+
+    package func playsWithoutOutputs(_ app: AppID) -> Bool { playsWithoutOutputs && !appsThatStartTasks.contains(app) }
 
     package func advise(_ context: inout PlanningContext, on task: TaskMachine, priority: Int) {
         load.advise(&context, on: task, priority: priority)
