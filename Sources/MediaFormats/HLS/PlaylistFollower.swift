@@ -1,0 +1,98 @@
+/// Decides which segment of a playlist is fetched next, and when the playlist is loaded again (RFC 8216 §6.3).
+///
+/// A live playlist is begun three target durations before its end, or as far before it as the server wants. A playlist
+/// that was begun is followed by the numbers of its segments.
+public struct PlaylistFollower: Sendable {
+    public enum Step: Hashable, Sendable {
+        /// Load the playlist, but not earlier than so many seconds after the last load began.
+        case load(after: Double)
+        /// Fetch this segment. If it begins anew, what reads the bytes of segments has to be another one than before.
+        case fetch(ReceivedSegment, beginsAnew: Bool)
+        /// There is no segment after the last one.
+        case ended
+    }
+
+    /// Versions of a playlist in a row that are older than one before, after which the server counts as restarted. A
+    /// cache may have old ones for a while.
+    private static let mostOld = 3
+    /// Attempts to fetch a segment that the server refuses.
+    private static let mostAttempts = 3
+
+    private var playlist: ReceivedSegments?
+    /// Number of the next segment; `nil` until a segment is known.
+    private var next: Int64?
+    private var beginsAnew = true
+    private var isChanged = true
+    private var old = 0
+    private var refusals = 0
+    private var map: ReceivedSegment.Resource?
+
+    public init() {}
+
+    /// Takes the newest version of the playlist.
+    public mutating func took(_ playlist: ReceivedSegments) {
+        let last = playlist.segments.last?.number
+        isChanged =
+            self.playlist.map { $0.segments.last != playlist.segments.last || $0.isEnded != playlist.isEnded } ?? true
+        self.playlist = playlist
+        guard let next, let first = playlist.segments.first?.number, let last else { return start() }
+        guard last + 1 >= next else {
+            old += 1
+            // The server counts from the beginning again.
+            if old >= Self.mostOld || playlist.isEnded { start() }
+            return
+        }
+        old = 0
+        // What was to come next is no longer there.
+        if next < first { start() }
+    }
+
+    /// Begins at the place where a player that comes now begins.
+    private mutating func start() {
+        (next, old, refusals, beginsAnew) = (nil, 0, 0, true)
+        guard let playlist, let first = playlist.segments.first else { return }
+        guard !playlist.isEnded, !playlist.isOnDemand else {
+            next = first.number
+            return
+        }
+        let distance = playlist.holdBack ?? 3 * playlist.targetDuration
+        var total = 0.0
+        for segment in playlist.segments.reversed() {
+            total += segment.duration
+            next = segment.number
+            if total >= distance { break }
+        }
+    }
+
+    /// Returns what to do now.
+    public mutating func step() -> Step {
+        guard let playlist else { return .load(after: 0) }
+        while let next, let first = playlist.segments.first?.number, next >= first,
+            Int(clamping: next - first) < playlist.segments.count
+        {
+            let segment = playlist.segments[Int(next - first)]
+            guard segment.isGap else {
+                return .fetch(
+                    segment, beginsAnew: beginsAnew || segment.isDiscontinuity || segment.map != map)
+            }
+            skip()
+        }
+        if playlist.isEnded { return .ended }
+        return .load(after: isChanged ? playlist.targetDuration : playlist.targetDuration / 2)
+    }
+
+    /// Notes that the segment of the last step has been fetched.
+    public mutating func fetched(_ segment: ReceivedSegment) {
+        (next, map, beginsAnew, refusals) = (segment.number + 1, segment.map, false, 0)
+    }
+
+    /// Notes that the server does not have the segment of the last step, which is left out after some attempts.
+    public mutating func refused() {
+        refusals += 1
+        if refusals >= Self.mostAttempts { skip() }
+    }
+
+    private mutating func skip() {
+        (next, beginsAnew, refusals) = (next.map { $0 + 1 }, true, 0)
+    }
+}

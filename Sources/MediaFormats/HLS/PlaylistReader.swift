@@ -1,0 +1,180 @@
+/// Reads the lines of a playlist one after another.
+struct PlaylistReader {
+    typealias Failure = ReceivedPlaylist.Failure
+
+    /// Largest number of a segment, so that counting on never overflows.
+    private static let highest: Int64 = 1 << 62
+
+    private var variants: [ReceivedVariant] = []
+    private var variant: ReceivedVariant?
+    /// Groups of sound that have a playlist of their own.
+    private var separateGroups: Set<String> = []
+    private var groups: [String?] = []
+
+    private var segments = ReceivedSegments(targetDuration: 0)
+    private var first: Int64 = 0
+    private var duration: Double?
+    private var range: (length: Int64, offset: Int64?)?
+    /// Byte after the last range, and its resource, from which the next one without an offset goes on.
+    private var rangeEnd: (uri: String, offset: Int64)?
+    private var isDiscontinuity = false
+    private var isGap = false
+    private var map: ReceivedSegment.Resource?
+    private var key: ReceivedSegment.Key?
+    /// The reason why segments from here on cannot be read.
+    private var unreadable: Failure?
+
+    mutating func read(_ line: String) throws(Failure) {
+        guard line.hasPrefix("#") else { return try resource(line) }
+        let (tag, value) =
+            line.firstIndex(of: ":").map { (line[..<$0], line[line.index(after: $0)...]) } ?? (line[...], "")
+        switch tag {
+        case "#EXTINF": duration = min(max(0, Double(value.prefix { $0 != "," }.filter { $0 != " " }) ?? 0), 3600)
+        case "#EXT-X-BYTERANGE": range = try Self.range(value)
+        case "#EXT-X-DISCONTINUITY": isDiscontinuity = true
+        case "#EXT-X-GAP": isGap = true
+        case "#EXT-X-KEY": try readKey(PlaylistAttributes(value))
+        case "#EXT-X-MAP": try readMap(PlaylistAttributes(value))
+        case "#EXT-X-TARGETDURATION":
+            guard let seconds = Double(value), seconds >= 0 else { throw Failure("has no readable target duration") }
+            segments.targetDuration = min(max(1, seconds), 60)
+        case "#EXT-X-MEDIA-SEQUENCE":
+            guard let number = Int64(value), 0...Self.highest ~= number else {
+                throw Failure("has no readable media sequence number")
+            }
+            first = number
+        case "#EXT-X-ENDLIST": segments.isEnded = true
+        case "#EXT-X-PLAYLIST-TYPE": segments.isOnDemand = value == "VOD"
+        case "#EXT-X-SERVER-CONTROL":
+            segments.holdBack = PlaylistAttributes(value)["HOLD-BACK"].flatMap { Double($0) }
+                .map { min(max(0, $0), 600) }
+        case "#EXT-X-STREAM-INF": readVariant(PlaylistAttributes(value))
+        case "#EXT-X-MEDIA":
+            let attributes = PlaylistAttributes(value)
+            if attributes["TYPE"] == "AUDIO", attributes["URI"] != nil, let group = attributes["GROUP-ID"] {
+                separateGroups.insert(group)
+            }
+        default: break
+        }
+    }
+
+    /// Reads the reference that ends a segment or a variant.
+    private mutating func resource(_ uri: String) throws(Failure) {
+        if var variant {
+            variant.uri = uri
+            variants.append(variant)
+            self.variant = nil
+            return
+        }
+        guard let duration else { return }
+        if let unreadable { throw unreadable }
+        let place = ReceivedSegment.Resource(uri: uri, range: bytes(of: uri), key: key)
+        segments.segments.append(
+            ReceivedSegment(
+                number: first + Int64(segments.segments.count), resource: place, map: map, duration: duration,
+                isDiscontinuity: isDiscontinuity, isGap: isGap))
+        (self.duration, range, isDiscontinuity, isGap) = (nil, nil, false, false)
+    }
+
+    private mutating func bytes(of uri: String) -> Range<Int64>? {
+        guard let range else {
+            rangeEnd = nil
+            return nil
+        }
+        let continued = rangeEnd.flatMap { $0.uri == uri ? $0.offset : nil } ?? 0
+        let start = range.offset ?? continued
+        rangeEnd = (uri, start + range.length)
+        return start..<start + range.length
+    }
+
+    /// Reads `length[@offset]` (RFC 8216 §4.3.2.2).
+    private static func range(_ text: some StringProtocol) throws(Failure) -> (length: Int64, offset: Int64?) {
+        let parts = text.split(separator: "@").map { Int64($0) }
+        guard 1...2 ~= parts.count, parts.allSatisfy({ $0.map { 0...(1 << 48) ~= $0 } ?? false }),
+            let length = parts[0], length > 0
+        else { throw Failure("has a byte range that cannot be read") }
+        return (length, parts.count == 2 ? parts[1] : nil)
+    }
+
+    private mutating func readKey(_ attributes: PlaylistAttributes) throws(Failure) {
+        (key, unreadable) = (nil, nil)
+        let method = attributes["METHOD"] ?? ""
+        if method == "NONE" { return }
+        guard method == "AES-128", let uri = attributes["URI"], (attributes["KEYFORMAT"] ?? "identity") == "identity"
+        else {
+            let shown = method.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? method.prefix(32) : ""
+            unreadable = Failure("has segments that are encrypted with \(shown): only AES-128 can be read")
+            return
+        }
+        guard let text = attributes["IV"] else {
+            key = .init(uri: uri, vector: nil)
+            return
+        }
+        let digits = text.dropFirst(2).compactMap(\.hexDigitValue)
+        guard text.lowercased().hasPrefix("0x"), text.count == 34, digits.count == 32 else {
+            throw Failure("has a key with an IV that is not 16 bytes")
+        }
+        let vector = stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        key = .init(uri: uri, vector: vector)
+    }
+
+    private mutating func readMap(_ attributes: PlaylistAttributes) throws(Failure) {
+        guard let uri = attributes["URI"] else { throw Failure("has an initialization section without a URI") }
+        var bytes: Range<Int64>?
+        if let text = attributes["BYTERANGE"] {
+            let range = try Self.range(text)
+            let offset = range.offset ?? 0
+            bytes = offset..<offset + range.length
+        }
+        map = .init(uri: uri, range: bytes, key: key)
+    }
+
+    private mutating func readVariant(_ attributes: PlaylistAttributes) {
+        let size = attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int64($0) } ?? []
+        let pixels = size.count == 2 && size.allSatisfy { 1...100_000 ~= $0 } ? size[0] * size[1] : nil
+        variant = ReceivedVariant(
+            uri: "", bandwidth: attributes["BANDWIDTH"].flatMap { Int64($0) }.map { max(0, $0) } ?? 0, pixels: pixels,
+            codecs: (attributes["CODECS"] ?? "").split(separator: ",").map { $0.filter { $0 != " " } },
+            hasSeparateSound: false)
+        groups.append(attributes["AUDIO"])
+    }
+
+    /// Returns what was read.
+    func playlist() throws(Failure) -> ReceivedPlaylist {
+        if !variants.isEmpty {
+            return .master(
+                zip(variants, groups).map { variant, group in
+                    var variant = variant
+                    variant.hasSeparateSound = group.map { separateGroups.contains($0) } ?? false
+                    return variant
+                })
+        }
+        guard segments.targetDuration > 0 else { throw Failure("names neither variants nor a target duration") }
+        return .media(segments)
+    }
+}
+
+/// A list of attributes (RFC 8216 §4.2). Of those of one name the first counts.
+struct PlaylistAttributes {
+    private var values: [Substring: Substring] = [:]
+
+    init(_ text: Substring) {
+        var rest = text
+        while let equals = rest.firstIndex(of: "=") {
+            let name = rest[..<equals].drop { $0 == " " }
+            rest = rest[rest.index(after: equals)...]
+            var value: Substring
+            if rest.first == "\"" {
+                rest = rest.dropFirst()
+                value = rest.prefix { $0 != "\"" }
+                rest = rest[value.endIndex...].drop { $0 != "," }.dropFirst()
+            } else {
+                value = rest.prefix { $0 != "," }
+                rest = rest[value.endIndex...].dropFirst()
+            }
+            if values[name] == nil { values[name] = value }
+        }
+    }
+
+    subscript(_ name: String) -> String? { values[name[...]].map { String($0) } }
+}

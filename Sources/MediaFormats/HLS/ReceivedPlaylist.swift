@@ -1,0 +1,110 @@
+/// A playlist of another server, as it was received (RFC 8216 §4).
+///
+/// Whatever the bytes are, reading them takes time and memory in proportion to their number, and `longest` bounds that.
+public enum ReceivedPlaylist: Hashable, Sendable {
+    case master([ReceivedVariant])
+    case media(ReceivedSegments)
+
+    /// Largest playlist that is read, in bytes: a day of segments of two seconds.
+    public static let longest = 8 << 20
+
+    /// Reads a playlist.
+    ///
+    /// - Throws: `Failure`, whose words hold nothing of the playlist but names of tags and methods.
+    public init(_ bytes: [UInt8]) throws(Failure) {
+        guard bytes.count <= Self.longest else { throw Failure("is larger than \(Self.longest >> 20) MiB") }
+        var lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }[...]
+        guard let first = lines.popFirst(), first.starts(with: Array("#EXTM3U".utf8)) else {
+            throw Failure("does not begin with #EXTM3U")
+        }
+        var reader = PlaylistReader()
+        for line in lines { try reader.read(String(decoding: line, as: UTF8.self)) }
+        self = try reader.playlist()
+    }
+
+    public struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Completes a sentence that begins with "the playlist".
+        public let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+}
+
+/// A variant of a master playlist (RFC 8216 §4.3.4.2).
+public struct ReceivedVariant: Hashable, Sendable {
+    /// Reference to its media playlist, relative to the master playlist.
+    public var uri: String
+    /// Peak rate in bits per second.
+    public var bandwidth: Int64
+    /// Pixels of a picture; `nil` if the playlist does not say.
+    public var pixels: Int64?
+    /// Names of the codecs (RFC 6381); empty if the playlist does not say.
+    public var codecs: [String]
+    /// Whether its sound is in a playlist of its own.
+    public var hasSeparateSound: Bool
+
+    /// Whether no codec is named that relays do not copy.
+    var isCopied: Bool { codecs.allSatisfy { $0.hasPrefix("avc1") || $0.hasPrefix("avc3") || $0.hasPrefix("mp4a.40") } }
+
+    /// Largest picture and highest rate of a variant that is chosen where there is a choice: 1080p at 10 Mbit/s.
+    public static let mostPixels: Int64 = 1920 * 1088
+    public static let mostBandwidth: Int64 = 10_000_000
+
+    /// Returns the variant to pull: the one of the highest rate within the bounds, rather one that need not be transcoded;
+    /// if none is within the bounds, the one of the lowest rate.
+    public static func choose(_ variants: [ReceivedVariant]) -> ReceivedVariant? {
+        let whole = variants.filter { !$0.hasSeparateSound }
+        let bounded = whole.filter { $0.bandwidth <= mostBandwidth && ($0.pixels ?? 0) <= mostPixels }
+        guard !bounded.isEmpty else { return whole.min { $0.bandwidth < $1.bandwidth } }
+        let copied = bounded.filter(\.isCopied)
+        return (copied.isEmpty ? bounded : copied).max { $0.bandwidth < $1.bandwidth }
+    }
+}
+
+/// The segments of a media playlist (RFC 8216 §4.3.3).
+public struct ReceivedSegments: Hashable, Sendable {
+    /// Target duration in seconds, 1…60.
+    public var targetDuration: Double
+    /// Distance from the end at which playing starts, in seconds; `nil` if the server leaves that to players.
+    public var holdBack: Double?
+    /// Whether no segment will be added.
+    public var isEnded = false
+    /// Whether the first segment is where playing starts, however old it is.
+    public var isOnDemand = false
+    /// The segments, with consecutive numbers.
+    public var segments: [ReceivedSegment] = []
+}
+
+/// One segment of a media playlist.
+public struct ReceivedSegment: Hashable, Sendable {
+    /// A reference, relative to the playlist, and the bytes of the resource; `nil` for all.
+    public struct Resource: Hashable, Sendable {
+        public var uri: String
+        public var range: Range<Int64>?
+        public var key: Key?
+    }
+
+    /// Encryption of whole resources with AES-128 in CBC mode (RFC 8216 §5.2).
+    public struct Key: Hashable, Sendable {
+        public var uri: String
+        /// Initialization vector, 16 bytes; `nil` = the number of the segment.
+        public var vector: [UInt8]?
+    }
+
+    public var number: Int64
+    public var resource: Resource
+    /// The initialization section that has to be read before it; `nil` for MPEG-TS.
+    public var map: Resource?
+    /// Duration in seconds, 0…3600.
+    public var duration: Double
+    /// Whether its format or its times do not continue those before it.
+    public var isDiscontinuity = false
+    /// Whether the server does not have it.
+    public var isGap = false
+
+    /// The vector with which its bytes were encrypted.
+    public var vector: [UInt8] {
+        resource.key?.vector ?? [UInt8](repeating: 0, count: 8)
+            + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+}
