@@ -1,0 +1,138 @@
+import EncodedMedia
+import RTMP
+
+/// One GET request to a judged address, over a connection of its own.
+///
+/// `@unchecked Sendable`: its state belongs to the loop.
+final class HTTPExchange: @unchecked Sendable {
+    /// How much of the response is wanted.
+    enum Extent: Hashable, Sendable {
+        case head
+        case body(limit: Int)
+    }
+
+    /// Longest wait for a response as a whole, in seconds.
+    private static let longest = 60
+
+    private let loop = SocketLoop.shared
+    private let url: String
+    private let destination: Destination
+    private let tls: TLSContext?
+    private let timeout: Int
+    private let extent: Extent
+    private let request: [UInt8]
+    private var response: HTTPResponse
+    private var connection: TCPConnection?
+    private var timer: SocketLoop.Watch?
+    private var isOver = false
+    private var latest: Int64 = .max
+    private var continuation: CheckedContinuation<Result<HTTPResponse, ConnectionFault>, Never>?
+
+    /// - Parameters:
+    ///   - url: An HTTP URL.
+    ///   - trust: Trusted certificates; `nil` = those that the system trusts.
+    ///   - timeout: Most seconds for connecting, and without any byte.
+    ///   - range: The bytes of the resource that are wanted; `nil` = all.
+    /// - Throws: `PullEnd` of kind `.badURL` if it is no HTTP URL.
+    init(
+        _ url: String, limits: Destination.Limits?, trust: TLSContext?, timeout: Int, extent: Extent,
+        range: Range<Int64>? = nil
+    ) throws(PullEnd) {
+        guard let destination = Destination(url: url, limits: limits), let path = Self.path(of: url),
+            ["http", "https"].contains(destination.target.scheme)
+        else { throw PullEnd(.badURL, "an address is not one of HTTP") }
+        self.url = url
+        self.destination = destination
+        tls = destination.target.scheme == "https" ? trust ?? .system : nil
+        self.timeout = timeout
+        self.extent = extent
+        let bytes = range.map { "Range: bytes=\($0.lowerBound)-\($0.upperBound - 1)\r\n" } ?? ""
+        request = Array(
+            """
+            GET \(path.path) HTTP/1.1\r\nHost: \(path.authority)\r\nAccept-Encoding: identity\r\n\(bytes)\
+            User-Agent: mixworker\r\nConnection: close\r\n\r\n
+            """.utf8)
+        let limit =
+            switch extent {
+            case .head: HTTPResponse.longestHead
+            case .body(let limit): limit
+            }
+        response = HTTPResponse(limit: limit)
+    }
+
+    /// Sends the request and returns the response. Ends early if its task is cancelled. Call it once.
+    func run() async -> Result<HTTPResponse, ConnectionFault> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                loop.perform { [self] in begin(continuation) }
+            }
+        } onCancel: {
+            loop.perform { [self] in end(.failure(ConnectionFault(.lost, "cancelled"))) }
+        }
+    }
+
+    private func begin(_ continuation: CheckedContinuation<Result<HTTPResponse, ConnectionFault>, Never>) {
+        guard !isOver else { return continuation.resume(returning: .failure(ConnectionFault(.lost, "cancelled"))) }
+        self.continuation = continuation
+        let timer = SocketLoop.Watch(
+            onReady: {}, onDeadline: { [self] in end(.failure(ConnectionFault(.timedOut, "timed out"))) })
+        let now = MonotonicClock.now()
+        latest = now + Int64(Self.longest) * 1_000_000_000
+        timer.deadline = now + Int64(timeout) * 1_000_000_000
+        self.timer = timer
+        loop.add(timer)
+        let connection = TCPConnection(destination, tls: tls, loop: loop, timeout: timeout) { [self] event in
+            switch event {
+            case .connected: self.connection?.send(request)
+            case .received(let bytes, let arrival): take(bytes, at: arrival)
+            case .ended(let fault): closed(fault)
+            }
+        }
+        self.connection = connection
+        connection.open()
+    }
+
+    private func take(_ bytes: ArraySlice<UInt8>, at arrival: Int64) {
+        timer?.deadline = min(latest, arrival + Int64(timeout) * 1_000_000_000)
+        do throws(HTTPResponse.Failure) {
+            try response.push(bytes)
+        } catch {
+            let words = error == .tooLong ? "the server sends more than is read" : "the server's answer is not HTTP/1.1"
+            return end(.failure(ConnectionFault(.protocolBroken, words)))
+        }
+        let isWanted = extent != .head && 200...299 ~= response.status
+        if response.isComplete || (response.hasHead && !isWanted) { end(.success(response)) }
+    }
+
+    private func closed(_ fault: ConnectionFault?) {
+        if fault == nil, response.closed() { return end(.success(response)) }
+        end(
+            .failure(fault ?? ConnectionFault(.lost, "the server closed the connection before its answer was complete"))
+        )
+    }
+
+    private func end(_ result: Result<HTTPResponse, ConnectionFault>) {
+        isOver = true
+        guard let continuation else { return }
+        self.continuation = nil
+        continuation.resume(returning: result)
+        if let timer { loop.remove(timer) }
+        timer = nil
+        let connection = connection
+        self.connection = nil
+        // Not from within its own event.
+        loop.perform { connection?.close() }
+    }
+
+    /// The parts of a URL that a request has.
+    private static func path(of url: String) -> (authority: String, path: String)? {
+        guard let separator = url.firstRange(of: "://"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return nil
+        }
+        let rest = url[separator.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard !authority.contains("@") else { return nil }
+        let path = rest.dropFirst(authority.count).prefix { $0 != "#" }
+        return (String(authority), (path.hasPrefix("/") ? "" : "/") + path)
+    }
+}

@@ -1,0 +1,50 @@
+import Dispatch
+import EncodedMedia
+import Synchronization
+
+/// Holds frames of a stream that comes in pieces back until they are due, on the threads that bring them.
+final class PullPace: Sendable {
+    private let plan: Mutex<SegmentPacer>
+    private let isOver = DispatchSemaphore(value: 0)
+
+    init(_ plan: SegmentPacer) { self.plan = Mutex(plan) }
+
+    /// Waits until a frame is due. Does not wait after `stop()`.
+    func wait(for time: MediaTime) {
+        let now = MediaTime(nanoseconds: MonotonicClock.now())
+        let delay = plan.withLock { $0.due(time, now: now) } - now
+        guard delay > .zero, isOver.wait(timeout: .now() + .nanoseconds(Int(delay.nanoseconds))) == .success else {
+            return
+        }
+        // For other threads.
+        isOver.signal()
+    }
+
+    func stop() { isOver.signal() }
+}
+
+/// The times at which frames are due that come in pieces of some seconds. Tracks come on their own, each in order.
+struct SegmentPacer: Sendable {
+    /// Delay of frames that is made up for in a burst. A longer one delays everything that follows.
+    static let tolerance = MediaTime.milliseconds(150)
+    /// Furthest time that is waited for; a frame beyond begins a new timeline.
+    static let furthest = MediaTime.seconds(10)
+
+    /// Time by which the first frame, and those after a delay, are held back, so that a late piece is not missed at once.
+    let lead: MediaTime
+    private var origin: (time: MediaTime, due: MediaTime)?
+
+    init(lead: MediaTime) { self.lead = lead }
+
+    /// Returns the time at which a frame is due, which may be before `now`.
+    mutating func due(_ time: MediaTime, now: MediaTime) -> MediaTime {
+        guard let origin, origin.due + (time - origin.time) - now <= Self.furthest else {
+            self.origin = (time, now + lead)
+            return now + lead
+        }
+        let due = origin.due + (time - origin.time)
+        guard now - due > Self.tolerance else { return due }
+        self.origin = (time, now + lead)
+        return now + lead
+    }
+}
