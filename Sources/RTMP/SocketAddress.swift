@@ -66,6 +66,26 @@ package struct SocketAddress: Sendable {
     }
 }
 
+extension SocketAddress {
+    /// Returns the address of this machine from which packets to an address in digits leave; `nil` if there is no route.
+    ///
+    /// Sends nothing.
+    package static func local(towards host: String, port: UInt16) -> InternetAddress? {
+        guard let remote = try? resolve(host: host, port: port, isNumeric: true).first else { return nil }
+        let descriptor = socket(remote.family, Int32(SOCK_DGRAM.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isKnown = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { local in
+                remote.withPointer { connect(descriptor, $0, $1) } == 0 && getsockname(descriptor, local, &length) == 0
+            }
+        }
+        return isKnown ? SocketAddress(storage: storage, length: length).internet : nil
+    }
+}
+
 extension SocketAddress: Equatable {
     package static func == (one: SocketAddress, other: SocketAddress) -> Bool {
         one.length == other.length

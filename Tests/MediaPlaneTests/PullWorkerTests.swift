@@ -133,6 +133,10 @@ import TextFormats
         if mode == "listener" {
             let pull = try WorkerPullRecorder(url + "correct-horse")
             #expect(try await outputEventually { PullSender.isBound(port) })
+            let stranger = try Self.send(
+                Self.h264, to: ["-f", "mpegts", "srt://127.0.0.1:\(port)?mode=caller&passphrase=wrong-battery"])
+            #expect(try await outputEventually { !stranger.isRunning }, "a wrong passphrase is refused")
+            #expect(pull.frames.isEmpty && pull.ends.isEmpty, "\(pull.ends)")
             let sender = try send()
             try await Self.expectMedia(pull, "srt \(mode)")
             #expect(pull.arguments?.contains("correct") == false, "\(pull.arguments ?? "")")

@@ -12,6 +12,7 @@ final class WorkerPullRecorder: Sendable {
         let frames = Mutex<[EncodedFrame]>([])
         let configured = Mutex<Set<Track>>([])
         let ends = Mutex<[PullEnd]>([])
+        let latest = Mutex<ContinuousClock.Instant?>(nil)
     }
 
     private let shared = Shared()
@@ -35,6 +36,7 @@ final class WorkerPullRecorder: Sendable {
             switch event {
             case .connected: break
             case .media(let items, _):
+                shared.latest.withLock { $0 = ContinuousClock.now }
                 for item in items {
                     switch item {
                     case .frame(let frame): shared.frames.withLock { $0.append(frame) }
@@ -51,6 +53,8 @@ final class WorkerPullRecorder: Sendable {
     var frames: [EncodedFrame] { shared.frames.withLock { $0 } }
     var configured: Set<Track> { shared.configured.withLock { $0 } }
     var ends: [PullEnd] { shared.ends.withLock { $0 } }
+    /// Time since the last media.
+    var silence: Duration { shared.latest.withLock { $0 }.map { ContinuousClock.now - $0 } ?? .zero }
     var transcoded: Set<Track> { pull.transcoded }
     var processID: Int32? { (pull as? WorkerPull)?.processID }
 
@@ -94,27 +98,53 @@ final class PullSender: Sendable {
         return check.process.terminationStatus == 0
     }()
 
-    /// GStreamer's RTSP server with H.264 and Opus at `/live`.
-    static func rtsp(_ port: UInt16) throws -> PullSender {
-        try PullSender("/usr/bin/python3", ["-c", server(port, check: false)])
+    /// GStreamer's RTSP server, with H.264 and Opus at `/live` if nothing else is said.
+    ///
+    /// - Parameters:
+    ///   - pictures: Encoder and payloader of the pictures, in the notation of `gst-launch-1.0`.
+    ///   - sound: The same of the sound.
+    ///   - certificate: PEM file with a certificate and its key, for `rtsps`.
+    static func rtsp(
+        _ port: UInt16,
+        pictures: String = "x264enc tune=zerolatency key-int-max=15 ! rtph264pay config-interval=1",
+        sound: String = "opusenc ! rtpopuspay", certificate: String? = nil
+    ) throws -> PullSender {
+        try PullSender(
+            "/usr/bin/python3",
+            ["-c", server(port, check: false, pictures: pictures, sound: sound, certificate: certificate)])
     }
 
-    private static func server(_ port: UInt16, check: Bool) -> String {
+    private static func server(
+        _ port: UInt16, check: Bool, pictures: String = "", sound: String = "", certificate: String? = nil
+    ) -> String {
         """
         import gi, sys
         gi.require_version('Gst', '1.0')
         gi.require_version('GstRtspServer', '1.0')
-        from gi.repository import Gst, GstRtspServer, GLib
+        from gi.repository import Gst, Gio, GstRtspServer, GLib
         if \(check ? "True" : "False"): sys.exit(0)
         Gst.init(None)
         server = GstRtspServer.RTSPServer()
         server.set_address('127.0.0.1')
         server.set_service('\(port)')
+        certificate = '\(certificate ?? "")'
+        if certificate:
+            auth = GstRtspServer.RTSPAuth()
+            auth.set_tls_certificate(Gio.TlsCertificate.new_from_file(certificate))
+            server.set_auth(auth)
         factory = GstRtspServer.RTSPMediaFactory()
         factory.set_shared(True)
+        if certificate:
+            factory.add_role_from_structure(Gst.Structure.new_from_string(
+                'anonymous,media.factory.access=(boolean)true,media.factory.construct=(boolean)true')[0]
+                if isinstance(Gst.Structure.new_from_string('a'), tuple) else Gst.Structure.new_from_string(
+                'anonymous,media.factory.access=(boolean)true,media.factory.construct=(boolean)true'))
+            token = GstRtspServer.RTSPToken.new()
+            token.writable_structure().set_value('media.factory.role', 'anonymous')
+            auth.set_default_token(token)
         factory.set_launch('( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! '
-            'x264enc tune=zerolatency key-int-max=15 ! rtph264pay config-interval=1 name=pay0 pt=96 '
-            'audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! opusenc ! rtpopuspay name=pay1 pt=97 )')
+            '\(pictures) name=pay0 pt=96 '
+            'audiotestsrc is-live=true ! audioconvert ! audioresample ! \(sound) name=pay1 pt=97 )')
         server.get_mount_points().add_factory('/live', factory)
         server.attach(None)
         GLib.MainLoop().run()

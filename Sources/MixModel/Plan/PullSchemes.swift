@@ -7,13 +7,13 @@ package enum PullSchemes {
         "rtmps",
         "http",
         "https",
+        "file",
         "rtsp",
         "rtspu",
         "rtsps",
         "srt",
         "udp",
         "rtp",
-        "file",
         "test",
     ]
 }

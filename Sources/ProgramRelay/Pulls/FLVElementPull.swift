@@ -112,6 +112,13 @@ final class FLVElementPull: SourcePull {
         } catch {
             return PullEnd(error.fault, redaction)
         }
+        if request.isRetry, let destination = destination(of: request) {
+            do throws(PullEnd) {
+                try await ConnectionProbe.run(destination, timeout: min(request.options.connectTimeout, 5), redaction)
+            } catch {
+                return error
+            }
+        }
         let pipeline: Pipeline
         do {
             pipeline = try makePipeline(properties(request) + (address.map { pinned(request, $0) } ?? []))
@@ -135,11 +142,12 @@ final class FLVElementPull: SourcePull {
 
     /// Looks the host up and returns an allowed address; `nil` if there are no limits to check.
     private func checkedAddress(of request: PullRequest) async throws(Destination.Unreachable) -> InternetAddress? {
-        guard request.limits != nil,
-            let destination = Destination(
-                url: request.url, limits: request.limits, defaultPort: kind.scheme(of: request.url)?.port)
-        else { return nil }
+        guard request.limits != nil, let destination = destination(of: request) else { return nil }
         return try await destination.check(within: .seconds(5))
+    }
+
+    private func destination(of request: PullRequest) -> Destination? {
+        Destination(url: request.url, limits: request.limits, defaultPort: kind.scheme(of: request.url)?.port)
     }
 
     private func makePipeline(_ properties: [(String, String)]) throws(GStreamerError) -> Pipeline {

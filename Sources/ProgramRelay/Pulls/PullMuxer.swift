@@ -13,6 +13,8 @@ final class PullMuxer: Sendable {
         var transcoded: Set<Track> = []
         /// Added to the times of the pipeline, so that those of the next one continue.
         var offset = MediaTime.seconds(10)
+        /// Time of the pipeline that stands for the beginning of its round; `nil` before its first frame.
+        var origin: MediaTime? = .zero
         /// Latest decoding time that was written.
         var latest = MediaTime.zero
         var last: [Track: MediaTime] = [:]
@@ -39,6 +41,14 @@ final class PullMuxer: Sendable {
     /// Whether every sink that has delivered something has come to its end.
     var hasEnded: Bool { state.withLock { !$0.active.isEmpty && $0.ended.isSuperset(of: $0.active) } }
 
+    /// Prepares for the next pipeline, whose times begin anywhere and continue by the time since the last frame.
+    func beginRound() {
+        state.withLock { state in
+            state.origin = nil
+            (state.active, state.ended, state.times) = ([], [], DecodingTimes())
+        }
+    }
+
     /// Prepares for the next pipeline, whose times begin with 0 and which comes `elapsed` after the first one began.
     func beginRound(after elapsed: MediaTime) {
         state.withLock { state in
@@ -58,12 +68,19 @@ final class PullMuxer: Sendable {
         state.withLock { state in
             guard !state.isOver else { return }
             state.active.insert(sink)
-            state.lastMedia = MonotonicClock.now()
-            var pts = MediaTime(nanoseconds: running) + state.offset
+            let now = MonotonicClock.now()
+            let origin = state.origin ?? MediaTime(nanoseconds: decoding ?? running)
+            if state.origin == nil, let last = state.lastMedia {
+                state.offset = state.latest + max(.milliseconds(20), MediaTime(nanoseconds: now - last))
+            }
+            state.origin = origin
+            state.lastMedia = now
+            let shift = state.offset - origin
+            var pts = MediaTime(nanoseconds: running) + shift
             var dts: MediaTime
             switch (track, decoding) {
             case (.audio, _): dts = pts
-            case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + state.offset, pts)
+            case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + shift, pts)
             case (.video, nil): dts = state.times.next(pts: pts)
             }
             // The demuxer of MPEG-TS follows the sender's clock in steps, also back by some milliseconds.

@@ -43,11 +43,14 @@ package struct PullRequest: Sendable {
     package var trust: TLSContext?
     /// The `mixworker` binary, for kinds that pull in a process of their own.
     package var worker: URL?
+    /// Whether the attempt before this one has failed, so that it is worth finding out whether there is a server at all.
+    package var isRetry: Bool
 
     package init(
         url: String, limits: Destination.Limits? = nil, options: PullOptions = PullOptions(), trust: TLSContext? = nil,
-        worker: URL? = nil
+        worker: URL? = nil, isRetry: Bool = false
     ) {
+        self.isRetry = isRetry
         self.worker = worker
         self.url = url
         self.limits = limits

@@ -10,6 +10,8 @@ package enum PullProtocols {
     package static let all: [any PullProtocol.Type] = [
         RTMPSocketPull.self,
         RTMPPull.self,
+        HLSPull.self,
+        SDPPull.self,
         HTTPPull.self,
         RTSPPull.self,
         SRTPull.self,
@@ -33,8 +35,10 @@ package enum PullProtocols {
     /// - Parameters:
     ///   - reach: Addresses that the connection may go to; `nil` = any.
     ///   - worker: The `mixworker` binary, for kinds that pull in a process of their own.
+    ///   - isRetry: Whether the attempt before this one has failed.
     static func open(
-        _ url: String, reach: Reach? = nil, worker: URL? = nil, onEvent: @escaping @Sendable (PullEvent) -> Void
+        _ url: String, reach: Reach? = nil, worker: URL? = nil, isRetry: Bool = false,
+        onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         guard let kind = kind(of: url) else {
             let expected = schemes.map { $0 + "://" }.joined(separator: ", ")
@@ -45,7 +49,9 @@ package enum PullProtocols {
             return ClosedPull(receiver: receiver)
         }
         let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
-        return kind.open(PullRequest(url: url, limits: limits, options: kind.options, worker: worker), onEvent: onEvent)
+        let request = PullRequest(
+            url: url, limits: limits, options: kind.options, worker: worker, isRetry: isRetry)
+        return kind.open(request, onEvent: onEvent)
     }
 
     /// The pull of a URL that no kind takes.

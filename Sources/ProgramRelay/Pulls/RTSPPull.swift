@@ -10,6 +10,8 @@ package enum RTSPPull: WorkerPullKind {
     package static let elements = [PullElement("rtspsrc", package: "gstreamer1.0-plugins-good")] + PullTail.elements
     package static let options = PullOptions(idleTimeout: 5, latency: .milliseconds(200))
 
+    package static let usesTCP = true
+
     package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
         let isUDP = address.scheme == "rtspu"
         let location = isUDP ? "rtsp" + address.text.dropFirst(address.scheme.utf8.count) : address.text

@@ -55,6 +55,6 @@ package enum SRTPull: WorkerPullKind {
                 srtsrc name=source auto-reconnect=false keep-listening=false ! \
                 video/mpegts,systemstream=true ! \(PullTail.decoder("all"))
                 """,
-            properties: properties)
+            properties: properties, isRendezvous: mode == "rendezvous")
     }
 }

@@ -8,9 +8,10 @@ package enum TestPull: WorkerPullKind {
         PullElement("videotestsrc", package: "gstreamer1.0-plugins-base"),
         PullElement("audiotestsrc", package: "gstreamer1.0-plugins-base"),
     ]
-    package static let usesNetwork = false
 
     private static let patterns = ["": "smpte", "bars": "smpte", "ball": "ball", "snow": "snow", "black": "black"]
+
+    package static func usesNetwork(_ address: PullAddress) -> Bool { false }
 
     package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
         guard address.isLocalhost, address.port == nil else {

@@ -42,8 +42,11 @@ package enum UDPPull: WorkerPullKind {
 }
 
 extension PullAddress {
-    /// Whether the host is an address of a group (RFC 1112 §4, RFC 4291 §2.7).
-    var isMulticast: Bool {
+    /// Whether the host is an address of a group.
+    var isMulticast: Bool { Self.isMulticast(host) }
+
+    /// Whether an address is one of a group (RFC 1112 §4, RFC 4291 §2.7).
+    static func isMulticast(_ host: String) -> Bool {
         if host.contains(":") { return host.lowercased().hasPrefix("ff") }
         return host.split(separator: ".").first.flatMap { UInt8($0) }.map { 224...239 ~= $0 } ?? false
     }

@@ -84,10 +84,13 @@ final class WorkerPull: SourcePull {
         var address = try PullAddress(request.url)
         _ = try kind.head(for: address)
         let host = address.host
-        if kind.usesNetwork, request.limits != nil {
-            let destination = Destination(
-                scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
-                limits: request.limits)
+        let destination = Destination(
+            scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
+            limits: request.limits)
+        if kind.usesTCP, request.isRetry {
+            try await ConnectionProbe.run(destination, timeout: request.options.connectTimeout, redaction)
+        }
+        if kind.usesNetwork(address), request.limits != nil {
             let found: InternetAddress?
             do throws(Destination.Unreachable) {
                 found = try await destination.check(within: .seconds(5))
@@ -95,7 +98,9 @@ final class WorkerPull: SourcePull {
                 throw PullEnd(error.fault, redaction)
             }
             // A certificate is for a name, and protects against servers that have none for it.
-            if let found, kind.scheme(of: request.url)?.isSecure != true { address.put("\(found)") }
+            if let found, !kind.judgesAddresses, kind.scheme(of: request.url)?.isSecure != true {
+                address.put("\(found)")
+            }
         }
         return PullSettings(
             url: address.text, host: host, reach: request.limits?.reach, idleTimeout: request.options.idleTimeout)

@@ -3,7 +3,13 @@
 /// A type needs the members of `PullProtocol`, apart from `open`, and the head of its pipeline.
 package protocol WorkerPullKind: PullProtocol {
     /// Whether the URL's host is connected to or listened at, so that its address has to be judged.
-    static var usesNetwork: Bool { get }
+    static func usesNetwork(_ address: PullAddress) -> Bool
+
+    /// Whether the URL's host is connected to over TCP.
+    static var usesTCP: Bool { get }
+
+    /// Whether the worker itself looks up hosts and judges their addresses, because there is more than one.
+    static var judgesAddresses: Bool { get }
 
     /// Returns the head of the pipeline for a URL. The relay asks for it to refuse a URL early, and the worker to play.
     ///
@@ -12,7 +18,9 @@ package protocol WorkerPullKind: PullProtocol {
 }
 
 extension WorkerPullKind {
-    package static var usesNetwork: Bool { true }
+    package static func usesNetwork(_ address: PullAddress) -> Bool { true }
+    package static var usesTCP: Bool { false }
+    package static var judgesAddresses: Bool { false }
 
     package static func open(
         _ request: PullRequest, onEvent: @escaping @Sendable (PullEvent) -> Void
@@ -57,4 +65,11 @@ package struct PullHead: Hashable, Sendable {
     var file: String?
     /// Whether the element `source` is an `rtspsrc`, whose requests have to be judged one by one.
     var isRTSP = false
+    /// Whether the element `source` is an `srtsrc` that has to be told the address of this machine. Otherwise, it would
+    /// listen at the address of the other side.
+    var isRendezvous = false
+    /// Whether the element `source` is an `appsrc` that gets the segments of an HLS playlist.
+    var isSegmented = false
+    /// Whether there is a session description at the URL, from which the head has to be made.
+    var isSessionDescription = false
 }

@@ -22,6 +22,8 @@ final class PulledSource {
     /// Changes of the address since the first one was in use undisturbed.
     var changes = 0
     private(set) var failures = 0
+    /// Whether it has ever delivered media for `trial`.
+    private var wasLive = false
     /// The source's failure, in words for operators; `nil` while there is none.
     private(set) var error: String?
     /// Program time of the next attempt; `nil` while connected.
@@ -55,7 +57,7 @@ final class PulledSource {
     private var told: [String] = []
 
     /// Silence after which a source is reported as stalled. The program reacts earlier: see `StallWatch`.
-    static let silence = MediaTime.milliseconds(1000)
+    static let silence = MediaTime.milliseconds(900)
     /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
     static let patience = MediaTime.seconds(6)
     /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix
@@ -148,6 +150,7 @@ final class PulledSource {
         if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
             failures = 0
+            wasLive = true
             error = nil
             isUnsupported = false
         }
@@ -169,16 +172,15 @@ final class PulledSource {
         pull.requestKeyframe()
     }
 
-    /// Notes that the connection is over or could not be made, and schedules the next attempt, after a longer delay
-    /// each time.
+    /// Notes that the connection is over or could not be made, and schedules the next attempt (`SourceRetry`).
     func ended(_ reason: PullEnd, now: MediaTime) {
         if reason.kind == .unsupportedCodec { isUnsupported = true }
         // A server without a publisher for the stream, or bytes that are no stream, end without an error of their own.
         let end = reason.kind == .ended && firstFrameAt == nil ? PullEnd.noMedia : reason
         failures += 1
         error = end.words
-        let wait = isUnsupported || reason.kind == .excessive ? 10 : min(0.25 * Double(1 << min(failures - 1, 5)), 5)
-        retryAt = now + .seconds(wait)
+        let kind = isUnsupported ? .unsupportedCodec : end.kind
+        retryAt = now + SourceRetry.pause(after: kind, failures: failures, wasLive: wasLive, of: planned.id)
     }
 
     /// Whether the connection has to be made again.

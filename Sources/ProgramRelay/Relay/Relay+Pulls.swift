@@ -33,8 +33,9 @@ extension Relay {
         pullRecord.write(quarantine.records)
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = PullProtocols.open(source.url, reach: plan?.sourceReach, worker: configuration.worker) {
-            [weak self, logger] event in
+        let pull = PullProtocols.open(
+            source.url, reach: plan?.sourceReach, worker: configuration.worker, isRetry: source.failures > 0
+        ) { [weak self, logger] event in
             if case .connected = event { logger.debug("source \(id): the server has answered") }
             if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
         }

@@ -1,0 +1,47 @@
+import RTMP
+import TextFormats
+
+/// Finds out whether a server listens, before a process or a pipeline is made for it.
+///
+/// Done for attempts that follow a failure, so that a server that is away for long costs this machine little.
+enum ConnectionProbe {
+    /// Connects to the destination, and closes the connection at once.
+    ///
+    /// - Parameter timeout: Most seconds.
+    /// - Throws: The reason why there is no connection.
+    static func run(_ destination: Destination, timeout: Int, _ redaction: URLRedaction) async throws(PullEnd) {
+        let fault = await withCheckedContinuation { continuation in
+            let loop = SocketLoop.shared
+            loop.perform {
+                let probe = Probe(continuation)
+                let connection = TCPConnection(destination, loop: loop, timeout: timeout) { event in
+                    switch event {
+                    case .connected: probe.end(nil)
+                    case .received: break
+                    case .ended(let fault): probe.end(fault ?? ConnectionFault(.lost, "the server closed"))
+                    }
+                }
+                probe.connection = connection
+                connection.open()
+            }
+        }
+        if let fault { throw PullEnd(fault, redaction) }
+    }
+
+    /// `@unchecked Sendable`: its state belongs to the loop.
+    private final class Probe: @unchecked Sendable {
+        var connection: TCPConnection?
+        private var continuation: CheckedContinuation<ConnectionFault?, Never>?
+
+        init(_ continuation: CheckedContinuation<ConnectionFault?, Never>) { self.continuation = continuation }
+
+        func end(_ fault: ConnectionFault?) {
+            continuation?.resume(returning: fault)
+            continuation = nil
+            let connection = connection
+            self.connection = nil
+            // Not from within its own event.
+            SocketLoop.shared.perform { connection?.close() }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import EncodedMedia
+import Foundation
+import MediaFormats
+import RTMP
+import TextFormats
+
+/// Fetches the segments of an HLS playlist one after another.
+///
+/// Every address, of the playlist, its variant, segments, keys and redirects, is judged before it is connected to, and
+/// it is the judged address that is connected to.
+struct HLSReader {
+    /// Bytes for the demuxer.
+    struct Piece: Sendable {
+        var bytes: [UInt8]
+        /// Whether a demuxer that has read the piece before cannot read this one.
+        var beginsAnew: Bool
+    }
+
+    /// Largest segment in bytes: 10 s of 50 Mbit/s.
+    static let longestSegment = 64 << 20
+    /// Pause after a request that failed, in seconds.
+    static let pause = 0.5
+
+    /// Takes what goes wrong and is tried again, and `nil` once it goes well.
+    let onTrouble: @Sendable (PullEnd?) -> Void
+
+    private let limits: Destination.Limits?
+    private let redaction: URLRedaction
+    private var follower = PlaylistFollower()
+    /// The media playlist, after redirects, against which segments are resolved.
+    private var url: String
+    private var isVariant = false
+    private var hasPlaylist = false
+    private var loadedAt: Int64?
+    private var key: (url: String, bytes: [UInt8])?
+
+    init(_ url: String, limits: Destination.Limits?, onTrouble: @escaping @Sendable (PullEnd?) -> Void) {
+        (self.url, self.limits, self.onTrouble) = (url, limits, onTrouble)
+        redaction = URLRedaction(url)
+    }
+
+    /// Returns the next piece; `nil` at the end of the playlist, or when its task is cancelled.
+    ///
+    /// - Throws: `PullEnd` if the playlist cannot be played. What works later, as a server that is away, is tried again.
+    mutating func next() async throws(PullEnd) -> Piece? {
+        while !Task.isCancelled {
+            do throws(PullEnd) {
+                switch follower.step() {
+                case .ended: return nil
+                case .load(let seconds):
+                    if let loadedAt { await Self.sleep(until: loadedAt + Int64(seconds * 1e9)) }
+                    loadedAt = MonotonicClock.now()
+                    try await load()
+                    onTrouble(nil)
+                case .fetch(let segment, let beginsAnew):
+                    let piece = try await fetch(segment, beginsAnew)
+                    follower.fetched(segment)
+                    onTrouble(nil)
+                    return piece
+                }
+            } catch {
+                guard hasPlaylist, [.unreachable, .timedOut, .lost, .refused].contains(error.kind) else { throw error }
+                onTrouble(error)
+                await Self.sleep(until: MonotonicClock.now() + Int64(Self.pause * 1e9))
+                try await recover(from: error)
+            }
+        }
+        return nil
+    }
+
+    /// Loads the playlist again after a failure, in case the segment that is missing is no longer in it.
+    private mutating func recover(from error: PullEnd) async throws(PullEnd) {
+        if error.kind == .refused, case .fetch = follower.step() { follower.refused() }
+        do throws(PullEnd) {
+            loadedAt = MonotonicClock.now()
+            try await load()
+            if case .load = follower.step() { onTrouble(nil) }
+        } catch {
+            guard [.unreachable, .timedOut, .lost, .refused].contains(error.kind) else { throw error }
+        }
+    }
+
+    private static func sleep(until time: Int64) async {
+        try? await Task.sleep(for: .nanoseconds(max(0, time - MonotonicClock.now())))
+    }
+
+    private mutating func load() async throws(PullEnd) {
+        let (bytes, final) = try await get(url, limit: ReceivedPlaylist.longest, "the playlist")
+        let playlist: ReceivedPlaylist
+        do throws(ReceivedPlaylist.Failure) { playlist = try ReceivedPlaylist(bytes) } catch {
+            throw PullEnd(.protocolViolation, "the playlist \(error)")
+        }
+        switch playlist {
+        case .media(let segments):
+            // The redirect may lead elsewhere the next time, but segments are relative to where it led now.
+            base = final
+            hasPlaylist = true
+            follower.took(segments)
+        case .master(let variants):
+            guard !isVariant else { throw PullEnd(.protocolViolation, "a variant of the playlist has variants itself") }
+            guard let variant = ReceivedVariant.choose(variants) else {
+                throw PullEnd(
+                    .unsupportedCodec, "the playlist has its sound in playlists of their own, which cannot be pulled")
+            }
+            url = try resolve(variant.uri, against: final)
+            isVariant = true
+            try await load()
+        }
+    }
+
+    /// URL of the newest version of the media playlist.
+    private var base = ""
+
+    private mutating func fetch(_ segment: ReceivedSegment, _ beginsAnew: Bool) async throws(PullEnd) -> Piece {
+        var bytes: [UInt8] = []
+        if beginsAnew, let map = segment.map { bytes = try await fetch(map, vector: segment.vector) }
+        bytes += try await fetch(segment.resource, vector: segment.vector)
+        return Piece(bytes: bytes, beginsAnew: beginsAnew)
+    }
+
+    private mutating func fetch(
+        _ resource: ReceivedSegment.Resource, vector: [UInt8]
+    ) async throws(PullEnd) -> [UInt8] {
+        let url = try resolve(resource.uri, against: base)
+        let (bytes, _) = try await get(url, limit: Self.longestSegment, range: resource.range, "a segment")
+        guard let wanted = resource.key else { return bytes }
+        let place = try resolve(wanted.uri, against: base)
+        if key?.url != place { key = (place, try await get(place, limit: 1024, "the key of a segment").bytes) }
+        guard let key = key?.bytes, let plain = TLSCipher.decrypted(bytes, key: key, vector: vector) else {
+            self.key = nil
+            throw PullEnd(.refused, "a segment cannot be decrypted with the key that the server gave")
+        }
+        return plain
+    }
+
+    private func resolve(_ reference: String, against base: String) throws(PullEnd) -> String {
+        guard let url = HTTPRedirect.resolve(reference, against: base) else {
+            throw PullEnd(.protocolViolation, "the playlist names an address that is not one of HTTP")
+        }
+        return url
+    }
+
+    private func get(
+        _ url: String, limit: Int, range: Range<Int64>? = nil, _ what: String
+    ) async throws(PullEnd) -> (bytes: [UInt8], url: String) {
+        try await HTTPExchange.get(url, limits: limits, limit: limit, range: range, what, redaction)
+    }
+}

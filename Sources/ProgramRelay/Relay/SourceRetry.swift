@@ -1,0 +1,52 @@
+import EncodedMedia
+import MixModel
+
+/// The pause before a source is connected again.
+///
+/// A source has to be back within a second after its server is, however long that took. Where nobody listens, an attempt
+/// costs the server nothing and this machine no process (`ConnectionProbe`): it is made again after a third of a second.
+/// Where the stream is missing it costs a request, and half a second passes. Pauses differ, so that the sources of one
+/// server do not come at once. What no waiting cures is asked for more and more seldom.
+enum SourceRetry {
+    /// Pause after the first failure of most kinds, in ms: most connections that fail can be made again.
+    static let first = 250
+    /// Pauses where nobody listens, in ms.
+    static let away = 250...350
+    /// Pauses after other failures that a server recovers from, in ms.
+    static let usual = 400...600
+    /// Longest pause after failures that a server has to be changed for, in ms.
+    static let longest = 5_000
+    /// Longest pause where the server is there and never had the stream, in ms.
+    static let longestUnseen = 1_000
+    /// Pause after what must not be asked for again soon, in ms.
+    static let penalty = 10_000
+
+    /// - Parameters:
+    ///   - failures: Failures since media came, at least 1.
+    ///   - wasLive: Whether the source has ever delivered media.
+    static func pause(
+        after kind: PullEnd.Kind, failures: Int, wasLive: Bool, of id: SourceID
+    ) -> MediaTime {
+        let growing = first << min(max(failures, 1) - 1, 5)
+        let milliseconds =
+            switch kind {
+            case .unsupportedCodec, .excessive: penalty
+            case .notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled, .tooMuchPending:
+                min(growing, longest)
+            case .refused, .noMedia, .publisherLeft:
+                wasLive ? min(growing, spread(usual, failures, id)) : min(growing, longestUnseen)
+            case .ended, .timedOut, .lost: min(growing, spread(usual, failures, id))
+            case .unreachable: min(growing, spread(away, failures, id))
+            }
+        return .milliseconds(Int64(milliseconds))
+    }
+
+    /// A number of a range, another one for each source and attempt.
+    private static func spread(_ range: ClosedRange<Int>, _ failures: Int, _ id: SourceID) -> Int {
+        // FNV-1a.
+        let hash = (Array(id.rawValue.utf8) + [UInt8(truncatingIfNeeded: failures)]).reduce(
+            UInt64(0xCBF2_9CE4_8422_2325)
+        ) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return range.lowerBound + Int((hash >> 16) % UInt64(range.count))
+    }
+}

@@ -1,0 +1,292 @@
+import EncodedMedia
+import Foundation
+import Synchronization
+import Testing
+
+@testable import ProgramRelay
+
+/// Pulls of HLS that ffmpeg makes and nginx serves.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct PullHLSTests {
+    private static let input = [
+        "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30", "-f", "lavfi", "-i", "sine=f=440:r=48000",
+    ]
+    private static let codecs = [
+        "-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-g", "30", "-pix_fmt", "yuv420p", "-c:a", "aac", "-ac",
+        "2", "-hls_time", "1",
+    ]
+
+    /// Writes a stream of some seconds to a directory of the server.
+    private static func record(
+        _ server: HLSServer, _ name: String, seconds: Int, _ options: [String] = []
+    ) async throws {
+        try server.makeDirectory(name)
+        let make = try PullSender(
+            "/usr/bin/ffmpeg",
+            input + ["-t", "\(seconds)"] + codecs + ["-hls_playlist_type", "vod"] + options
+                + ["-f", "hls", server.path("\(name)/x.m3u8")])
+        #expect(try await outputEventually { !make.isRunning })
+    }
+
+    private static func begin(_ server: HLSServer, _ name: String, _ options: [String] = []) throws -> PullSender {
+        try server.makeDirectory(name)
+        return try PullSender(
+            "/usr/bin/ffmpeg",
+            ["-re"] + input + ["-t", "60"] + codecs + ["-hls_list_size", "5", "-hls_flags", "delete_segments"] + options
+                + ["-f", "hls", server.path("\(name)/x.m3u8")])
+    }
+
+    /// Checks that a track's frames come without a hole or a step back.
+    private static func expectSteady(_ pull: WorkerPullRecorder, upTo limit: MediaTime = .milliseconds(50)) {
+        for track in Track.allCases {
+            let times = pull.frames.filter { $0.track == track }.map(\.dts)
+            let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+            #expect(steps.allSatisfy { $0 > .zero && $0 <= limit }, "\(track): \(steps.filter { $0 > limit })")
+        }
+    }
+
+    @Test(arguments: [[], ["-hls_segment_type", "fmp4"], ["-hls_flags", "single_file"]])
+    func aRecordingIsPlayedAtItsRateToItsEnd(options: [String]) async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try await Self.record(server, "vod", seconds: 4, options)
+        let start = ContinuousClock.now
+        let pull = try WorkerPullRecorder("\(server.url)/vod/x.m3u8?key=1")
+        #expect(try await outputEventually { !pull.frames.isEmpty || !pull.ends.isEmpty })
+        let first = ContinuousClock.now - start
+        print("HLS on demand \(options): first frame after \(first)")
+        #expect(first < .seconds(2))
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        let took = ContinuousClock.now - start
+        #expect(pull.ends.map(\.kind) == [.ended], "\(pull.ends)")
+        #expect(took > .milliseconds(3_700), "4 s of media in \(took)")
+        #expect(pull.frames.count { $0.track == .video } == 120)
+        #expect(pull.transcoded.isEmpty && pull.frames.contains { $0.pts > $0.dts })
+        Self.expectSteady(pull)
+        await pull.close()
+    }
+
+    @Test(arguments: [[], ["-hls_segment_type", "fmp4"]])
+    func aLiveStreamIsPulledWithoutAHole(options: [String]) async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        let sender = try Self.begin(server, "live", options)
+        #expect(try await outputEventually { server.exists("live/x.m3u8") })
+        let start = ContinuousClock.now
+        let pull = try WorkerPullRecorder("\(server.url)/moved/live/x.m3u8")
+        #expect(try await outputEventually { !pull.frames.isEmpty || !pull.ends.isEmpty })
+        let first = ContinuousClock.now - start
+        print("HLS live \(options): first frame after \(first)")
+        #expect(first < .seconds(2))
+        #expect(
+            try await outputEventually { pull.frames.count { $0.track == .video } > 180 || !pull.ends.isEmpty },
+            "\(pull.ends)")
+        Self.expectSteady(pull)
+        #expect(pull.ends.isEmpty && pull.transcoded.isEmpty)
+        await pull.close()
+        sender.stop()
+    }
+
+    /// The server is away for longer than what was fetched lasts.
+    @Test func aServerThatIsBackIsGoneOnWith() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        let sender = try Self.begin(server, "live")
+        #expect(try await outputEventually { server.exists("live/x.m3u8") })
+        let pull = try WorkerPullRecorder("\(server.url)/live/x.m3u8")
+        #expect(try await outputEventually { pull.frames.count > 60 })
+        server.stop()
+        let gone = ContinuousClock.now
+        #expect(try await outputEventually { pull.silence > .milliseconds(1000) })
+        #expect(ContinuousClock.now - gone < .seconds(5), "what was fetched ends")
+        let count = pull.frames.count
+        try await server.start()
+        let up = ContinuousClock.now
+        #expect(try await outputEventually { pull.frames.count > count + 30 || !pull.ends.isEmpty })
+        print("HLS: frames \(ContinuousClock.now - up) after the server is back")
+        #expect(pull.ends.isEmpty, "\(pull.ends)")
+        server.stop()
+        #expect(try await outputEventually(within: .seconds(20)) { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [.unreachable], "\(pull.ends)")
+        await pull.close()
+        sender.stop()
+    }
+
+    @Test func segmentsThatAreEncryptedAreRead() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try server.write("key", [UInt8](1...16))
+        try server.write("info", Array("/key\n\(server.path("key"))\n".utf8))
+        try await Self.record(server, "secret", seconds: 2, ["-hls_key_info_file", server.path("info")])
+        let pull = try WorkerPullRecorder("\(server.url)/secret/x.m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [.ended] && pull.frames.count { $0.track == .video } == 60, "\(pull.ends)")
+        await pull.close()
+        try server.write("key", [UInt8](repeating: 9, count: 16))
+        let wrong = try WorkerPullRecorder("\(server.url)/secret/x.m3u8")
+        #expect(try await outputEventually(within: .seconds(20)) { !wrong.ends.isEmpty })
+        #expect(wrong.frames.isEmpty && wrong.ends.map(\.kind) != [.ended], "\(wrong.ends)")
+        await wrong.close()
+    }
+
+    /// TS and fMP4 in one playlist, of other sizes, whose times begin anew.
+    @Test func aDiscontinuityIsGoneOnAt() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try await Self.record(server, "one", seconds: 2)
+        try await Self.record(server, "two", seconds: 2, ["-s", "640x360", "-hls_segment_type", "fmp4"])
+        func lines(_ name: String) throws -> [String] {
+            try String(contentsOfFile: server.path("\(name)/x.m3u8"), encoding: .utf8).split(separator: "\n")
+                .map { $0.hasPrefix("#") ? String($0).replacing("URI=\"", with: "URI=\"\(name)/") : "\(name)/\($0)" }
+        }
+        let first = try lines("one").filter { $0 != "#EXT-X-ENDLIST" }
+        let second = try lines("two").filter { !$0.hasPrefix("#EXTM3U") && !$0.contains("SEQUENCE") }
+        let text = first + ["#EXT-X-DISCONTINUITY"] + second
+        try server.write("both.m3u8", Array(text.joined(separator: "\n").utf8))
+        let pull = try WorkerPullRecorder("\(server.url)/both.m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [.ended] && pull.frames.count { $0.track == .video } == 120, "\(pull.ends)")
+        Self.expectSteady(pull, upTo: .milliseconds(400))
+        await pull.close()
+    }
+
+    @Test func theBestVariantOfAMasterPlaylistIsPulled() async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try await Self.record(server, "low", seconds: 1)
+        try await Self.record(server, "high", seconds: 1, ["-r", "60"])
+        try server.write(
+            "all.m3u8",
+            Array(
+                """
+                #EXTM3U
+                #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=320x180
+                low/x.m3u8
+                #EXT-X-STREAM-INF:BANDWIDTH=1800000,RESOLUTION=320x180
+                high/x.m3u8
+                #EXT-X-STREAM-INF:BANDWIDTH=90000000,RESOLUTION=3840x2160
+                missing.m3u8
+                """.utf8))
+        let pull = try WorkerPullRecorder("\(server.url)/all.m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.frames.count { $0.track == .video } == 60, "\(pull.ends)")
+        await pull.close()
+    }
+
+    /// Wherever an address comes from, it is not connected to.
+    @Test(arguments: ["redirect", "variant", "segment", "key"]) func addressesOfStrangersAreJudged(place: String)
+        async throws
+    {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        let other = "http://10.1.2.3/x"
+        let segment = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n"
+        try server.write("variant.m3u8", Array("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=9\n\(other)\n".utf8))
+        try server.write("segment.m3u8", Array("\(segment)\(other)\n#EXT-X-ENDLIST\n".utf8))
+        try server.write(
+            "key.m3u8",
+            Array(
+                segment.replacing("#EXTINF", with: "#EXT-X-KEY:METHOD=AES-128,URI=\"\(other)\"\n#EXTINF").utf8)
+                + Array("segment.m3u8\n#EXT-X-ENDLIST\n".utf8))
+        let pull = try WorkerPullRecorder("\(server.url)/\(place).m3u8")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [.notAllowed] && pull.frames.isEmpty, "\(pull.ends)")
+        #expect(pull.ends.first?.words.contains("10.1.2.3") == true, "\(pull.ends)")
+        await pull.close()
+    }
+
+    @Test(arguments: [
+        ("missing.m3u8", PullEnd.Kind.refused, "the server answers 404 for the playlist"),
+        ("page.m3u8", .protocolViolation, "does not begin with #EXTM3U"),
+        ("file.m3u8", .protocolViolation, "not one of HTTP"),
+        ("sample.m3u8", .protocolViolation, "SAMPLE-AES"), ("separate.m3u8", .unsupportedCodec, "sound"),
+    ])
+    func whatCannotBePlayedIsNamed(path: String, kind: PullEnd.Kind, words: String) async throws {
+        let server = try await HLSServer()
+        defer { server.stop() }
+        try server.write("page.m3u8", Array("<html>".utf8))
+        try server.write(
+            "file.m3u8", Array("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nfile:///etc/passwd\n".utf8))
+        try server.write(
+            "sample.m3u8",
+            Array("#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"k\"\n#EXTINF:2,\na\n".utf8))
+        try server.write(
+            "separate.m3u8",
+            Array(
+                """
+                #EXTM3U
+                #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="g",NAME="n",URI="s.m3u8"
+                #EXT-X-STREAM-INF:BANDWIDTH=9,AUDIO="g"
+                x.m3u8
+                """.utf8))
+        let pull = try WorkerPullRecorder("\(server.url)/\(path)?token=secret")
+        #expect(try await outputEventually { !pull.ends.isEmpty })
+        #expect(pull.ends.map(\.kind) == [kind], "\(pull.ends)")
+        #expect(pull.ends.first?.words.contains(words) == true, "\(pull.ends)")
+        #expect(pull.ends.first?.words.contains("secret") == false)
+        await pull.close()
+    }
+
+    @Test func thePathDecidesBetweenHLSAndFLV() {
+        for url in ["http://h/x.m3u8", "https://h:1/a/x.M3U8?k=v&m=/x.flv", "http://h/x.m3u8#f"] {
+            #expect(PullProtocols.kind(of: url)?.name == HLSPull.name, "\(url)")
+        }
+        for url in ["http://h/x.flv", "http://h/x?y=.m3u8", "http://h/", "http://h/x.m3u8/live.flv"] {
+            #expect(PullProtocols.kind(of: url)?.name == HTTPPull.name, "\(url)")
+        }
+    }
+}
+
+/// An nginx that serves a directory of its own. `/moved/` redirects to `/`, `/redirect.m3u8` to another network.
+final class HLSServer: Sendable {
+    private let root = FileManager.default.temporaryDirectory.appending(path: "hls-\(UInt32.random(in: 0 ... .max))")
+    private let port: UInt16
+    private let process = Mutex<PullSender?>(nil)
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    init() async throws {
+        port = try PullSender.freePort()
+        try FileManager.default.createDirectory(at: root.appending(path: "www"), withIntermediateDirectories: true)
+        let settings = """
+            daemon off;
+            master_process off;
+            pid \(root.path)/pid;
+            error_log \(root.path)/errors;
+            events {}
+            http {
+                access_log off;
+                client_body_temp_path \(root.path)/body;
+                proxy_temp_path \(root.path)/proxy;
+                fastcgi_temp_path \(root.path)/fastcgi;
+                uwsgi_temp_path \(root.path)/uwsgi;
+                scgi_temp_path \(root.path)/scgi;
+                server {
+                    listen 127.0.0.1:\(port);
+                    root \(root.path)/www;
+                    location /moved/ { rewrite ^/moved(/.*)$ $1 redirect; }
+                    location = /redirect.m3u8 { return 302 http://10.1.2.3/x.m3u8; }
+                }
+            }
+            """
+        try Data(settings.utf8).write(to: root.appending(path: "conf"))
+        try await start()
+    }
+
+    deinit { try? FileManager.default.removeItem(at: root) }
+
+    func start() async throws {
+        let sender = try PullSender("/usr/sbin/nginx", ["-c", "\(root.path)/conf", "-p", root.path])
+        process.withLock { $0 = sender }
+        #expect(try await outputEventually { PullSender.isListening(port) })
+    }
+
+    func stop() { process.withLock { $0.take() }?.stop() }
+
+    func path(_ name: String) -> String { root.appending(path: "www/\(name)").path }
+    func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
+    func write(_ name: String, _ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: path(name))) }
+
+    func makeDirectory(_ name: String) throws {
+        try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: true)
+    }
+}

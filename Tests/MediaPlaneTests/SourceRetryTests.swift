@@ -1,0 +1,53 @@
+import MixModel
+import Testing
+
+@testable import EncodedMedia
+@testable import ProgramRelay
+
+/// When a source is connected again.
+@Suite struct SourceRetryTests {
+    private func pause(
+        _ kind: PullEnd.Kind, _ failures: Int, wasLive: Bool = true, of id: SourceID = "a/camera"
+    ) -> MediaTime {
+        SourceRetry.pause(after: kind, failures: failures, wasLive: wasLive, of: id)
+    }
+
+    /// However long its server was away.
+    @Test func aServerThatIsAwayIsAskedSeveralTimesASecond() {
+        for kind in [PullEnd.Kind.unreachable, .timedOut, .lost, .ended] {
+            #expect(pause(kind, 1) == .milliseconds(250))
+            for failures in [2, 3, 10, 1_000_000, .max] {
+                for wasLive in [true, false] {
+                    let pause = pause(kind, failures, wasLive: wasLive)
+                    let range: ClosedRange<MediaTime> =
+                        kind == .unreachable
+                        ? .milliseconds(250) ... .milliseconds(350) : .milliseconds(400) ... .milliseconds(600)
+                    #expect(range ~= pause, "\(kind) \(failures)")
+                }
+            }
+        }
+    }
+
+    @Test func aStreamThatIsMissingIsBackWithinASecondToo() {
+        for kind in [PullEnd.Kind.refused, .noMedia, .publisherLeft] {
+            #expect(pause(kind, 1000) <= .milliseconds(600))
+            #expect(pause(kind, 1000, wasLive: false) == .seconds(1))
+        }
+    }
+
+    @Test func whatNoWaitingCuresIsAskedForMoreSeldom() {
+        for kind in [PullEnd.Kind.notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled] {
+            let pauses = (1...9).map { pause(kind, $0).nanoseconds / 1_000_000 }
+            #expect(pauses == [250, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000], "\(kind)")
+        }
+        #expect(pause(.excessive, 1) == .seconds(10) && pause(.unsupportedCodec, 9) == .seconds(10))
+    }
+
+    /// A hundred rooms whose one server is away do not come at once.
+    @Test func sourcesOfOneServerAreSpread() {
+        let pauses = (0..<100).map { pause(.unreachable, 5, of: SourceID("room\($0)/camera")) }
+        #expect(Set(pauses.map(\.nanoseconds)).count > 40)
+        let attempts = (2..<50).map { pause(.unreachable, $0) }
+        #expect(Set(attempts.map(\.nanoseconds)).count > 25)
+    }
+}
