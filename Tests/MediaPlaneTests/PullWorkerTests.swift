@@ -187,6 +187,26 @@ import TextFormats
         again.stop()
     }
 
+    /// With a certificate that the system trusts it is played; docs/pulls.md says how that was tried.
+    @Test(.enabled(if: PullSender.hasRTSPServer)) func aCertificateOfNobodyIsRefused() async throws {
+        let certificate = try await TestCertificate.make()
+        defer { certificate.remove() }
+        let both = certificate.directory.appending(path: "both.pem")
+        let parts = try [certificate.file, certificate.key].map { try String(contentsOfFile: $0, encoding: .utf8) }
+        try Data(parts.joined().utf8).write(to: both)
+        let port = try PullSender.freePort()
+        let server = try PullSender.rtsp(port, certificate: both.path)
+        #expect(try await outputEventually { PullSender.isListening(port) })
+        for isRetry in [false, true] {
+            let pull = try WorkerPullRecorder("rtsps://localhost:\(port)/live", isRetry: isRetry)
+            #expect(try await outputEventually { !pull.ends.isEmpty })
+            #expect(pull.frames.isEmpty && pull.ends.map(\.kind) == [isRetry ? .tlsFailed : .lost], "\(pull.ends)")
+            if isRetry { #expect(pull.ends.first?.words.contains("certificate") == true, "\(pull.ends)") }
+            await pull.close()
+        }
+        server.stop()
+    }
+
     /// The element may connect to the other host, but asks it for nothing.
     @Test func aRedirectToAnotherHostIsRefused() async throws {
         let other = try RTMPOddServer()

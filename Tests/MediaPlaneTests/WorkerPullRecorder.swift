@@ -19,8 +19,10 @@ final class WorkerPullRecorder: Sendable {
     private let pull: any SourcePull
     private let script: URL?
 
-    /// - Parameter media: The directory whose files may be played.
-    init(_ url: String, media: URL? = nil) throws {
+    /// - Parameters:
+    ///   - media: The directory whose files may be played.
+    ///   - isRetry: Whether an attempt before has failed.
+    init(_ url: String, media: URL? = nil, isRetry: Bool = false) throws {
         var worker = URL(filePath: try WorkerStartTests.executable())
         script = media.map { _ in
             FileManager.default.temporaryDirectory.appending(path: "worker-\(UInt32.random(in: 0 ... .max))")
@@ -32,7 +34,7 @@ final class WorkerPullRecorder: Sendable {
             worker = script
         }
         let shared = shared
-        pull = PullProtocols.open(url, reach: .loopback, worker: worker) { event in
+        pull = PullProtocols.open(url, reach: .loopback, worker: worker, isRetry: isRetry) { event in
             switch event {
             case .connected: break
             case .media(let items, _):
@@ -127,21 +129,18 @@ final class PullSender: Sendable {
         server = GstRtspServer.RTSPServer()
         server.set_address('127.0.0.1')
         server.set_service('\(port)')
+        factory = GstRtspServer.RTSPMediaFactory()
+        factory.set_shared(True)
         certificate = '\(certificate ?? "")'
         if certificate:
             auth = GstRtspServer.RTSPAuth()
             auth.set_tls_certificate(Gio.TlsCertificate.new_from_file(certificate))
-            server.set_auth(auth)
-        factory = GstRtspServer.RTSPMediaFactory()
-        factory.set_shared(True)
-        if certificate:
-            factory.add_role_from_structure(Gst.Structure.new_from_string(
-                'anonymous,media.factory.access=(boolean)true,media.factory.construct=(boolean)true')[0]
-                if isinstance(Gst.Structure.new_from_string('a'), tuple) else Gst.Structure.new_from_string(
-                'anonymous,media.factory.access=(boolean)true,media.factory.construct=(boolean)true'))
-            token = GstRtspServer.RTSPToken.new()
-            token.writable_structure().set_value('media.factory.role', 'anonymous')
+            token = GstRtspServer.RTSPToken()
+            token.set_string('media.factory.role', 'anonymous')
             auth.set_default_token(token)
+            server.set_auth(auth)
+            factory.add_role_from_structure(Gst.Structure.from_string('anonymous, '
+                'media.factory.access=(boolean)true, media.factory.construct=(boolean)true')[0])
         factory.set_launch('( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! '
             '\(pictures) name=pay0 pt=96 '
             'audiotestsrc is-live=true ! audioconvert ! audioresample ! \(sound) name=pay1 pt=97 )')

@@ -7,14 +7,18 @@ import TextFormats
 enum ConnectionProbe {
     /// Connects to the destination, and closes the connection at once.
     ///
-    /// - Parameter timeout: Most seconds.
+    /// - Parameters:
+    ///   - tls: Trusted certificates, of which the server has to have one; `nil` means no TLS.
+    ///   - timeout: Most seconds.
     /// - Throws: The reason why there is no connection.
-    static func run(_ destination: Destination, timeout: Int, _ redaction: URLRedaction) async throws(PullEnd) {
+    static func run(
+        _ destination: Destination, tls: TLSContext? = nil, timeout: Int, _ redaction: URLRedaction
+    ) async throws(PullEnd) {
         let fault = await withCheckedContinuation { continuation in
             let loop = SocketLoop.shared
             loop.perform {
                 let probe = Probe(continuation)
-                let connection = TCPConnection(destination, loop: loop, timeout: timeout) { event in
+                let connection = TCPConnection(destination, tls: tls, loop: loop, timeout: timeout) { event in
                     switch event {
                     case .connected: probe.end(nil)
                     case .received: break

@@ -88,7 +88,11 @@ final class WorkerPull: SourcePull {
             scheme: address.scheme, host: host, port: address.port ?? kind.scheme(of: request.url)?.port ?? 0,
             limits: request.limits)
         if kind.usesTCP, request.isRetry {
-            try await ConnectionProbe.run(destination, timeout: request.options.connectTimeout, redaction)
+            // Elements do not say what is wrong with a certificate.
+            let isSecure = kind.scheme(of: request.url)?.isSecure == true
+            try await ConnectionProbe.run(
+                destination, tls: isSecure ? request.trust ?? .system : nil, timeout: request.options.connectTimeout,
+                redaction)
         }
         if kind.usesNetwork(address), request.limits != nil {
             let found: InternetAddress?
