@@ -236,7 +236,7 @@ import TextFormats
         #expect(try await outputEventually { pull.frames.count > 30 })
         let process = try #require(pull.processID)
         kill(process, SIGKILL)
-        #expect(try await outputEventually { pull.ends.map(\.kind) == [.lost] })
+        #expect(try await outputEventually { pull.ends.map(\.kind) == [.crashed] })
         #expect(pull.ends.first?.words.contains("exited unexpectedly") == true, "\(pull.ends)")
         await pull.close()
         #expect(kill(process, 0) != 0, "the process is gone")

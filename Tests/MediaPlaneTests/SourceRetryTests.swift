@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func whatNoWaitingCuresIsAskedForMoreSeldom() {
-        for kind in [PullEnd.Kind.notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled] {
+        for kind in [PullEnd.Kind.crashed, .notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled] {
             let pauses = (1...9).map { pause(kind, $0).nanoseconds / 1_000_000 }
             #expect(pauses == [250, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000], "\(kind)")
         }

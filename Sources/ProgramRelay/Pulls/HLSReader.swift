@@ -21,14 +21,19 @@ struct HLSReader {
     /// Pause after a request that failed, in seconds.
     static let pause = 0.5
 
+    /// What may be over soon. A playlist that cannot be read may have been read while it was written.
+    private static let passing: Set<PullEnd.Kind> = [.unreachable, .timedOut, .lost, .refused, .protocolViolation]
+
     /// Takes what goes wrong and is tried again, and `nil` once it goes well.
     let onTrouble: @Sendable (PullEnd?) -> Void
 
     private let limits: Destination.Limits?
     private let redaction: URLRedaction
     private var follower = PlaylistFollower()
-    /// The media playlist, after redirects, against which segments are resolved.
+    /// URL of the playlist.
     private var url: String
+    /// URL from which the newest version of it came.
+    private var base = ""
     private var isVariant = false
     private var hasPlaylist = false
     private var loadedAt: Int64?
@@ -59,7 +64,7 @@ struct HLSReader {
                     return piece
                 }
             } catch {
-                guard hasPlaylist, [.unreachable, .timedOut, .lost, .refused].contains(error.kind) else { throw error }
+                guard hasPlaylist, Self.passing.contains(error.kind) else { throw error }
                 onTrouble(error)
                 await Self.sleep(until: MonotonicClock.now() + Int64(Self.pause * 1e9))
                 try await recover(from: error)
@@ -76,7 +81,7 @@ struct HLSReader {
             try await load()
             if case .load = follower.step() { onTrouble(nil) }
         } catch {
-            guard [.unreachable, .timedOut, .lost, .refused].contains(error.kind) else { throw error }
+            guard Self.passing.contains(error.kind) else { throw error }
         }
     }
 
@@ -92,7 +97,7 @@ struct HLSReader {
         }
         switch playlist {
         case .media(let segments):
-            // The redirect may lead elsewhere the next time, but segments are relative to where it led now.
+            // A redirect may lead elsewhere the next time, but segments are relative to where it led now.
             base = final
             hasPlaylist = true
             follower.took(segments)
@@ -107,9 +112,6 @@ struct HLSReader {
             try await load()
         }
     }
-
-    /// URL of the newest version of the media playlist.
-    private var base = ""
 
     private mutating func fetch(_ segment: ReceivedSegment, _ beginsAnew: Bool) async throws(PullEnd) -> Piece {
         var bytes: [UInt8] = []

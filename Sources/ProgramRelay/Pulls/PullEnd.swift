@@ -19,6 +19,8 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         case timedOut
         /// The connection failed after it was made.
         case lost
+        /// The process that reads the source ended without a word.
+        case crashed
         /// None of the host's addresses may be connected to.
         case notAllowed
         /// The server cannot, or may not, be spoken to over TLS.

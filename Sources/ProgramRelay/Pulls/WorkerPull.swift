@@ -125,7 +125,7 @@ final class WorkerPull: SourcePull {
                 executable: worker, arguments: ["pull"],
                 onBytes: { reader.push($0, arrivedAt: MonotonicClock.now()) },
                 onExit: { [receiver] end in
-                    receiver.end(PullEnd(.lost, "the process that pulls it \(end.failure)"))
+                    receiver.end(PullEnd(.crashed, "the process that pulls it \(end.failure)"))
                 })
         } catch {
             throw PullEnd(.lost, "the process that pulls it cannot be started: \(error)")

@@ -6,7 +6,7 @@ import MixModel
 /// A source has to be back within a second after its server is, however long that took. Where nobody listens, an attempt
 /// costs the server nothing and this machine no process (`ConnectionProbe`): it is made again after a third of a second.
 /// Where the stream is missing it costs a request, and half a second passes. Pauses differ, so that the sources of one
-/// server do not come at once. What no waiting cures is asked for more and more seldom.
+/// server do not come at once. What no waiting cures, such as bytes that crash a demuxer, is asked for more and more seldom.
 enum SourceRetry {
     /// Pause after the first failure of most kinds, in ms: most connections that fail can be made again.
     static let first = 250
@@ -14,7 +14,7 @@ enum SourceRetry {
     static let away = 250...350
     /// Pauses after other failures that a server recovers from, in ms.
     static let usual = 400...600
-    /// Longest pause after failures that a server has to be changed for, in ms.
+    /// Longest pause after failures for which somebody has to change something, in ms.
     static let longest = 5_000
     /// Longest pause where the server is there and never had the stream, in ms.
     static let longestUnseen = 1_000
@@ -31,7 +31,7 @@ enum SourceRetry {
         let milliseconds =
             switch kind {
             case .unsupportedCodec, .excessive: penalty
-            case .notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled, .tooMuchPending:
+            case .crashed, .notAllowed, .tlsFailed, .protocolViolation, .badURL, .notInstalled, .tooMuchPending:
                 min(growing, longest)
             case .refused, .noMedia, .publisherLeft:
                 wasLive ? min(growing, spread(usual, failures, id)) : min(growing, longestUnseen)
