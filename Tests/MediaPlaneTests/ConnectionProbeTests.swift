@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+import TextFormats
+
+@testable import ProgramRelay
+@testable import RTMP
+
+/// The bare connections with which the servers of sources are waited for.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct ConnectionProbeTests {
+    private static func probe(_ host: String, _ port: Int) async -> PullEnd? {
+        let limits = Destination.Limits(reach: .loopback, setting: "sources.allow")
+        let destination = Destination(scheme: "rtsp", host: host, port: UInt16(port), limits: limits)
+        do throws(PullEnd) {
+            try await ConnectionProbe.run(destination, timeout: 2, URLRedaction("rtsp://\(host):\(port)/secret"))
+        } catch { return error }
+        return nil
+    }
+
+    @Test func whetherAServerListensIsFoundOut() async throws {
+        let listener = try LoopbackListener()
+        #expect(await Self.probe("127.0.0.1", listener.port) == nil)
+        close(listener.descriptor)
+        #expect(await Self.probe("127.0.0.1", listener.port)?.kind == .unreachable)
+        #expect(await Self.probe("10.1.2.3", 554)?.kind == .notAllowed)
+        #expect(await Self.probe("no-such-host.invalid", 554)?.kind == .unreachable)
+    }
+
+    /// A second of a hundred sources whose one server is away.
+    @Test func aHundredSourcesAskWithoutMuchWork() async throws {
+        let port = Int(try PullSender.freePort())
+        let began = ProcessorTime.now
+        let probes = 100 * 1000 / SourceRetry.away.lowerBound
+        let ends = await withTaskGroup(of: PullEnd.Kind?.self) { group in
+            for _ in 0..<probes { group.addTask { await Self.probe("127.0.0.1", port)?.kind } }
+            return await group.reduce(into: [PullEnd.Kind?]()) { $0.append($1) }
+        }
+        let spent = ProcessorTime.now - began
+        print("\(probes) attempts: \(spent) of processor time")
+        #expect(ends.count == probes && ends.allSatisfy { $0 == .unreachable })
+        // A pull in a process of its own would cost as much for each of a few.
+        #expect(spent < .milliseconds(500))
+    }
+
+    /// What all threads of this process have used.
+    private enum ProcessorTime {
+        static var now: Duration {
+            var time = timespec()
+            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        }
+    }
+}
