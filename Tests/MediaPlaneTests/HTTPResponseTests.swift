@@ -70,4 +70,17 @@ import Testing
         expect(.seconds(5000), at: .seconds(11), due: .milliseconds(11_300))
         expect(.zero, at: .seconds(11), due: .milliseconds(11_300))
     }
+
+    /// Nothing more is fetched while so much waits.
+    @Test(arguments: [(1, 9), (12 << 20, 3), (64 << 20, 1)]) func whatWaitsIsBounded(size: Int, most: Int) {
+        let buffer = SegmentBuffer()
+        var count = 0
+        while !buffer.isFull {
+            buffer.append(HLSReader.Piece(bytes: [UInt8](repeating: 0, count: size), beginsAnew: false))
+            count += 1
+        }
+        #expect(count == most)
+        _ = buffer.take()
+        #expect(!buffer.isFull)
+    }
 }
