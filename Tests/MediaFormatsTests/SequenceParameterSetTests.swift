@@ -147,6 +147,23 @@ import Testing
         #expect(format.samplesPerFrame == samples)
     }
 
+    @Test(arguments: [
+        ([0x11, 0x90] as [UInt8], 48_000, 2),
+        // HE-AAC: a core of 24 kHz, explicit, and in the way that decoders of LC skip, with and without SBR in use.
+        ([0x2B, 0x11, 0x88, 0x00], 48_000, 2),
+        ([0x13, 0x10, 0x56, 0xE5, 0x98], 48_000, 2),
+        ([0x13, 0x10, 0x56, 0xE5, 0x00], 24_000, 2),
+        // HE-AAC v2: a core of one channel, explicit, and in the way that decoders of LC skip.
+        ([0xEB, 0x09, 0x88, 0x00], 48_000, 2),
+        ([0x13, 0x08, 0x56, 0xE5, 0x9D, 0x48, 0x80], 48_000, 2),
+    ])
+    func saysWhatIsHeard(bytes: [UInt8], rate: Int, channels: Int) throws {
+        let format = try #require(AudioSpecificConfig(bytes))
+        #expect(format.outputSampleRate == rate)
+        #expect(format.outputChannels == channels)
+        #expect(format.objectType == 2 && ADTSHeader(format) != nil)
+    }
+
     @Test func refusesNonsense() {
         #expect(AudioSpecificConfig([]) == nil)
         #expect(AudioSpecificConfig([0x11]) == nil)

@@ -8,6 +8,11 @@ public struct AudioSpecificConfig: Hashable, Sendable {
     public let channels: Int
     /// Samples in one frame: 1024, or 960 where the stream says so.
     public let samplesPerFrame: Int
+    /// Sample rate in Hz of what is heard: twice that of the core where the configuration says that spectral bands are
+    /// replicated (HE-AAC). Where only the frames say so, that of the core.
+    public let outputSampleRate: Int
+    /// Number of channels that are heard: two where a core of one channel carries parametric stereo (HE-AAC v2).
+    public let outputChannels: Int
 
     /// Creates a configuration from its bytes; `nil` if they are not an AudioSpecificConfig or name a reserved rate.
     public init?(_ bytes: [UInt8]) {
@@ -15,27 +20,43 @@ public struct AudioSpecificConfig: Hashable, Sendable {
         var bits = BitReader(bytes)
         var type = Int(bits.read(5))
         if type == 31 { type = 32 + Int(bits.read(6)) }
-        let index = Int(bits.read(4))
-        let rate: Int
-        if index == 15 {
-            rate = Int(bits.read(24))
-        } else if index < AudioSpecificConfig.rates.count {
-            rate = AudioSpecificConfig.rates[index]
-        } else {
-            return nil
-        }
+        guard let rate = Self.rate(&bits) else { return nil }
         let channelConfiguration = Int(bits.read(4))
-        if type == 5 || type == 29 {
+        var output: (rate: Int, isStereo: Bool) = (rate, type == 29)
+        let isExplicit = type == 5 || type == 29
+        if isExplicit {
             // Explicit SBR or PS: the extension's sample rate, then the core's own type (§1.6.5.2).
-            if bits.read(4) == 15 { bits.skip(24) }
+            guard let extended = Self.rate(&bits) else { return nil }
+            output.rate = extended
             type = Int(bits.read(5))
         }
         let isShort = bits.flag()
         guard !bits.isPastEnd, rate > 0 else { return nil }
+        if !isExplicit, channelConfiguration > 0, let found = Self.compatibleExtension(&bits) { output = found }
+        outputSampleRate = output.rate > 0 ? output.rate : rate
         objectType = type
         sampleRate = rate
         channels = channelConfiguration == 7 ? 8 : channelConfiguration
         samplesPerFrame = isShort ? 960 : 1024
+        outputChannels = output.isStereo && channels == 1 ? 2 : channels
+    }
+
+    /// Reads a sample rate; `nil` if it is reserved.
+    private static func rate(_ bits: inout BitReader) -> Int? {
+        let index = Int(bits.read(4))
+        if index == 15 { return Int(bits.read(24)) }
+        return rates.indices.contains(index) ? rates[index] : nil
+    }
+
+    /// Reads the extension with which a configuration announces SBR and PS to decoders that know them (§1.6.5.3), from
+    /// `dependsOnCoreCoder` on; `nil` if there is none.
+    private static func compatibleExtension(_ bits: inout BitReader) -> (rate: Int, isStereo: Bool)? {
+        if bits.flag() { bits.skip(14) }
+        bits.skip(1)
+        guard bits.read(11) == 0x2B7, bits.read(5) == 5, bits.flag(), let rate = rate(&bits), !bits.isPastEnd else {
+            return nil
+        }
+        return (rate, bits.read(11) == 0x548 && bits.flag() && !bits.isPastEnd)
     }
 
     /// Sample rates in Hz, by `samplingFrequencyIndex` (§1.6.3.4).

@@ -198,13 +198,13 @@ extension Relay {
         let videoOrigin = origin ?? videoOrigin(fps: scene.canvas.fps, now: now)
         let format =
             splicer.audioConfiguration.flatMap { AudioSpecificConfig($0.bytes) } ?? timeline?.audioFormat
-        let isUsable = format.map { (8000...48000).contains($0.sampleRate) } ?? false
-        let channels = encoding?.audioChannels ?? min(max(format?.channels ?? 2, 1), 2)
+        let isUsable = format.map { (8000...48000).contains($0.outputSampleRate) } ?? false
+        let channels = encoding?.audioChannels ?? min(max(format?.outputChannels ?? 2, 1), 2)
         let area = scene.canvas.width * scene.canvas.height
         return MixerSetup(
             canvas: scene.canvas, videoOrigin: videoOrigin, audioOrigin: audioOrigin(near: videoOrigin),
             programStart: programStart,
-            sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.sampleRate ?? 48000 : 48000),
+            sampleRate: encoding?.audioSampleRate ?? (isUsable ? format?.outputSampleRate ?? 48000 : 48000),
             channels: channels, colour: timeline?.sequenceParameters?.colour ?? .unsignalled,
             // 0.1 bit per pixel is transparent enough for faces at these sizes.
             videoBitrate: encoding?.videoBitrate ?? min(max(area * scene.canvas.fps / 10, 400_000), 8_000_000),
