@@ -16,7 +16,7 @@ public struct EncodedFrame: Hashable, Sendable {
     public var pts: MediaTime
     /// Decoding time. Equal to `pts` for audio and for video without B-frames.
     public var dts: MediaTime
-    /// Whether the frame is a video access unit that holds an IDR picture.
+    /// Whether the frame is a video access unit that holds an IDR picture; in H.265, also a CRA or BLA picture.
     public var isIDR: Bool
     /// Encoded data. For video: NAL units, each preceded by its length in as many bytes as the configuration says,
     /// nearly always 4 (ISO/IEC 14496-15 §5.3.4.2, §8.3.4.2). For AAC: one raw data block.

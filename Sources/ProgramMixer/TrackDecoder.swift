@@ -28,6 +28,7 @@ final class TrackDecoder: Sendable {
     private struct Work {
         /// Whether the next access unit must start a group of pictures.
         var needsIDR = true
+        var entry = OpenGroupEntry()
         var place = DecodingPlace()
         /// Frames that the decoder's own thread has not finished, and their bytes.
         var waiting = 0
@@ -103,8 +104,10 @@ final class TrackDecoder: Sendable {
             guard !work.isOver else { return false }
             let isFull = work.waitingBytes > Self.mostWaiting
             guard frame.track == .video else { return !isFull }
+            let neededIDR = work.needsIDR
             work.needsIDR = isFull || (work.needsIDR && !frame.isIDR)
-            return !work.needsIDR
+            if neededIDR, !work.needsIDR { _ = work.entry.begin(with: frame, of: video) }
+            return !work.needsIDR && work.entry.admits(frame)
         }
     }
 

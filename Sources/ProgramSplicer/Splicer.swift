@@ -68,6 +68,8 @@ public struct Splicer: Sendable {
     /// The mixer that was asked for an IDR because the feed on air is gone.
     var askedForLost: SpliceInput?
     var unreported: (splice: Splice, since: MediaTime)?
+    /// The way in which the feed on air was entered.
+    private var entry = OpenGroupEntry()
 
     public init() {}
 
@@ -194,7 +196,9 @@ public struct Splicer: Sendable {
     }
 
     private mutating func videoArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
-        if feed == onAir { return lastVideo != nil || frame.isIDR ? onAirVideo(frame, now: now) : [] }
+        if feed == onAir {
+            return entry.admits(frame) && (lastVideo != nil || frame.isIDR) ? onAirVideo(frame, now: now) : []
+        }
         guard feed == target else { return [] }
         switch pending {
         case .leaving(let boundary, let held, _):
@@ -241,7 +245,9 @@ public struct Splicer: Sendable {
         onAir = feed
         unreported = (splice, now)
         audio.change(to: feed, at: first.pts, now: now)
-        for frame in frames { actions += emit(video: frame) }
+        entry = OpenGroupEntry()
+        actions += emit(video: entry.begin(with: first, of: feeds[feed]?.video.flatMap { VideoConfiguration($0) }))
+        for frame in frames.dropFirst() where entry.admits(frame) { actions += emit(video: frame) }
         return actions + advanceAudio(now: now)
     }
 

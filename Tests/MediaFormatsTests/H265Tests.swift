@@ -42,8 +42,9 @@ import Testing
             // Without a temporal sub-layer and with one, which is in the second byte.
             (.h265, [0x26, 1], .idrSlice), (.h265, [0x28, 1], .idrSlice), (.h265, [0x02, 1], .slice),
             (.h265, [0x00, 2], .slice),
-            // A picture that others may refer to over: no IDR.
-            (.h265, [0x2A, 1], .slice), (.h265, [0x42, 1], .sequenceParameterSet), (.h265, [0x40, 1], .other),
+            // CRA and BLA pictures: decoding may begin with them.
+            (.h265, [0x2A, 1], .idrSlice), (.h265, [0x20, 1], .idrSlice), (.h265, [0x2C, 1], .slice),
+            (.h265, [0x42, 1], .sequenceParameterSet), (.h265, [0x40, 1], .other),
             (.h265, [0x4E, 1], .supplementalInformation), (.h265, [0x50, 1], .other),
             (.h265, [0x46, 1], .accessUnitDelimiter), (.h265, [], .other),
         ] as [(VideoCodec, [UInt8], NALUnitKind)])

@@ -4,6 +4,8 @@ import EncodedMedia
 public enum NALUnitKind: Hashable, Sendable {
     /// A slice, or a slice partition, of a picture that is not an IDR picture.
     case slice
+    /// A slice of an IDR picture or, in H.265, of any picture with which decoding may begin: BLA and CRA too, although
+    /// pictures that are shown before a CRA picture may not be decodable then (`OpenGroupEntry`).
     case idrSlice
     case sequenceParameterSet
     /// Supplemental information before the picture that it belongs to.
@@ -42,7 +44,7 @@ public enum NALUnitKind: Hashable, Sendable {
     private init(h265 type: UInt8) {
         self =
             switch type {
-            case 19, 20: .idrSlice
+            case 16...21: .idrSlice
             case 0...31: .slice
             case 33: .sequenceParameterSet
             case 35: .accessUnitDelimiter

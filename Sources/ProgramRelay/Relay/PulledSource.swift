@@ -1,5 +1,6 @@
 import EncodedMedia
 import LayoutEngine
+import MediaFormats
 import MixModel
 import ProgramSplicer
 
@@ -43,6 +44,8 @@ final class PulledSource {
     /// New timelines so far.
     private(set) var steps = 0
     private var gate = SourceGate()
+    private var entry = OpenGroupEntry()
+    private var parameterSets = InBandParameterSets()
     private var isUnsupported = false
     /// Whether it is not connected because it may have made relays crash.
     private var isQuarantined = false
@@ -113,6 +116,8 @@ final class PulledSource {
         connectedAt = now
         isQuarantined = false
         gate = SourceGate()
+        entry = OpenGroupEntry()
+        parameterSets = InBandParameterSets()
         self.pull = pull
     }
 
@@ -143,9 +148,11 @@ final class PulledSource {
     func take(_ arrived: [MediaItem], now: MediaTime) throws(SourceGate.Excess) -> [MediaItem] {
         var items: [MediaItem] = []
         items.reserveCapacity(arrived.count)
-        for item in arrived {
-            let passed = try gate.pass(item, now: now)
-            if planned.takesEverything || planned.takes(item.track) { items.append(passed) }
+        for item in arrived where !parameterSets.supersedes(item) {
+            if let configuration = parameterSets.configuration(before: item) {
+                if let passed = try pass(.configuration(configuration), now: now) { items.append(passed) }
+            }
+            if let passed = try pass(item, now: now) { items.append(passed) }
         }
         if firstFrameAt == nil, items.contains(where: \.isFrame) { firstFrameAt = now }
         if let firstFrameAt, now - firstFrameAt >= PulledSource.trial {
@@ -156,6 +163,12 @@ final class PulledSource {
         }
         if firstKeyframeAt == nil, items.contains(where: \.isIDR) { firstKeyframeAt = now }
         return items
+    }
+
+    /// Returns an item as it goes on; `nil` if it is left out.
+    private func pass(_ item: MediaItem, now: MediaTime) throws(SourceGate.Excess) -> MediaItem? {
+        let passed = try gate.pass(item, now: now)
+        return planned.takesEverything || planned.takes(item.track) ? entry.pass(passed) : nil
     }
 
     /// Frames of this connection whose presentation time was out of bounds.
@@ -250,6 +263,11 @@ final class PulledSource {
             secondsWithoutKeyframe: timeline.withoutKeyframe(at: now)?.inSeconds,
             refreshesGradually: timeline.refreshesGradually ? true : nil, poor: poor,
             usesBackup: usesBackup ? true : nil, transcoded: transcoded)
+    }
+
+    /// Whether the connection would deliver other pictures if the program carried other codecs.
+    var dependsOnCarriedCodecs: Bool {
+        timeline.video?.videoCodec == .h265 || pull?.transcoded.contains(.video) ?? false
     }
 
     /// Tracks that this connection encodes anew; `nil` if none.

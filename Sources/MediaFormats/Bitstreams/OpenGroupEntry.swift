@@ -1,0 +1,65 @@
+import EncodedMedia
+
+/// Lets a program or a decoder begin in the middle of a stream of H.265, whose groups of pictures may be open.
+///
+/// Such a group begins with a CRA picture. Pictures that follow it but are shown before it (leading pictures) may refer to
+/// the group before, which is missing here: they are left out, and the picture is marked as a BLA picture without leading
+/// pictures, which is how the standard marks a splice (ITU-T H.265 §3.9, §7.4.2.2). Nothing is lost where what was shown
+/// before reaches up to the time of the CRA picture. H.264 has no such picture, and passes.
+package struct OpenGroupEntry: Sendable {
+    private static let cra: UInt8 = 21
+    private static let blaWithoutLeading: UInt8 = 18
+    /// RADL and RASL pictures.
+    private static let leading: ClosedRange<UInt8> = 6...9
+
+    private var configuration: VideoConfiguration?
+    private var hasBegun = false
+    private var dropsLeading = false
+
+    package init() {}
+
+    /// Notes that a stream of this configuration begins with this picture.
+    ///
+    /// - Returns: The picture with which it begins.
+    package mutating func begin(with frame: EncodedFrame, of configuration: VideoConfiguration?) -> EncodedFrame {
+        self.configuration = configuration
+        hasBegun = true
+        dropsLeading = false
+        guard let configuration, configuration.codec == .h265 else { return frame }
+        var frame = frame
+        var units = NALUnits(frame.payload, lengthSize: configuration.lengthSize).makeIterator()
+        while let unit = units.next() {
+            guard unit[unit.startIndex] >> 1 & 0x3F == Self.cra else { continue }
+            frame.payload[unit.startIndex] = unit[unit.startIndex] & 0x81 | Self.blaWithoutLeading << 1
+            dropsLeading = true
+        }
+        return frame
+    }
+
+    /// Whether a picture that follows, in decoding order, can be decoded.
+    package mutating func admits(_ frame: EncodedFrame) -> Bool {
+        guard dropsLeading, frame.track == .video, let configuration else { return true }
+        let slice = NALUnits(frame.payload, lengthSize: configuration.lengthSize).first {
+            NALUnitKind($0, configuration.codec).isSlice
+        }
+        guard let header = slice?.first else { return true }
+        if Self.leading.contains(header >> 1 & 0x3F) { return false }
+        dropsLeading = false
+        return true
+    }
+
+    /// Passes the items of a connection, which begins with its first keyframe.
+    ///
+    /// - Returns: `nil` for a picture that cannot be decoded.
+    package mutating func pass(_ item: MediaItem) -> MediaItem? {
+        switch item {
+        case .configuration(let new):
+            if new.track == .video, !hasBegun { configuration = VideoConfiguration(new) }
+            return item
+        case .frame(let frame) where frame.isIDR && !hasBegun:
+            return .frame(begin(with: frame, of: configuration))
+        case .frame(let frame): return admits(frame) ? item : nil
+        case .discontinuity, .metadata: return item
+        }
+    }
+}
