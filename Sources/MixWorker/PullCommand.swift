@@ -11,7 +11,7 @@ struct PullCommand: AsyncParsableCommand {
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
             writes the source as FLV: H.264 and AAC as they came, everything else transcoded. Ends with the source, \
-            or when its input ends.
+            or when its input ends. Of a source that the relay pulls itself, it is sent the tracks to transcode.
             """)
 
     func run() async throws {
@@ -28,6 +28,13 @@ struct PullCommand: AsyncParsableCommand {
             settings: settings,
             openFile: { path in try Self.open(path, in: directories) },
             write: { input.send($0) })
+        if program.isFed {
+            // Reads may block, on a queue that does nothing else.
+            let queue = DispatchQueue(label: "input")
+            return await program.transcode {
+                await withCheckedContinuation { bytes in queue.async { bytes.resume(returning: input.read()) } }
+            }
+        }
         let play = Task { await program.run() }
         // Reads may block here, on a thread that does nothing else.
         Thread.detachNewThread {

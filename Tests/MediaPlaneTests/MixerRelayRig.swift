@@ -17,7 +17,8 @@ import Testing
 final class RelayRig: Sendable {
     /// One person's stream, played from its beginning to whoever connects.
     private final class Streams: Sendable {
-        let tracks = Mutex<[String: [TestTrack]]>([:])
+        let tags = Mutex<[String: [FLVTag]]>([:])
+        let connections = Mutex<[String: Int]>([:])
     }
     private struct State {
         var lines = LineBuffer()
@@ -39,17 +40,23 @@ final class RelayRig: Sendable {
     private let viewer: SocketChannel
     private let shared = Shared()
 
-    /// - Parameter limits: Limits of the relay's workers; `nil` = the defaults.
-    init(limits: WorkerLimits? = nil) async throws {
+    /// - Parameters:
+    ///   - limits: Limits of the relay's workers; `nil` = the defaults.
+    ///   - environment: Variables of the workers.
+    init(limits: WorkerLimits? = nil, environment: [String: String] = [:]) async throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "rig-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        server = try HTTPFLVServer { [streams] name in streams.tracks.withLock { $0[name] ?? [] } }
+        server = try HTTPFLVServer { [streams] name in
+            streams.connections.withLock { $0[name, default: 0] += 1 }
+            return streams.tags.withLock { $0[name] ?? [] }
+        }
         let products = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var worker = URL(filePath: products).deletingLastPathComponent().appending(path: "mixworker")
         try #require(FileManager.default.isExecutableFile(atPath: worker.path), "build mixworker first")
-        if let limits {
+        let environment = environment.merging(limits?.environment ?? [:]) { $1 }
+        if !environment.isEmpty {
             // The relay is in this process, whose environment is that of all tests.
-            let variables = limits.environment.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+            let variables = environment.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
             let script = directory.appending(path: "mixworker")
             try Data("#!/bin/sh\n\(variables) exec '\(worker.path)' \"$@\"\n".utf8).write(to: script)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
@@ -93,14 +100,20 @@ final class RelayRig: Sendable {
     }
 
     /// From now on whoever pulls `name` gets this.
-    func publish(_ name: String, _ tracks: [TestTrack]) { streams.tracks.withLock { $0[name] = tracks } }
+    func publish(_ name: String, _ tracks: [TestTrack]) { publish(name, tags: TestTrack.tags(of: tracks)) }
+
+    /// From now on whoever pulls `name` gets these tags, each at its time.
+    func publish(_ name: String, tags: [FLVTag]) { streams.tags.withLock { $0[name] = tags } }
+
+    /// Number of connections so far that have pulled `name`.
+    func connections(of name: String) -> Int { streams.connections.withLock { $0[name] ?? 0 } }
 
     func url(_ name: String) -> String { "http://127.0.0.1:\(server.port)/\(name)" }
 
     func apply(
         _ mode: ProgramPlan.Mode, _ scene: Scene, _ sources: [PlannedSource], level: Int? = nil,
         outputs: [PushDestination] = [], others: [PlannedOutput] = [], sei: SEISettings? = nil,
-        quality: QualityLimits? = nil, redundancy: MixRedundancy? = nil
+        quality: QualityLimits? = nil, redundancy: MixRedundancy? = nil, encoding: EncodingSettings? = nil
     ) throws {
         let revision = shared.state.withLock { state in
             state.revision += 1
@@ -111,7 +124,8 @@ final class RelayRig: Sendable {
                 ProgramPlan(
                     revision: revision, task: "auto-rig", room: "rig", sources: sources, mode: mode, scene: scene,
                     outputs: [PlannedOutput](outputs) + others, causedAt: MonotonicClock.now(), cause: "test",
-                    degradation: level.map { Degradation(level: $0, reason: "test") }, sei: sei, quality: quality,
+                    degradation: level.map { Degradation(level: $0, reason: "test") }, encoding: encoding, sei: sei,
+                    quality: quality,
                     redundancy: redundancy)),
             on: control)
     }
@@ -181,8 +195,8 @@ private final class HTTPFLVServer: Sendable {
     private let accepting: Task<Void, Never>
     private let listener: Int32
 
-    /// - Parameter tracks: Of a name, asked for at each connection.
-    init(tracks: @escaping @Sendable (String) -> [TestTrack]) throws {
+    /// - Parameter tags: Of a name, asked for at each connection.
+    init(tags: @escaping @Sendable (String) -> [FLVTag]) throws {
         let listening = try LoopbackListener()
         let listener = listening.descriptor
         self.listener = listener
@@ -199,7 +213,7 @@ private final class HTTPFLVServer: Sendable {
         accepting = Task {
             await withDiscardingTaskGroup { group in
                 for await connection in connections {
-                    group.addTask { await Self.serve(connection, tracks) }
+                    group.addTask { await Self.serve(connection, tags) }
                 }
                 group.cancelAll()
             }
@@ -212,7 +226,7 @@ private final class HTTPFLVServer: Sendable {
         close(listener)
     }
 
-    private static func serve(_ descriptor: Int32, _ tracks: @Sendable (String) -> [TestTrack]) async {
+    private static func serve(_ descriptor: Int32, _ tags: @Sendable (String) -> [FLVTag]) async {
         let (bytes, arrived) = AsyncStream.makeStream(of: [UInt8].self)
         let client = Client()
         let channel = SocketChannel(
@@ -228,22 +242,30 @@ private final class HTTPFLVServer: Sendable {
             if String(decoding: request, as: UTF8.self).contains("\r\n\r\n") { break }
         }
         let path = String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first ?? "/"
-        let playing = tracks(String(path.dropFirst()))
+        let playing = tags(String(path.dropFirst()))
         let head = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\nConnection: close\r\n\r\n"
         channel.send(Array(head.utf8) + FLVTag.fileHeader)
-        for track in playing {
-            channel.send(FLVTag(track.configuration, at: .zero, origin: .zero).encoded)
-        }
         let start = ContinuousClock.now
-        for frame in playing.flatMap(\.frames).sorted(by: { $0.dts < $1.dts }) where frame.dts >= .zero {
-            try? await Task.sleep(until: start + .nanoseconds(frame.dts.nanoseconds))
+        for tag in playing {
+            try? await Task.sleep(until: start + .milliseconds(tag.timestamp))
             guard !Task.isCancelled, !client.isGone.load(ordering: .relaxed) else { return }
-            channel.send(FLVTag(frame, origin: .zero).encoded)
+            channel.send(tag.encoded)
         }
     }
 
     private final class Client: Sendable {
         let isGone = Atomic(false)
+    }
+}
+
+extension TestTrack {
+    /// Returns the FLV tags of a stream of these tracks.
+    static func tags(of tracks: [TestTrack]) -> [FLVTag] {
+        let codec = tracks.lazy.compactMap(\.configuration.videoCodec).first ?? .h264
+        return tracks.map { FLVTag($0.configuration, at: .zero, origin: .zero) }
+            + tracks.flatMap(\.frames).filter { $0.dts >= .zero }.sorted { $0.dts < $1.dts }.map {
+                FLVTag($0, videoCodec: codec, origin: .zero)
+            }
     }
 }
 

@@ -64,19 +64,35 @@ enum TestMark {
 }
 
 enum TestStreams {
-    /// H.264 whose frame `n` carries the mark `n`.
+    /// H.264 or H.265 whose frame `n` carries the mark `n`.
+    ///
+    /// - Parameter options: Options of x264; with H.265, of x265.
     static func video(
         _ picture: TestPicture = TestPicture(), count: Int, keyInterval: Int = 40, bFrames: Int = 0,
-        options: String = "colorprim=undef:transfer=undef:colormatrix=undef", layout: String = "I420"
+        options: String = "colorprim=undef:transfer=undef:colormatrix=undef", layout: String = "I420",
+        codec: VideoCodec = .h264
     ) async throws -> TestTrack {
         let format = VideoFormat(width: picture.width, height: picture.height, fps: .init(picture.fps))
         let tune = bFrames == 0 ? "tune=zerolatency" : ""
+        let encoder =
+            switch codec {
+            case .h264:
+                """
+                x264enc \(tune) bframes=\(bFrames) b-adapt=false key-int-max=\(keyInterval) speed-preset=ultrafast \
+                pass=quant quantizer=18 threads=1 aud=false insert-vui=false option-string="scenecut=0:\(options)" ! \
+                video/x-h264,stream-format=avc,alignment=au
+                """
+            case .h265:
+                """
+                x265enc \(tune) key-int-max=\(keyInterval) speed-preset=ultrafast option-string="scenecut=0:b-adapt=0:\
+                bframes=\(bFrames):keyint=\(keyInterval):min-keyint=\(keyInterval):info=0:\(options)" ! h265parse ! \
+                video/x-h265,stream-format=hvc1,alignment=au
+                """
+            }
         let pipeline = try Pipeline(
             """
-            appsrc name=in format=time max-bytes=0 ! videoconvert ! video/x-raw,format=\(layout) ! \
-            x264enc \(tune) bframes=\(bFrames) b-adapt=false key-int-max=\(keyInterval) speed-preset=ultrafast \
-            pass=quant quantizer=18 threads=1 aud=false insert-vui=false option-string="scenecut=0:\(options)" ! \
-            video/x-h264,stream-format=avc,alignment=au ! appsink name=out sync=false async=false
+            appsrc name=in format=time max-bytes=0 ! videoconvert ! video/x-raw,format=\(layout) ! \(encoder) ! \
+            appsink name=out sync=false async=false
             """, name: "test-video")
         let frames = Gathered<EncodedFrame>()
         let configuration = Gathered<[UInt8]>()
@@ -117,7 +133,7 @@ enum TestStreams {
         }
         try await finish(pipeline, source)
         return TestTrack(
-            configuration: CodecConfiguration(track: .video, bytes: configuration.all.first ?? []), frames: frames.all)
+            configuration: CodecConfiguration(codec, bytes: configuration.all.first ?? []), frames: frames.all)
     }
 
     /// AAC-LC; `signal` gives the sample (−1…1) at an index, the same for every channel.

@@ -23,6 +23,12 @@ import Testing
             (.video, [0xA3] + Self.hvc1 + [7], .frame(.video, isIDR: false)),
             (.audio, [0x90] + Self.mp4a + [0x12], .sequenceHeader(.audio)),
             (.audio, [0x91] + Self.mp4a + [7], .frame(.audio, isIDR: false)),
+            // Codecs that relays have transcoded.
+            (.video, [0x90] + Array("av01".utf8) + [1], .sequenceHeader(.video)),
+            (.video, [0x91] + Array("av01".utf8) + [7], .frame(.video, isIDR: true)),
+            (.video, [0x1C, 1, 0, 0, 0, 7], .frame(.video, isIDR: true)),
+            (.audio, [0x2F, 7], .frame(.audio, isIDR: false)),
+            (.audio, [0x91] + Array(".mp3".utf8) + [7], .frame(.audio, isIDR: false)),
         ]
         for (kind, body, role) in bodies {
             #expect(tag(kind, body) == FLVTag(role: role, timestamp: 5, body: body))

@@ -88,8 +88,8 @@ import TextFormats
             .unsupportedCodec, "MP3"
         ),
         (
-            FLVTag.fileHeader + FLVTag(role: .frame(.video, isIDR: true), timestamp: 0, body: [0x1C, 1, 0]).encoded,
-            .unsupportedCodec, "H.265"
+            FLVTag.fileHeader + FLVTag(role: .frame(.video, isIDR: true), timestamp: 0, body: [0x14, 1, 0]).encoded,
+            .unsupportedCodec, "VP6"
         ),
     ])
     func aStreamThatCannotBeReadEndsThePullOnce(bytes: [UInt8], kind: PullEnd.Kind, words: String) {

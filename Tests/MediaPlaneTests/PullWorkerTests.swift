@@ -111,6 +111,16 @@ import TextFormats
         await pull.close()
     }
 
+    @Test func h265IsCarriedWhereTheProgramCarriesIt() async throws {
+        let port = try PullSender.freePort()
+        let pull = try WorkerPullRecorder("udp://127.0.0.1:\(port)", videoCodecs: [.h264, .h265])
+        let sender = try Self.send(Self.others, to: ["-f", "mpegts", "udp://127.0.0.1:\(port)?pkt_size=1316"])
+        try await Self.expectMedia(pull, "H.265 as it is, and Opus")
+        #expect(pull.transcoded == [.audio] && pull.codecs == [.h265])
+        sender.stop()
+        await pull.close()
+    }
+
     @Test func whatIsNotH264OrAACIsTranscoded() async throws {
         let port = try PullSender.freePort()
         let pull = try WorkerPullRecorder("udp://127.0.0.1:\(port)")

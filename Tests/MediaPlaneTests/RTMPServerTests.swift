@@ -219,9 +219,9 @@ import Testing
 
     @Test(arguments: [
         (FLVTag.Kind.video, [UInt8](arrayLiteral: 0x12, 0, 0, 0, 0), "Sorenson H.263"),
-        (.video, [0x90] + Array("av01".utf8) + [1], "AV1"), (.video, [0x90] + Array("vp09".utf8), "VP9"),
-        (.audio, [0x2F, 0], "MP3"), (.audio, [0x90] + Array("Opus".utf8), "Opus"),
-        (.audio, [0xB2, 0], "Speex"),
+        (.video, [0x90] + Array("vvc1".utf8) + [1], "VVC"), (.video, [0x14, 0], "VP6"),
+        (.audio, [0x1F, 0], "ADPCM"), (.audio, [0x90] + Array("Opus".utf8), "Opus"),
+        (.audio, [0x3F, 0], "PCM"),
     ])
     func anotherCodecIsRefusedByName(kind: FLVTag.Kind, body: [UInt8], name: String) throws {
         var talk = try Talk(.publish)

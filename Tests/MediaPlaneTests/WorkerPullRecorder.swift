@@ -11,6 +11,7 @@ final class WorkerPullRecorder: Sendable {
     private final class Shared: Sendable {
         let frames = Mutex<[EncodedFrame]>([])
         let configured = Mutex<Set<Track>>([])
+        let codecs = Mutex<Set<VideoCodec>>([])
         let ends = Mutex<[PullEnd]>([])
         let latest = Mutex<ContinuousClock.Instant?>(nil)
     }
@@ -22,7 +23,10 @@ final class WorkerPullRecorder: Sendable {
     /// - Parameters:
     ///   - media: The directory whose files may be played.
     ///   - isRetry: Whether an attempt before has failed.
-    init(_ url: String, media: URL? = nil, isRetry: Bool = false) throws {
+    ///   - videoCodecs: Video codecs that the program carries.
+    init(
+        _ url: String, media: URL? = nil, isRetry: Bool = false, videoCodecs: Set<VideoCodec> = [.h264]
+    ) throws {
         var worker = URL(filePath: try WorkerStartTests.executable())
         script = media.map { _ in
             FileManager.default.temporaryDirectory.appending(path: "worker-\(UInt32.random(in: 0 ... .max))")
@@ -34,7 +38,9 @@ final class WorkerPullRecorder: Sendable {
             worker = script
         }
         let shared = shared
-        pull = PullProtocols.open(url, reach: .loopback, worker: worker, isRetry: isRetry) { event in
+        pull = PullProtocols.open(
+            url, reach: .loopback, worker: worker, isRetry: isRetry, videoCodecs: videoCodecs
+        ) { event in
             switch event {
             case .connected: break
             case .media(let items, _):
@@ -44,6 +50,7 @@ final class WorkerPullRecorder: Sendable {
                     case .frame(let frame): shared.frames.withLock { $0.append(frame) }
                     case .configuration(let configuration):
                         shared.configured.withLock { _ = $0.insert(configuration.track) }
+                        if let codec = configuration.videoCodec { shared.codecs.withLock { _ = $0.insert(codec) } }
                     default: break
                     }
                 }
@@ -54,6 +61,8 @@ final class WorkerPullRecorder: Sendable {
 
     var frames: [EncodedFrame] { shared.frames.withLock { $0 } }
     var configured: Set<Track> { shared.configured.withLock { $0 } }
+    /// Codecs of the pictures so far.
+    var codecs: Set<VideoCodec> { shared.codecs.withLock { $0 } }
     var ends: [PullEnd] { shared.ends.withLock { $0 } }
     /// Time since the last media.
     var silence: Duration { shared.latest.withLock { $0 }.map { ContinuousClock.now - $0 } ?? .zero }

@@ -18,7 +18,7 @@ public struct FLVReader: Sendable {
             case .notFLV: "the stream does not begin with an FLV header"
             case .brokenTag(let kind): "the stream is out of step: no FLV tag has type \(kind)"
             case .unsupportedCodec(.video, let codec):
-                "video codec \(Self.videoNames[codec] ?? codec) is not supported: publish H.264"
+                "video codec \(Self.videoNames[codec] ?? codec) is not supported: publish H.264 or H.265"
             case .unsupportedCodec(.audio, let codec):
                 "audio codec \(Self.audioNames[codec] ?? codec) is not supported: publish AAC"
             }
@@ -27,7 +27,7 @@ public struct FLVReader: Sendable {
         // The numbers of the FLV specification (§E.4.2.1, §E.4.3.1), and others in use.
         private static let videoNames = [
             "2": "Sorenson H.263", "3": "Screen Video", "4": "VP6", "5": "VP6 with alpha", "6": "Screen Video 2",
-            "12": "H.265", "hvc1": "H.265", "av01": "AV1", "vp09": "VP9",
+            "12": "H.265", "hvc1": "H.265", "av01": "AV1", "vp08": "VP8", "vp09": "VP9", "vvc1": "VVC",
         ]
         private static let audioNames = [
             "0": "PCM", "1": "ADPCM", "2": "MP3", "3": "PCM", "4": "Nellymoser", "5": "Nellymoser", "6": "Nellymoser",
@@ -44,11 +44,40 @@ public struct FLVReader: Sendable {
     private var position = 0
     private var hasHeader = false
     private let videoCodecs: Set<VideoCodec>
+    private let setsAside: Bool
+    private var aside: [SetAside] = []
     private var lengthSize = 4
     private var lastTimestamp: (raw: UInt32, unwrapped: Int64)?
 
+    /// A tag of a `ForeignCodec`, with its unwrapped decoding time.
+    package struct SetAside: Hashable, Sendable {
+        package var tag: FLVTag
+        package var dts: MediaTime
+    }
+
     /// - Parameter videoCodecs: The video codecs that are read; any other is a `Failure`.
-    public init(videoCodecs: Set<VideoCodec> = Set(VideoCodec.allCases)) { self.videoCodecs = videoCodecs }
+    public init(videoCodecs: Set<VideoCodec> = Set(VideoCodec.allCases)) {
+        self.init(videoCodecs: videoCodecs, setsAside: false)
+    }
+
+    /// - Parameter setsAside: Whether tags of a `ForeignCodec` are kept for `takeAside()` and are no `Failure`.
+    package init(videoCodecs: Set<VideoCodec>, setsAside: Bool) {
+        self.videoCodecs = videoCodecs
+        self.setsAside = setsAside
+    }
+
+    /// Creates a reader for a stream that was made of tags of `other`'s, so that both unwrap timestamps alike.
+    package init(continuing other: FLVReader) {
+        self.init()
+        lastTimestamp = other.lastTimestamp
+    }
+
+    /// Returns the tags that were set aside since the last call.
+    package mutating func takeAside() -> [SetAside] {
+        guard !aside.isEmpty else { return [] }
+        defer { aside = [] }
+        return aside
+    }
 
     /// Adds `bytes` and returns every item that is now complete, in order.
     ///
@@ -85,6 +114,35 @@ public struct FLVReader: Sendable {
         _ kind: FLVTag.Kind, timestamp: UInt32, body: ArraySlice<UInt8>, into items: inout [MediaItem]
     ) throws(Failure) {
         if kind != .script, unwrap(timestamp) { items.append(.discontinuity) }
+        if kind != .script, hasExtensions(kind, body) {
+            // Of several tracks the first one counts, as at the ingest.
+            switch PublishedTag(kind, timestamp: timestamp, body: Array(body)) {
+            case .tag(let tag): return try readMedia(kind, timestamp: timestamp, body: tag.body[...], into: &items)
+            case .nothing: return
+            case .unsupported(let failure): throw failure
+            }
+        }
+        try readMedia(kind, timestamp: timestamp, body: body, into: &items)
+    }
+
+    /// Whether a tag of Enhanced RTMP v2 has modifiers, or several tracks.
+    private func hasExtensions(_ kind: FLVTag.Kind, _ body: ArraySlice<UInt8>) -> Bool {
+        guard let first = body.first else { return false }
+        return kind == .video
+            ? first & 0x80 != 0 && (first & 0x0F == 6 || first & 0x0F == 7) : first == 0x95 || first == 0x97
+    }
+
+    private mutating func readMedia(
+        _ kind: FLVTag.Kind, timestamp: UInt32, body: ArraySlice<UInt8>, into items: inout [MediaItem]
+    ) throws(Failure) {
+        if setsAside, let track = Track(rawValue: kind.rawValue), let codec = ForeignCodec(track, body: body),
+            codec != .h265 || !videoCodecs.contains(.h265)
+        {
+            aside.append(
+                SetAside(
+                    tag: FLVTag(role: .frame(track, isIDR: false), timestamp: timestamp, body: Array(body)), dts: time))
+            return
+        }
         let item: MediaItem? =
             switch kind {
             case .script: .metadata(Array(body))
@@ -94,21 +152,25 @@ public struct FLVReader: Sendable {
         if let item { items.append(item) }
     }
 
+    /// FLV's number for H.265 by common usage of CDNs; Adobe's specification has none.
+    private static let hevcNumber: UInt8 = 12
+
     private mutating func readVideo(_ body: ArraySlice<UInt8>, dts: MediaTime) throws(Failure) -> MediaItem? {
         guard let first = body.first else { return nil }
         guard first & 0x80 == 0 else { return try readEnhancedVideo(body, dts: dts) }
         // Frame type 5 is a command to the player, not a picture (§E.4.3.1).
         guard first >> 4 != 5 else { return nil }
-        guard first & 0x0F == 7, videoCodecs.contains(.h264) else {
+        let number: VideoCodec? = first & 0x0F == 7 ? .h264 : first & 0x0F == Self.hevcNumber ? .h265 : nil
+        guard let codec = number, videoCodecs.contains(codec) else {
             throw .unsupportedCodec(.video, codec: String(first & 0x0F))
         }
         guard let offset = body.bigEndian(UInt32.self, at: body.startIndex + 2, bytes: 3) else { return nil }
         let data = Array(body.dropFirst(5))
         switch body[body.startIndex + 1] {
         case 0:
-            return configure(CodecConfiguration(track: .video, bytes: data))
+            return configure(CodecConfiguration(codec, bytes: data))
         case 1:
-            return .frame(picture(data, .h264, dts: dts, offset: offset))
+            return .frame(picture(data, codec, dts: dts, offset: offset))
         default:
             return nil
         }

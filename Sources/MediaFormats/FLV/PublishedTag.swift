@@ -2,8 +2,8 @@ import EncodedMedia
 
 /// A publisher's audio or video message, read as far as a server has to know it before passing it on.
 ///
-/// Of Enhanced RTMP v2, modifiers are left out and of several tracks the first one stays, so that the result is a tag that
-/// readers of v1 understand ("ExVideoTagHeader", "ExAudioTagHeader").
+/// Codecs that relays carry pass, and those that they have transcoded (`ForeignCodec`). Of Enhanced RTMP v2, modifiers are
+/// left out and of several tracks the first one stays, so that the result is a tag that readers of v1 understand ("ExVideoTagHeader", "ExAudioTagHeader").
 package enum PublishedTag: Hashable, Sendable {
     case tag(FLVTag)
     /// A command to players, the end of a sequence, another track, or nothing at all.
@@ -35,7 +35,7 @@ package enum PublishedTag: Hashable, Sendable {
     private static func video(_ body: [UInt8], _ timestamp: UInt32) -> PublishedTag {
         let frameType = body[0] >> 4
         guard frameType != 5 else { return .nothing }
-        guard body[0] & 0x0F == 7 else {
+        guard body[0] & 0x0F == 7 || ForeignCodec(.video, body: body) != nil else {
             return .unsupported(.unsupportedCodec(.video, codec: String(body[0] & 0x0F)))
         }
         guard body.count >= 5 else { return .nothing }
@@ -48,6 +48,9 @@ package enum PublishedTag: Hashable, Sendable {
 
     private static func audio(_ body: [UInt8], _ timestamp: UInt32) -> PublishedTag {
         guard body[0] >> 4 == 10 else {
+            if ForeignCodec(.audio, body: body) != nil {
+                return .tag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: timestamp, body: body))
+            }
             return .unsupported(.unsupportedCodec(.audio, codec: String(body[0] >> 4)))
         }
         let role: FLVTag.Role = body[1] == 0 ? .sequenceHeader(.audio) : .frame(.audio, isIDR: false)
@@ -85,15 +88,15 @@ package enum PublishedTag: Hashable, Sendable {
         guard fourCC.count == 4 else { return .nothing }
         let isKnown =
             switch track {
-            case .video: fourCC.elementsEqual(FLVTag.avcFourCC) || fourCC.elementsEqual(FLVTag.hevcFourCC)
+            case .video: fourCC.elementsEqual(FLVTag.avcFourCC)
             case .audio: fourCC.elementsEqual(FLVTag.aacFourCC)
             }
-        guard isKnown else {
+        let head: UInt8 = track == .video ? 0x80 | flags | packet : enhancedAudio << 4 | packet
+        guard isKnown || ForeignCodec(track, body: [head] + fourCC) != nil else {
             // Of a stranger's bytes only letters and digits are shown.
             let name = String(fourCC.map { 0x21...0x7E ~= $0 ? Character(UnicodeScalar($0)) : "?" })
             return .unsupported(.unsupportedCodec(track, codec: name))
         }
-        let head: UInt8 = track == .video ? 0x80 | flags | packet : enhancedAudio << 4 | packet
         func tag(_ role: FLVTag.Role) -> PublishedTag {
             .tag(FLVTag(role: role, timestamp: timestamp, body: rest.count + 1 == body.count ? body : [head] + rest))
         }

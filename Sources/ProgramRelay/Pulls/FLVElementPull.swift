@@ -62,18 +62,23 @@ final class FLVElementPull: SourcePull {
         self.pinned = pinned
         self.redirect = redirect
         receiver = PullReceiver(pacing: request.options.pacing, onEvent)
-        reader = FLVPullReader(receiver)
+        reader = FLVPullReader(receiver, request)
     }
 
     private func start() {
         state.withLock { state in state.runner = Task { await self.run() } }
     }
 
-    func stop() { _ = beginToStop() }
+    var transcoded: Set<Track> { reader.transcoded }
+
+    func stop() {
+        _ = beginToStop()
+        reader.stop()
+    }
 
     func close() async {
-        guard let runner = beginToStop() else { return }
-        await runner.value
+        await beginToStop()?.value
+        await reader.close()
     }
 
     private func beginToStop() -> Task<Void, Never>? {

@@ -5,10 +5,11 @@ import Synchronization
 
 /// Reads the FLV stream of a pull on the pull's own thread.
 ///
-/// An unreadable stream ends the pull; what the same bytes contained before the fault is not delivered.
+/// An unreadable stream ends the pull; what the same bytes contained before the fault is not delivered. Tracks of a codec
+/// that the program does not carry go through a `TrackTranscoder`, while the other track is read here.
 final class FLVPullReader: Sendable {
     fileprivate struct State {
-        var reader = FLVReader(videoCodecs: [.h264])
+        var reader: FLVReader
         /// Whether the stream cannot be read any further.
         var isBroken = false
         /// Cues that were read and not passed on yet.
@@ -16,15 +17,42 @@ final class FLVPullReader: Sendable {
     }
 
     private let receiver: PullReceiver
-    private let state = Mutex(State())
-
+    private let state: Mutex<State>
+    private let transcoder: TrackTranscoder?
     private let onCue: (@Sendable (FLVCue) -> Void)?
 
-    /// - Parameter onCue: Takes the cues of a stream with an FLV header, after the items that came before them.
-    init(_ receiver: PullReceiver, onCue: (@Sendable (FLVCue) -> Void)? = nil) {
-        self.receiver = receiver
-        self.onCue = onCue
+    /// Creates the reader of a stream that comes from outside.
+    convenience init(_ receiver: PullReceiver, _ request: PullRequest) {
+        let transcoder = request.worker.map { TrackTranscoder(receiver, worker: $0) }
+        let reader = FLVReader(videoCodecs: request.videoCodecs, setsAside: transcoder != nil)
+        self.init(receiver, reader, transcoder)
     }
+
+    /// Creates the reader of a worker's stream.
+    ///
+    /// - Parameter onCue: Takes the cues, after the items that came before them.
+    convenience init(_ receiver: PullReceiver, onCue: (@Sendable (FLVCue) -> Void)? = nil) {
+        self.init(receiver, FLVReader(), nil, onCue: onCue)
+    }
+
+    init(
+        _ receiver: PullReceiver, _ reader: FLVReader, _ transcoder: TrackTranscoder?,
+        onCue: (@Sendable (FLVCue) -> Void)? = nil
+    ) {
+        self.receiver = receiver
+        self.transcoder = transcoder
+        self.onCue = onCue
+        state = Mutex(State(reader: reader))
+    }
+
+    /// Tracks that are encoded anew.
+    var transcoded: Set<Track> { transcoder?.transcoded ?? [] }
+
+    /// Ends the worker that transcodes, if there is one. Returns at once.
+    func stop() { transcoder?.stop() }
+
+    /// Ends the worker that transcodes, and waits for its end.
+    func close() async { await transcoder?.close() }
 
     /// Reads the next bytes of a stream with an FLV header, cut anywhere.
     ///
@@ -42,10 +70,14 @@ final class FLVPullReader: Sendable {
         arrivedAt arrival: Int64, _ read: (inout State) -> Result<[MediaItem], FLVReader.Failure>
     ) {
         receiver.connected()
-        let result = state.withLock { state in state.isBroken ? .success([]) : read(&state) }
+        let (result, foreign, reader) = state.withLock { state in
+            let result = state.isBroken ? .success([]) : read(&state)
+            return (result, state.reader.takeAside(), transcoder == nil ? nil : state.reader)
+        }
         switch result {
         case .success(let items):
             receiver.deliver(items, arrivedAt: arrival)
+            if let reader, !foreign.isEmpty { transcoder?.take(foreign, from: reader) }
             guard let onCue else { return }
             for cue in state.withLock({ state in
                 defer { state.cues = [] }

@@ -5,7 +5,7 @@ import TextFormats
 /// first URL is (`HTTPRedirect`); the element by itself follows none.
 package enum HTTPPull: PullProtocol {
     package static let name = "HTTP-FLV"
-    package static let summary = "FLV with H.264 and AAC; up to 5 redirects are followed"
+    package static let summary = "FLV with H.264 and AAC; other codecs as with RTMP. Up to 5 redirects are followed"
     package static let schemes = [PullScheme("http", port: 80), PullScheme("https", port: 443)]
     package static let elements = [PullElement("souphttpsrc", package: "gstreamer1.0-plugins-good")]
     /// The element has one limit, for connecting and for silence: `connectTimeout`.

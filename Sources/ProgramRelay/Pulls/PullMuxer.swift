@@ -12,7 +12,7 @@ final class PullMuxer: Sendable {
         var times = DecodingTimes()
         var transcoded: Set<Track> = []
         /// Added to the times of the pipeline, so that those of the next one continue.
-        var offset = MediaTime.seconds(10)
+        var offset: MediaTime
         /// Time of the pipeline that stands for the beginning of its round; `nil` before its first frame.
         var origin: MediaTime? = .zero
         /// Latest decoding time that was written.
@@ -27,10 +27,15 @@ final class PullMuxer: Sendable {
     /// Largest step back that is a correction of the sender's clock, and no new timeline.
     private static let correction = MediaTime.milliseconds(500)
 
-    private let state = Mutex(State())
+    /// Time by which the encoder's frames of sound come before the samples that they decode to: one frame of run-up.
+    private static let runUp = MediaTime.units(1024, rate: 48_000)
+
+    private let state: Mutex<State>
     private let write: @Sendable ([UInt8]) -> Void
 
-    init(_ write: @escaping @Sendable ([UInt8]) -> Void) {
+    /// - Parameter offset: Added to the times of the pipeline.
+    init(offset: MediaTime = .seconds(10), _ write: @escaping @Sendable ([UInt8]) -> Void) {
+        state = Mutex(State(offset: offset))
         self.write = write
         write(FLVTag.fileHeader)
     }
@@ -64,7 +69,8 @@ final class PullMuxer: Sendable {
         let isKey = !sample.isDelta
         let payload = sample.bytes
         guard !payload.isEmpty else { return }
-        let track: Track = sink == .video || sink == .madeVideo ? .video : .audio
+        let track: Track = sink == .audio || sink == .madeAudio ? .audio : .video
+        let codec: VideoCodec = sink == .h265 ? .h265 : .h264
         state.withLock { state in
             guard !state.isOver else { return }
             state.active.insert(sink)
@@ -77,6 +83,7 @@ final class PullMuxer: Sendable {
             state.lastMedia = now
             let shift = state.offset - origin
             var pts = MediaTime(nanoseconds: running) + shift
+            if sink == .madeAudio { pts -= Self.runUp }
             var dts: MediaTime
             switch (track, decoding) {
             case (.audio, _): dts = pts
@@ -97,12 +104,15 @@ final class PullMuxer: Sendable {
             }
             if let data, state.configurations[track] != data {
                 state.configurations[track] = data
-                bytes += FLVTag(CodecConfiguration(track: track, bytes: data), at: dts, origin: .zero).encoded
+                let configuration =
+                    track == .audio
+                    ? CodecConfiguration(track: .audio, bytes: data) : CodecConfiguration(codec, bytes: data)
+                bytes += FLVTag(configuration, at: dts, origin: .zero).encoded
             }
             // Frames without a configuration cannot be decoded.
             guard state.configurations[track] != nil else { return }
             let frame = EncodedFrame(track: track, pts: pts, dts: dts, isIDR: isKey, payload: payload)
-            bytes += FLVTag(frame, origin: .zero).encoded
+            bytes += FLVTag(frame, videoCodec: codec, origin: .zero).encoded
             write(bytes)
         }
     }

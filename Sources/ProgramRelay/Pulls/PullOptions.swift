@@ -45,6 +45,8 @@ package struct PullRequest: Sendable {
     package var worker: URL?
     /// Whether the attempt before this one has failed, so that it is worth finding out whether there is a server at all.
     package var isRetry: Bool
+    /// Video codecs that the program carries. Pictures of another codec are transcoded to H.264.
+    package var videoCodecs: Set<VideoCodec> = [.h264]
 
     package init(
         url: String, limits: Destination.Limits? = nil, options: PullOptions = PullOptions(), trust: TLSContext? = nil,

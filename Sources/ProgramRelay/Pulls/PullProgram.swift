@@ -30,7 +30,18 @@ public struct PullProgram: Sendable {
         self.settings = try JSONDecoder().decode(PullSettings.self, from: Data(settings))
         redaction = URLRedaction(self.settings.url)
         self.openFile = openFile
-        muxer = PullMuxer(write)
+        muxer = self.settings.isFed ?? false ? PullMuxer(offset: .zero, write) : PullMuxer(write)
+    }
+
+    /// Whether the stream comes with the input, after the settings.
+    public var isFed: Bool { settings.isFed ?? false }
+
+    /// Transcodes the stream that comes with the input until it ends; then writes why, if it did not end by itself.
+    ///
+    /// - Parameter read: Returns the next bytes; `nil` at the end.
+    public func transcode(_ read: @Sendable () async -> [UInt8]?) async {
+        var program = TranscodingProgram(muxer)
+        do throws(PullEnd) { try await program.run(read) } catch { muxer.end(error) }
     }
 
     /// Plays until the stream has ended, or the task is cancelled; then writes why.
@@ -71,7 +82,13 @@ public struct PullProgram: Sendable {
         let pipeline: Pipeline
         let source: AppSource?
         do throws(GStreamerError) {
-            pipeline = try Pipeline(head.pipeline, name: "pull")
+            let carriesH265 = settings.carriesH265 ?? false
+            pipeline = try Pipeline(head.pipeline(carriesH265: carriesH265), name: "pull")
+            if carriesH265 {
+                for decoder in head.decoders {
+                    try pipeline.element(decoder).set("caps", to: PullTail.outputs(carriesH265: true))
+                }
+            }
             for property in head.properties {
                 try pipeline.element(property.element).set(property.name, to: property.value)
             }
@@ -84,7 +101,7 @@ public struct PullProgram: Sendable {
             if head.isRTSP, settings.reach != nil {
                 try pipeline.element("source").sendRequestsOnly(to: [address.host, settings.host])
             }
-            for sink in head.sinks {
+            for sink in head.sinks + (carriesH265 && !head.decoders.isEmpty ? [.h265] : []) {
                 try pipeline.appSink(
                     sink.rawValue,
                     onSample: { [muxer] sample in

@@ -1,4 +1,5 @@
 import Dispatch
+import EncodedMedia
 import Foundation
 import MixModel
 import RTMP
@@ -34,10 +35,12 @@ package enum PullProtocols {
     ///
     /// - Parameters:
     ///   - reach: Addresses that the connection may go to; `nil` = any.
-    ///   - worker: The `mixworker` binary, for kinds that pull in a process of their own.
+    ///   - worker: The `mixworker` binary, for kinds that pull in a process of their own, and for tracks that are transcoded.
     ///   - isRetry: Whether the attempt before this one has failed.
+    ///   - videoCodecs: Video codecs that the program carries.
     static func open(
         _ url: String, reach: Reach? = nil, worker: URL? = nil, isRetry: Bool = false,
+        videoCodecs: Set<VideoCodec> = [.h264],
         onEvent: @escaping @Sendable (PullEvent) -> Void
     ) -> any SourcePull {
         guard let kind = kind(of: url) else {
@@ -49,8 +52,9 @@ package enum PullProtocols {
             return ClosedPull(receiver: receiver)
         }
         let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
-        let request = PullRequest(
+        var request = PullRequest(
             url: url, limits: limits, options: kind.options, worker: worker, isRetry: isRetry)
+        request.videoCodecs = videoCodecs
         return kind.open(request, onEvent: onEvent)
     }
 

@@ -1,3 +1,4 @@
+import EncodedMedia
 import TextFormats
 
 /// What a worker is told to pull. The first line that it reads, because a URL may hold secrets, which arguments of a
@@ -11,6 +12,11 @@ struct PullSettings: Hashable, Codable, Sendable {
     var reach: Reach?
     /// Time without media after which the pull ends, in whole seconds; 0 = never.
     var idleTimeout: Int
+    /// Whether pictures of H.265 go through untouched, because the program carries them. `nil` means false.
+    var carriesH265: Bool?
+    /// Whether the stream is not pulled but follows these settings, as FLV with the tracks that have to be transcoded
+    /// (`TrackTranscoder`). `nil` means false.
+    var isFed: Bool?
 }
 
 /// What a worker says beside media, as script tags of its FLV stream (`FLVCue`).
@@ -19,6 +25,9 @@ enum PullCue {
     static let transcoded = "pull-transcoded"
     /// The end: `PullEnd.Kind`, a space, and words without secrets.
     static let end = "pull-end"
+
+    /// Returns the track of such a text; `nil` if it names none.
+    static func track(_ text: String) -> Track? { text == "video" ? .video : text == "audio" ? .audio : nil }
 
     static func text(of end: PullEnd) -> String { "\(end.kind.rawValue) \(end.words)" }
 

@@ -4,6 +4,8 @@ enum PullTail {
     /// A place at which encoded frames leave the pipeline. The raw value is the name of its `appsink`.
     enum Sink: String, CaseIterable, Sendable {
         case video, madeVideo, audio, madeAudio
+        /// H.265 as it came, for a program that carries it.
+        case h265
     }
 
     /// Elements that only pulls need, with their Debian packages. Others are those of mixers (`RequiredElements`).
@@ -13,12 +15,19 @@ enum PullTail {
     ]
 
     private static let untouchedVideo = "video/x-h264"
+    private static let untouchedH265 = "video/x-h265"
     /// AAC in other wrappings (LATM) is decoded.
     private static let untouchedAudio = "audio/mpeg,mpegversion=(int){2,4},stream-format=(string){raw,adts}"
 
     /// Decodes until there is H.264, AAC, or raw media.
     static func decoder(_ name: String) -> String {
-        "decodebin name=\(name) caps=\"\(untouchedVideo);\(untouchedAudio);video/x-raw;audio/x-raw\""
+        "decodebin name=\(name) caps=\"\(outputs(carriesH265: false))\""
+    }
+
+    /// Caps at which a decoder stops.
+    static func outputs(carriesH265: Bool) -> String {
+        ([untouchedVideo] + (carriesH265 ? [untouchedH265] : []) + [untouchedAudio, "video/x-raw", "audio/x-raw"])
+            .joined(separator: ";")
     }
 
     /// H.264 as a mix has it: no B-frames, no look-ahead, a keyframe every two seconds at 30 pictures a second.
@@ -40,6 +49,11 @@ enum PullTail {
         ]
     }
 
+    static func h265(of decoder: String, isLive: Bool) -> String {
+        "\(decoder). ! \(untouchedH265) ! h265parse ! \(untouchedH265),stream-format=hvc1,alignment=au ! "
+            + sink(.h265, isLive: isLive)
+    }
+
     static func audio(of decoder: String, isLive: Bool) -> [String] {
         [
             "\(decoder). ! \(untouchedAudio) ! aacparse ! audio/mpeg,mpegversion=4,stream-format=raw ! "
@@ -53,8 +67,14 @@ enum PullTail {
 
 extension PullHead {
     /// The whole pipeline.
-    var pipeline: String {
+    var pipeline: String { pipeline(carriesH265: false) }
+
+    /// Returns the whole pipeline.
+    ///
+    /// - Parameter carriesH265: Whether H.265 goes through untouched. `decoders` have to stop at it then.
+    func pipeline(carriesH265: Bool) -> String {
         var parts = [description]
+        if carriesH265 { parts += decoders.map { PullTail.h265(of: $0, isLive: isLive) } }
         for outlet in outlets {
             switch outlet {
             case .either(let name):
@@ -67,11 +87,21 @@ extension PullHead {
         return parts.joined(separator: "  ")
     }
 
-    /// The sinks that the pipeline has.
+    /// Names of the decoders that pictures may come out of.
+    var decoders: [String] {
+        outlets.compactMap { outlet in
+            switch outlet {
+            case .either(let name), .video(let name): name
+            case .audio, .none: nil
+            }
+        }
+    }
+
+    /// The sinks that the pipeline has, but for that of H.265.
     var sinks: [PullTail.Sink] {
         let all = outlets.flatMap { outlet -> [PullTail.Sink] in
             switch outlet {
-            case .either: PullTail.Sink.allCases
+            case .either: [.video, .madeVideo, .audio, .madeAudio]
             case .video: [.video, .madeVideo]
             case .audio: [.audio, .madeAudio]
             case .none: [.video, .audio]

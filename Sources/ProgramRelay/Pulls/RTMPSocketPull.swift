@@ -1,4 +1,5 @@
 import Dispatch
+import EncodedMedia
 import RTMP
 import TextFormats
 
@@ -7,7 +8,8 @@ import TextFormats
 /// URLs with a user name need `RTMPPull` instead; docs/adr/0010-rtmp-over-sockets.md says why there are two.
 package final class RTMPSocketPull: SourcePull, PullProtocol {
     package static let name = "RTMP"
-    package static let summary = "H.264 and AAC; a URL has an application and a stream name"
+    package static let summary =
+        "H.264 and AAC; MP3, H.265, AV1 and some others are transcoded. A URL has an application and a stream name"
     package static let schemes = [
         PullScheme("rtmp", port: RTMPAddress.defaultPort), PullScheme("rtmps", port: RTMPAddress.defaultSecurePort),
     ]
@@ -21,13 +23,16 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
     }
 
     private let receiver: PullReceiver
+    private let reader: FLVPullReader
     /// The session; `nil` if the URL is invalid.
     private let session: RTMPSession?
 
     private init(_ request: PullRequest, _ onEvent: @escaping @Sendable (PullEvent) -> Void) {
         let receiver = PullReceiver(onEvent)
         let redaction = URLRedaction(request.url)
+        let reader = FLVPullReader(receiver, request)
         self.receiver = receiver
+        self.reader = reader
         let address: RTMPAddress
         do throws(RTMPError) {
             address = try RTMPAddress(request.url)
@@ -38,7 +43,6 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
             DispatchQueue.global().async { receiver.end(end) }
             return
         }
-        let reader = FLVPullReader(receiver)
         let session = RTMPSession(
             .play, address, limits: request.limits, trust: request.trust,
             timeouts: RTMPSession.Timeouts(step: request.options.connectTimeout, idle: request.options.idleTimeout)
@@ -53,15 +57,22 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
         session.start()
     }
 
-    deinit { session?.stop() }
+    deinit {
+        session?.stop()
+        reader.stop()
+    }
+
+    package var transcoded: Set<Track> { reader.transcoded }
 
     package func stop() {
         receiver.silence()
         session?.stop()
+        reader.stop()
     }
 
     package func close() async {
         receiver.silence()
         await session?.close()
+        await reader.close()
     }
 }

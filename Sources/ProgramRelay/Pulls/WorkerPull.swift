@@ -107,7 +107,8 @@ final class WorkerPull: SourcePull {
             }
         }
         return PullSettings(
-            url: address.text, host: host, reach: request.limits?.reach, idleTimeout: request.options.idleTimeout)
+            url: address.text, host: host, reach: request.limits?.reach, idleTimeout: request.options.idleTimeout,
+            carriesH265: request.videoCodecs.contains(.h265) ? true : nil)
     }
 
     private func start(_ settings: PullSettings) throws(PullEnd) {
@@ -141,7 +142,7 @@ final class WorkerPull: SourcePull {
     private func take(_ cue: FLVCue) {
         switch cue.name {
         case PullCue.transcoded:
-            guard let track: Track = cue.text == "video" ? .video : cue.text == "audio" ? .audio : nil else { return }
+            guard let track = PullCue.track(cue.text) else { return }
             state.withLock { _ = $0.transcoded.insert(track) }
         case PullCue.end:
             let end = PullCue.end(cue.text)

@@ -47,8 +47,9 @@ extension Relay {
         source.probedAt = now
         let attempt = source.newAttempt()
         let backlog = Backlog(limit: Relay.pullLimit)
-        let pull = PullProtocols.open(source.planned.url, reach: plan?.sourceReach, worker: configuration.worker) {
-            [weak self] event in
+        let pull = PullProtocols.open(
+            source.planned.url, reach: plan?.sourceReach, worker: configuration.worker, videoCodecs: carriedCodecs
+        ) { [weak self] event in
             if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
         }
         source.probe = SourceProbe(

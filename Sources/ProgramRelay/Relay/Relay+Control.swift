@@ -94,7 +94,10 @@ extension Relay {
     private func apply(_ plan: ProgramPlan) {
         guard plan.revision > self.plan?.revision ?? 0 else { return reportStatus() }
         logger.info("plan \(plan.revision): \(plan.mode) because of \(plan.cause), at \(now)")
+        let carried = carriedCodecs
         self.plan = idle.take(plan)
+        // Pulls are told at their beginning which codecs pass.
+        let isOtherCodec = carried != carriedCodecs
         planAppliedAt = now
         setTracks(plan.tracks ?? .all)
         if messages.settings != plan.sei { messages.settings = plan.sei }
@@ -107,6 +110,7 @@ extension Relay {
             if let known = sources[id], known.planned.url == source.url {
                 sources[id]?.planned = source
                 sources[id]?.removedAt = nil
+                if isOtherCodec, known.dependsOnCarriedCodecs { connect(id) }
             } else {
                 if let known = sources[id] { endProbe(of: known) }
                 disconnect(id)

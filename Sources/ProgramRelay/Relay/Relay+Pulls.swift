@@ -34,7 +34,8 @@ extension Relay {
         let attempt = source.attempt
         let backlog = Backlog(limit: Relay.pullLimit)
         let pull = PullProtocols.open(
-            source.url, reach: plan?.sourceReach, worker: configuration.worker, isRetry: source.failures > 0
+            source.url, reach: plan?.sourceReach, worker: configuration.worker, isRetry: source.failures > 0,
+            videoCodecs: carriedCodecs
         ) { [weak self, logger] event in
             if case .connected = event { logger.debug("source \(id): the server has answered") }
             if let input = Relay.input(event, of: id, attempt: attempt, backlog) { self?.post(input) }
@@ -42,6 +43,9 @@ extension Relay {
         sources[id]?.connected(pull, now: now)
         sources[id]?.backlog = backlog
     }
+
+    /// Video codecs that the program has with this plan.
+    var carriedCodecs: Set<VideoCodec> { plan?.encoding?.videoCodec == .h265 ? [.h264, .h265] : [.h264] }
 
     /// Returns the relay's input for a pull's event; `nil` if there is none. Adds media to the backlog, which the relay
     /// takes off when it handles the input.

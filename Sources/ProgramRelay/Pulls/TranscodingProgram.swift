@@ -1,0 +1,120 @@
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import MediaFormats
+
+/// The other body of `mixworker pull`: decodes the tracks that a relay sends it as FLV and writes them as H.264 and AAC, with
+/// the times that they came with.
+struct TranscodingProgram {
+    /// Bytes that wait for a decoder before no more are read.
+    private static let mostQueued = 4 << 20
+    private static let pause = Duration.milliseconds(5)
+
+    private let muxer: PullMuxer
+    private var reader = FLVReader(videoCodecs: [], setsAside: true)
+    private var tracks: [Track: TrackPipeline] = [:]
+
+    init(_ muxer: PullMuxer) { self.muxer = muxer }
+
+    /// Runs until the input ends.
+    ///
+    /// - Parameter read: Returns the next bytes of the stream; `nil` at the end.
+    /// - Throws: The reason why the stream cannot be transcoded.
+    mutating func run(_ read: @Sendable () async -> [UInt8]?) async throws(PullEnd) {
+        while let bytes = await read() {
+            do throws(FLVReader.Failure) { _ = try reader.push(bytes) } catch { throw PullEnd(error) }
+            for entry in reader.takeAside() { try await take(entry) }
+            for pipeline in tracks.values { try await pipeline.settle() }
+        }
+        for pipeline in tracks.values { await pipeline.close() }
+    }
+
+    private mutating func take(_ entry: FLVReader.SetAside) async throws(PullEnd) {
+        guard let track = Track(rawValue: entry.tag.kind.rawValue), let tag = ForeignTag(track, body: entry.tag.body)
+        else { return }
+        var pipeline = tracks[track] ?? TrackPipeline(muxer)
+        try await pipeline.take(tag, dts: entry.dts)
+        tracks[track] = pipeline
+        while pipeline.queuedBytes > Self.mostQueued {
+            try await pipeline.settle()
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+}
+
+/// The decoder and the encoder of one track. Another configuration, and a jump of the times, has another pipeline.
+private struct TrackPipeline {
+    /// Largest step between two frames on one timeline.
+    private static let jump = MediaTime.seconds(2)
+
+    private let muxer: PullMuxer
+    private var configuration: [UInt8] = []
+    private var format: ForeignFormat?
+    private var pipeline: Pipeline?
+    private var source: AppSource?
+    private var last: MediaTime?
+
+    init(_ muxer: PullMuxer) { self.muxer = muxer }
+
+    var queuedBytes: Int { source?.queuedBytes ?? 0 }
+
+    mutating func take(_ tag: ForeignTag, dts: MediaTime) async throws(PullEnd) {
+        switch tag.content {
+        case .configuration(let bytes): configuration = bytes
+        case .frame(let bytes, let offset, let isKey):
+            let format = ForeignFormat(tag, configuration)
+            guard format.isComplete else { return }
+            if self.format != format || last.map({ (dts - $0).magnitude > Self.jump }) ?? false {
+                // Decoders begin with a keyframe.
+                guard isKey else { return }
+                await close()
+                try await open(format)
+            }
+            last = dts
+            // GStreamer has no times before 0, which a stream may begin with.
+            let (dts, pts) = (max(dts, .zero), max(dts + .milliseconds(offset), .zero))
+            source?.push(
+                bytes: format.framed(bytes, isKey: isKey), pts: UInt64(pts.nanoseconds), dts: UInt64(dts.nanoseconds),
+                isDelta: !isKey)
+        }
+    }
+
+    private mutating func open(_ format: ForeignFormat) async throws(PullEnd) {
+        self.format = format
+        let track = format.codec.track
+        let tail =
+            track == .video ? PullTail.video(of: "all", isLive: true) : PullTail.audio(of: "all", isLive: true)
+        do throws(GStreamerError) {
+            let pipeline = try Pipeline(
+                (["appsrc name=in format=time is-live=true ! \(PullTail.decoder("all"))"] + tail).joined(
+                    separator: "  "),
+                name: "transcode")
+            for sink in track == .video ? [PullTail.Sink.video, .madeVideo] : [.audio, .madeAudio] {
+                try pipeline.appSink(sink.rawValue, onSample: { [muxer] in muxer.take($0, from: sink) })
+            }
+            let source = try pipeline.appSource("in")
+            try source.setCaps(format.caps)
+            try await pipeline.play()
+            (self.pipeline, self.source) = (pipeline, source)
+        } catch {
+            throw PullEnd(error.code == .missingElement ? .notInstalled : .lost, error.message)
+        }
+    }
+
+    /// Checks that the pipeline runs.
+    func settle() async throws(PullEnd) {
+        guard let format, let failure = pipeline?.firstError else { return }
+        // GST_STREAM_ERROR_CODEC_NOT_FOUND, and what decodebin reports beside it.
+        let isMissing =
+            failure.domain == "gst-stream-error-quark" && failure.code == 6 || failure.message.contains("plug-in")
+        guard isMissing else { throw PullEnd(.lost, "\(format.codec.rawValue) cannot be decoded: \(failure.message)") }
+        throw PullEnd(
+            .unsupportedCodec,
+            "it sends \(format.codec.rawValue), which this machine cannot decode: install \(format.package), or publish "
+                + (format.codec.track == .video ? "H.264" : "AAC"))
+    }
+
+    func close() async {
+        await pipeline?.tearDown(within: .seconds(1))
+    }
+}

@@ -1,0 +1,262 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import LayoutEngine
+@testable import MediaFormats
+import MixModel
+import TestSupport
+import Testing
+
+@testable import ProgramMixer
+@testable import ProgramRelay
+
+extension RealTime {
+    /// Sources of codecs other than H.264 and AAC: what is copied, what is mixed, and what is transcoded when it is pulled.
+    @Suite(.serialized, .timeLimit(.minutes(10))) struct CodecMatrixTests {
+        private static let host: SourceID = "host/camera"
+        private static let scene = Scene.columns([host])
+        private static let h265 = EncodingSettings(videoCodec: .h265)
+
+        private static func publish(_ sound: [String], to url: String) throws -> LaunchedProcess {
+            try ProcessLaunch(
+                "/usr/bin/env",
+                [
+                    "ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25",
+                    "-f",
+                    "lavfi", "-i", "sine=frequency=440:sample_rate=48000", "-t", "60", "-c:v", "libx264", "-preset",
+                    "ultrafast", "-tune", "zerolatency", "-g", "25", "-pix_fmt", "yuv420p",
+                ] + sound + ["-f", "flv"] + (url.hasPrefix("http") ? ["-listen", "1"] : []) + [url]
+            ).start()
+        }
+
+        /// Brings the source on air as a bypass, as a mix and as a bypass again, and checks what a viewer gets.
+        private func expectBypassMixAndBypass(_ rig: RelayRig, _ url: String, transcoded: TrackSelection?) async throws
+        {
+            let sources = [PlannedSource(id: Self.host, url: url)]
+            try rig.apply(.bypass(Self.host), Self.scene, sources)
+            try await rig.waitFor(.bypass)
+            #expect(try await outputEventually { rig.sound.frames.count > 20 }, "no sound in the bypass: \(rig.notes)")
+            let format = try #require(AudioSpecificConfig(rig.sound.configuration.bytes))
+            #expect(format.objectType == 2)
+            #expect(try await outputEventually { rig.status?.sources.first?.transcoded == transcoded })
+            try rig.apply(.mix(host: Self.host), Self.scene, sources)
+            try await rig.waitFor(.mix)
+            let sound = rig.sound.frames.count
+            #expect(try await outputEventually { rig.sound.frames.count > sound + 20 }, "no sound in the mix")
+            try rig.apply(.bypass(Self.host), Self.scene, sources)
+            try await rig.waitFor(.bypass)
+            let pictures = rig.segments.flatMap(\.frames)
+            #expect(zip(pictures, pictures.dropFirst()).allSatisfy { $0.dts < $1.dts })
+            let times = rig.sound.frames.map(\.pts)
+            #expect(
+                zip(times, times.dropFirst()).allSatisfy { $0 < $1 && $1 - $0 < .milliseconds(100) }, "sound is missing"
+            )
+            #expect(rig.notes.isEmpty, "\(rig.notes)")
+            let status = try #require(rig.status?.sources.first)
+            #expect(status.state == .live && status.error == nil)
+        }
+
+        @Test(arguments: ["nginx-rtmp", "ingest", "HTTP-FLV"]) func soundOfMP3IsTranscodedAndThePictureCopied(
+            server: String
+        )
+            async throws
+        {
+            let rig = try await RelayRig()
+            let mp3 = ["-c:a", "libmp3lame", "-ar", "44100"]
+            let publisher: LaunchedProcess
+            switch server {
+            case "nginx-rtmp":
+                let media = try await OutputMediaServer.start()
+                publisher = try Self.publish(mp3, to: media.url("host"))
+                try await expectBypassMixAndBypass(rig, media.url("host"), transcoded: .audio)
+                await media.remove()
+            case "ingest":
+                let ingest = try await IngestRig.start()
+                defer { ingest.stop() }
+                publisher = try Self.publish(mp3, to: ingest.publishURL("host"))
+                try await expectBypassMixAndBypass(rig, ingest.pullURL("host"), transcoded: .audio)
+            default:
+                let port = try PullSender.freePort()
+                let url = "http://127.0.0.1:\(port)/live.flv"
+                publisher = try Self.publish(mp3, to: url)
+                #expect(try await outputEventually { PullSender.isListening(port) })
+                try await expectBypassMixAndBypass(rig, url, transcoded: .audio)
+            }
+            // The pictures are the publisher's: x264 numbers its parameter sets from 0, and the bypass has its size.
+            #expect(rig.status?.sources.first?.pictureSize == .init(width: 320, height: 240))
+            publisher.signal(SIGKILL)
+            publisher.waitForExit()
+            try await rig.stop()
+        }
+
+        @Test(arguments: [
+            ["-c:a", "libspeex", "-ar", "16000", "-ac", "1"], ["-c:a", "pcm_alaw", "-ar", "8000", "-ac", "1"],
+            ["-c:a", "pcm_mulaw", "-ar", "8000", "-ac", "1"], ["-c:a", "nellymoser", "-ar", "22050", "-ac", "1"],
+        ])
+        func otherSoundIsTranscoded(options: [String]) async throws {
+            let (rig, ingest) = (try await RelayRig(), try await IngestRig.start())
+            defer { ingest.stop() }
+            let publisher = try Self.publish(options, to: ingest.publishURL("host"))
+            try await expectBypassMixAndBypass(rig, ingest.pullURL("host"), transcoded: .audio)
+            publisher.signal(SIGKILL)
+            publisher.waitForExit()
+            try await rig.stop()
+        }
+
+        /// The program's pictures, cut where their configuration becomes another one: that of H.265 is repeated before each
+        /// IDR.
+        private func program(_ rig: RelayRig) -> [TestTrack] {
+            rig.segments.reduce(into: []) { segments, next in
+                if segments.last?.configuration == next.configuration {
+                    segments[segments.count - 1].frames += next.frames
+                } else {
+                    segments.append(next)
+                }
+            }
+        }
+
+        /// The mark of each picture that a viewer sees, in display order.
+        private func marks(_ segments: [TestTrack]) async throws -> [Int?] {
+            var marks: [Int?] = []
+            for segment in segments {
+                for (_, picture) in try await TestStreams.pictures(segment) {
+                    marks.append(TestMark.read(picture.frame, width: 360))
+                }
+            }
+            return marks
+        }
+
+        @Test(arguments: [0, 3]) func h265IsCopiedAndMixedInAProgramOfH265(bFrames: Int) async throws {
+            // x265 makes open groups with B-frames unless told otherwise.
+            let options = bFrames == 0 ? "open-gop=0" : "open-gop=1:b-pyramid=0"
+            let video = try await TestStreams.video(
+                count: 360, keyInterval: 20, bFrames: bFrames, options: options, codec: .h265)
+            let sound = try await TestStreams.audio(count: 900) { _ in 0 }
+            let cleanRandomAccess = video.frames.count { frame in
+                NALUnits(frame.payload).contains { ($0.first ?? 0) >> 1 & 0x3F == 21 }
+            }
+            #expect(bFrames == 0 ? cleanRandomAccess == 0 : cleanRandomAccess > 10)
+            let rig = try await RelayRig()
+            rig.publish("host", [video, sound])
+            let sources = [PlannedSource(id: Self.host, url: rig.url("host"))]
+            try rig.apply(.bypass(Self.host), Self.scene, sources, encoding: Self.h265)
+            try await rig.waitFor(.bypass)
+            #expect(try await outputEventually { program(rig).last?.frames.count ?? 0 > 30 })
+            #expect(
+                rig.segments.last?.configuration.videoCodec == .h265 && rig.status?.sources.first?.transcoded == nil)
+            try rig.apply(.mix(host: Self.host), Self.scene, sources, encoding: Self.h265)
+            try await rig.waitFor(.mix)
+            #expect(try await outputEventually { program(rig).last?.frames.count ?? 0 > 30 })
+            try rig.apply(.bypass(Self.host), Self.scene, sources, encoding: Self.h265)
+            try await rig.waitFor(.bypass)
+            #expect(try await outputEventually { program(rig).last?.frames.count ?? 0 > 50 })
+            let segments = program(rig)
+            try await rig.stop()
+            #expect(segments.count == 3 && rig.notes.isEmpty, "\(rig.notes)")
+            let seen = try await marks(segments)
+            print(
+                "H.265, \(bFrames) B-frames: \(segments.map(\.frames.count)) pictures, marks \(seen.map { $0 ?? -1 })")
+            #expect(!seen.contains(nil), "a picture is broken")
+            let numbers = seen.compactMap(\.self)
+            let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 }
+            // A decoder that is not told of the end keeps the last picture of what it reorders.
+            #expect(steps.count { $0 != 1 } <= (bFrames == 0 ? 0 : 1) && steps.allSatisfy { 1...2 ~= $0 }, "\(steps)")
+            let times = segments.flatMap(\.frames).map(\.pts.inMilliseconds).sorted()
+            // At the end, pictures that are shown before the last ones had not come yet.
+            let intervals = zip(times, times.dropFirst()).map { $1 - $0 }.dropLast(bFrames)
+            #expect(intervals.allSatisfy { abs($0 - 50) <= 1.5 }, "a picture is lost or shown twice: \(intervals)")
+        }
+
+        @Test(arguments: [ForeignCodec.h265, .av1, .vp9])
+        func otherPicturesAreTranscodedInAProgramOfH264(codec: ForeignCodec) async throws {
+            let sound = TestTrack.tags(of: [try await TestStreams.audio(count: 700) { _ in 0 }])
+            let video =
+                codec == .h265
+                ? TestTrack.tags(of: [
+                    try await TestStreams.video(count: 300, keyInterval: 20, options: "open-gop=0", codec: .h265)
+                ])
+                : try await CodecStreams.enhancedVideo(codec, seconds: 15)
+            let rig = try await RelayRig()
+            rig.publish("host", tags: (video + sound).sorted { $0.timestamp < $1.timestamp })
+            try await expectBypassMixAndBypass(rig, rig.url("host"), transcoded: .video)
+            #expect(
+                rig.segments.allSatisfy { $0.configuration.videoCodec == .h264 } && rig.connections(of: "host") == 1)
+            let first = try #require(rig.segments.first)
+            let shown = try await TestStreams.pictures(first)
+            #expect(!first.frames.isEmpty && shown.count == first.frames.count, "a picture cannot be decoded")
+            try await rig.stop()
+        }
+
+        @Test func aMissingDecoderIsSaid() async throws {
+            let rig = try await RelayRig(environment: [
+                "GST_PLUGIN_FEATURE_RANK": "av1dec:NONE,avdec_av1:NONE,dav1ddec:NONE,vaav1dec:NONE,vaapiav1dec:NONE"
+            ])
+            rig.publish("host", tags: try await CodecStreams.enhancedVideo(.av1, seconds: 3))
+            try rig.apply(.bypass(Self.host), Self.scene, [PlannedSource(id: Self.host, url: rig.url("host"))])
+            #expect(try await outputEventually { rig.status?.sources.first?.state == .failed }, "\(rig.notes)")
+            let words =
+                "it sends AV1, which this machine cannot decode: install gstreamer1.0-plugins-bad, or publish H.264"
+            #expect(rig.status?.sources.first?.error == words)
+            try await rig.stop()
+        }
+
+        @Test func aProgramThatBecomesH265CopiesWhatWasTranscoded() async throws {
+            let rig = try await RelayRig()
+            rig.publish(
+                "host",
+                [
+                    try await TestStreams.video(count: 300, keyInterval: 20, options: "open-gop=0", codec: .h265),
+                    try await TestStreams.audio(count: 700) { _ in 0 },
+                ])
+            let sources = [PlannedSource(id: Self.host, url: rig.url("host"))]
+            try rig.apply(.bypass(Self.host), Self.scene, sources)
+            try await rig.waitFor(.bypass)
+            #expect(try await outputEventually { rig.status?.sources.first?.transcoded == .video })
+            try rig.apply(.bypass(Self.host), Self.scene, sources, encoding: Self.h265)
+            #expect(
+                try await outputEventually {
+                    rig.segments.last?.configuration.videoCodec == .h265 && program(rig).last?.frames.count ?? 0 > 20
+                }, "\(rig.notes) \(String(describing: rig.status))")
+            #expect(rig.status?.sources.first?.transcoded == nil)
+            try await rig.stop()
+        }
+
+        /// Frames of AAC-LC with a configuration that announces SBR (and PS), as HE-AAC has it: this machine has no encoder of
+        /// HE-AAC. A decoder makes the output rate of it.
+        @Test(arguments: [([0x2B, 0x11, 0x88, 0x00] as [UInt8], 2), ([0xEB, 0x09, 0x88, 0x00], 1)])
+        func soundOfHEAACIsCopiedAndMixedAtItsOutputRate(configuration: [UInt8], channels: Int) async throws {
+            var sound = try await TestStreams.audio(rate: 24_000, channels: channels, count: 400) {
+                sin(Float($0) / 24_000 * 440 * 2 * .pi) * 0.3
+            }
+            sound.configuration = CodecConfiguration(track: .audio, bytes: configuration)
+            let rig = try await RelayRig()
+            rig.publish("host", [try await TestStreams.video(count: 320), sound])
+            let sources = [PlannedSource(id: Self.host, url: rig.url("host"))]
+            try rig.apply(.bypass(Self.host), Self.scene, sources)
+            try await rig.waitFor(.bypass)
+            #expect(try await outputEventually { rig.sound.frames.count > 20 })
+            #expect(rig.sound.configuration.bytes == configuration)
+            let times = rig.sound.frames.map(\.pts.inMilliseconds)
+            #expect(zip(times, times.dropFirst()).allSatisfy { abs($1 - $0 - 2048.0 / 48) < 1.1 }, "\(times)")
+            try rig.apply(.mix(host: Self.host), Self.scene, sources)
+            try await rig.waitFor(.mix)
+            #expect(
+                try await outputEventually {
+                    AudioSpecificConfig(rig.sound.configuration.bytes)?.objectType == 2
+                        && rig.sound.configuration.bytes != configuration
+                })
+            let mixed = try #require(AudioSpecificConfig(rig.sound.configuration.bytes))
+            #expect(mixed.sampleRate == 48_000 && mixed.channels == 2)
+            let begun = rig.sound.frames.count
+            #expect(try await outputEventually { rig.sound.frames.count > begun + 60 })
+            let heard = try await TestStreams.sound(
+                TestTrack(configuration: rig.sound.configuration, frames: Array(rig.sound.frames.suffix(40))))
+            let loudest = heard.flatMap(\.samples).map(abs).max() ?? 0
+            #expect(loudest > 0.2, "the mix is silent: \(loudest)")
+            try rig.apply(.bypass(Self.host), Self.scene, sources)
+            try await rig.waitFor(.bypass)
+            #expect(rig.notes.isEmpty, "\(rig.notes)")
+            try await rig.stop()
+        }
+    }
+}
