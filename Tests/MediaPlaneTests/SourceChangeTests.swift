@@ -1,0 +1,136 @@
+import EncodedMedia
+import LayoutEngine
+import MixModel
+import Testing
+
+@testable import MediaFormats
+@testable import ProgramMixer
+@testable import ProgramRelay
+
+extension RealTime {
+    /// Changes of a source within one connection, and damage, from a viewer's side.
+    @Suite(.serialized, .timeLimit(.minutes(10))) struct SourceChangeTests {
+        /// A change of the stream at `time`, in place of what its publisher did before.
+        enum Change: String, CaseIterable, Sendable {
+            case size, rate, sameSizeOtherSet, setInBandOnly, headerInTheMiddle, sampleRate, channels, garbage,
+                truncation
+        }
+
+        private static let alice: SourceID = "alice/camera"
+        private static let bob: SourceID = "bob/camera"
+        private static let time = MediaTime.seconds(4)
+
+        /// A stream of 8 s that changes in its middle; marks go on counting where the frame rate stays.
+        private static func stream(_ change: Change) async throws -> [FLVTag] {
+            let first = try await TestStreams.video(count: 80, keyInterval: 20)
+            let sound = try await TestStreams.audio(count: 187) { _ in 0.1 }
+            var picture = TestPicture()
+            var options = "colorprim=undef:transfer=undef:colormatrix=undef"
+            switch change {
+            case .size, .setInBandOnly: (picture.width, picture.height) = (640, 360)
+            case .rate: picture.fps = 10
+            case .sameSizeOtherSet: options += ":ref=3:cabac=1"
+            default: break
+            }
+            var second = try await TestStreams.video(picture, count: picture.fps * 4, keyInterval: 20, options: options)
+            let secondSound = try await TestStreams.audio(
+                rate: change == .sampleRate ? 44_100 : 48_000, channels: change == .channels ? 1 : 2, count: 170
+            ) { _ in 0.1 }
+            if change == .setInBandOnly {
+                let configuration = VideoConfiguration(second.configuration)
+                for index in second.frames.indices {
+                    second.frames[index].payload = second.frames[index].withParameterSets(of: configuration)
+                }
+            }
+            var tags = TestTrack.tags(of: [first, sound])
+            switch change {
+            case .headerInTheMiddle:
+                // The header of the second stream comes half a group before its first IDR.
+                let at = Self.time - .milliseconds(500)
+                let index = tags.firstIndex { $0.timestamp >= at.roundedMilliseconds } ?? tags.endIndex
+                tags.insert(FLVTag(second.configuration, at: at, origin: .zero), at: index)
+            case .garbage, .truncation:
+                // The last half second before the change is damaged.
+                for index in tags.indices where tags[index].timestamp >= 3_500 {
+                    guard case .frame(let track, _) = tags[index].role else { continue }
+                    let head = track == .video ? 5 : 2
+                    if change == .truncation {
+                        tags[index].body = Array(tags[index].body.prefix(head + (tags[index].body.count - head) / 2))
+                    } else {
+                        for byte in head..<tags[index].body.count {
+                            tags[index].body[byte] = UInt8(truncatingIfNeeded: byte &* 151 &+ index &* 31)
+                        }
+                    }
+                }
+            default: break
+            }
+            let moved = [second, secondSound].map { $0.moved(by: Self.time) }
+            if change != .setInBandOnly { tags.append(FLVTag(second.configuration, at: Self.time, origin: .zero)) }
+            tags.append(FLVTag(secondSound.configuration, at: Self.time, origin: .zero))
+            return tags
+                + moved.flatMap(\.frames).sorted { $0.dts < $1.dts }.map { FLVTag($0, origin: .zero) }
+        }
+
+        /// The guest changes: the host's pane goes on, and the guest's is live again with their next IDR.
+        @Test(arguments: Change.allCases) func aGuestChangesInTheMiddle(change: Change) async throws {
+            let rig = try await RelayRig()
+            rig.publish(
+                "alice",
+                [
+                    try await TestStreams.video(count: 240, keyInterval: 20),
+                    try await TestStreams.audio(count: 560) { _ in 0 },
+                ])
+            rig.publish("bob", tags: try await Self.stream(change))
+            let sources = [
+                PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
+            ]
+            try rig.apply(.mix(host: Self.alice), Scene.columns([Self.alice, Self.bob]), sources)
+            try await rig.waitFor(.mix)
+            try await Task.sleep(for: .seconds(7))
+            let (segments, status) = (rig.segments, rig.status)
+            #expect(rig.connections(of: "bob") == 1, "\(rig.notes)")
+            #expect(status?.sources.first { $0.id == Self.bob }?.state == .live, "\(rig.notes)")
+            try await rig.stop()
+            let mix = try #require(segments.last)
+            var (host, guest): ([Int?], [Int?]) = ([], [])
+            for (_, picture) in try await TestStreams.pictures(mix) {
+                host.append(TestMark.read(picture.frame, width: 180))
+                guest.append(TestMark.read(picture.frame, x: 180, width: 180))
+            }
+            let shown = host.compactMap(\.self)
+            #expect(shown.count > 100 && zip(shown, shown.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(shown)")
+            // Longest time for which the guest's pane stands still, in frames of 50 ms.
+            var (longest, run) = (0, 0)
+            for (before, after) in zip(guest.dropFirst(20), guest.dropFirst(21)) {
+                run = before == after ? run + 1 : 0
+                longest = max(longest, run)
+            }
+            print("\(change): the guest's pane stands still for \(longest) frames; marks \(guest.map { $0 ?? -1 })")
+            let isDamage = change == .garbage || change == .truncation
+            #expect(longest <= (isDamage ? 14 : 4), "\(change)")
+            #expect(
+                guest.suffix(20).contains { $0 != nil && $0 != guest.suffix(20).first }, "the guest's pane is frozen")
+        }
+
+        /// The host is copied: viewers stay connected, and times go on.
+        @Test(arguments: Change.allCases) func aHostChangesInTheMiddle(change: Change) async throws {
+            let rig = try await RelayRig()
+            rig.publish("alice", tags: try await Self.stream(change))
+            try rig.apply(
+                .bypass(Self.alice), Scene.columns([Self.alice]), [PlannedSource(id: Self.alice, url: rig.url("alice"))]
+            )
+            try await rig.waitFor(.bypass)
+            try await Task.sleep(for: .seconds(7))
+            #expect(rig.connections(of: "alice") == 1 && rig.status?.onAir == .bypass, "\(rig.notes)")
+            let pictures = rig.segments.flatMap(\.frames)
+            let steps = zip(pictures, pictures.dropFirst()).map { ($1.dts - $0.dts).inMilliseconds }
+            #expect(steps.allSatisfy { 0 < $0 && $0 <= 110 }, "\(change): \(steps)")
+            let sounds = rig.sound.frames.map(\.dts)
+            #expect(zip(sounds, sounds.dropFirst()).allSatisfy { $0 < $1 && $1 - $0 < .milliseconds(90) }, "\(change)")
+            let seconds = (pictures.last?.dts ?? .zero) - (pictures.first?.dts ?? .zero)
+            #expect(seconds > .seconds(5), "\(change): \(seconds)")
+            #expect(rig.segments.last?.frames.isEmpty == false)
+            try await rig.stop()
+        }
+    }
+}
