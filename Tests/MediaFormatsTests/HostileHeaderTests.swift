@@ -51,6 +51,12 @@ import Testing
             _ = frame.withParameterSets(of: VideoConfiguration(configuration))
             _ = frame.inserting(nalUnit: SEIMessage.nalUnit([SEIMessage(text: "x", type: 5)]), lengthSize: lengthSize)
             _ = NALUnits(bytes, lengthSize: lengthSize).containsIDR(of: codec)
+            var (sets, entry) = (InBandParameterSets(), OpenGroupEntry())
+            for item in [MediaItem.configuration(configuration), .frame(frame), .frame(frame)] {
+                _ = sets.supersedes(item)
+                _ = sets.configuration(before: item)
+                _ = entry.pass(item)
+            }
             _ = MP4Movie(video: configuration, audio: bytes).header
             var writer = TransportStreamWriter()
             let sound = EncodedFrame(track: .audio, pts: .zero, dts: .zero, payload: bytes)
@@ -64,6 +70,7 @@ import Testing
             for time in [0, 20, 1 << 40, -(1 << 40), Int64.max] { _ = clock.next(rounded: .milliseconds(time)) }
         }
         _ = FLVCue(body: bytes)
+        for track in Track.allCases { _ = ForeignTag(track, body: bytes) }
     }
 
     @Test("a recording's file with any byte changed is read, or is none")

@@ -72,12 +72,13 @@ final class FLVPullReader: Sendable {
         receiver.connected()
         let (result, foreign, reader) = state.withLock { state in
             let result = state.isBroken ? .success([]) : read(&state)
-            return (result, state.reader.takeAside(), transcoder == nil ? nil : state.reader)
+            let foreign = state.reader.takeAside()
+            return (result, foreign, foreign.isEmpty ? nil : state.reader)
         }
         switch result {
         case .success(let items):
             receiver.deliver(items, arrivedAt: arrival)
-            if let reader, !foreign.isEmpty { transcoder?.take(foreign, from: reader) }
+            if let reader { transcoder?.take(foreign, from: reader) }
             guard let onCue else { return }
             for cue in state.withLock({ state in
                 defer { state.cues = [] }
