@@ -22,8 +22,10 @@ package final class SocketLoop: @unchecked Sendable {
         package var events: Int32 = 0 {
             didSet { if events != oldValue { loop?.poller.update(self, former: descriptor) } }
         }
-        /// Deadline in ns of CLOCK_MONOTONIC. Moving it costs nothing.
-        package var deadline = Int64.max
+        /// Deadline in ns of CLOCK_MONOTONIC. Putting it off costs nothing.
+        package var deadline = Int64.max {
+            didSet { if deadline < oldValue { loop?.expect(deadline) } }
+        }
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
         fileprivate var isOver = false
@@ -43,6 +45,8 @@ package final class SocketLoop: @unchecked Sendable {
     package static let shared = SocketLoop()
 
     private var watches: [Watch] = []
+    /// A time before which no deadline passes. It may be too early, because deadlines that are put off do not move it.
+    private var earliest = Int64.max
     fileprivate var poller: SocketPoller
     /// Bytes of the socket that is being read, shared by all of them. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
@@ -92,6 +96,7 @@ package final class SocketLoop: @unchecked Sendable {
         watches.append(watch)
         watch.loop = self
         poller.update(watch, former: -1)
+        expect(watch.deadline)
     }
 
     /// Removes a watch, which is not called any more; its socket may be closed at once. Call on the loop only.
@@ -105,16 +110,14 @@ package final class SocketLoop: @unchecked Sendable {
     private func run() {
         thread.store(pthread_self(), ordering: .relaxed)
         while true {
-            var next = Int64.max
-            for watch in watches { next = min(next, watch.deadline) }
             let hasWork = inbox.withLock { inbox in
                 inbox.isAwake = !inbox.work.isEmpty
                 return inbox.isAwake
             }
-            let count = poller.wait(hasWork ? 0 : wait(until: next))
+            let count = poller.wait(hasWork ? 0 : wait(until: earliest))
             inbox.withLock { $0.isAwake = true }
             for index in 0..<count { handle(poller[index]) }
-            if next != .max { callDeadlines() }
+            if earliest != .max { callDeadlines() }
             emptyInbox()
         }
     }
@@ -127,12 +130,20 @@ package final class SocketLoop: @unchecked Sendable {
         }
     }
 
+    fileprivate func expect(_ deadline: Int64) { earliest = min(earliest, deadline) }
+
+    /// Looks at all deadlines, but only when one may have passed: there may be a thousand sockets, and with each packet
+    /// that comes to one of them its own deadline is put off.
     private func callDeadlines() {
         let now = MonotonicClock.now()
+        guard now >= earliest else { return }
+        // Those that are set by the calls count from here on.
+        earliest = .max
         for watch in watches where watch.deadline <= now && !watch.isOver {
             watch.deadline = .max
             watch.onDeadline()
         }
+        for watch in watches { expect(watch.deadline) }
     }
 
     /// Returns the time to wait in ms; −1 means for ever. Rounded up, so that the wait never ends before the deadline.

@@ -37,6 +37,8 @@ package final class TCPConnection: @unchecked Sendable {
     /// The socket; −1 means none.
     private var descriptor: Int32 = -1
     private let outgoing: Mutex<Outgoing>
+    /// Whether bytes go through TLS.
+    private let isEncrypted: Bool
     /// Whether bytes go through TLS and its handshake is not complete.
     private var isShakingHands: Bool
 
@@ -50,6 +52,7 @@ package final class TCPConnection: @unchecked Sendable {
         onEvent: @escaping (Event) -> Void
     ) {
         self.destination = destination
+        isEncrypted = tls != nil
         isShakingHands = tls != nil
         outgoing = Mutex(Outgoing(tls: tls.map { TLSSession($0, host: destination.target.host) }))
         self.loop = loop
@@ -68,6 +71,7 @@ package final class TCPConnection: @unchecked Sendable {
         onEvent: @escaping (Event) -> Void
     ) {
         destination = nil
+        isEncrypted = tls != nil
         isShakingHands = tls != nil
         outgoing = Mutex(Outgoing(tls: tls.map { TLSSession(serving: $0) }))
         self.loop = loop
@@ -243,7 +247,8 @@ package final class TCPConnection: @unchecked Sendable {
 
     private func ready() {
         guard isConnected else { return }
-        flush()
+        // Otherwise no bytes wait for the socket.
+        if watch?.events != POLLIN { flush() }
         receive()
     }
 
@@ -268,7 +273,7 @@ package final class TCPConnection: @unchecked Sendable {
     }
 
     private func decrypt(_ bytes: ArraySlice<UInt8>, at arrival: Int64) {
-        guard let reception = outgoing.withLock({ $0.receive(bytes) }) else {
+        guard isEncrypted, let reception = outgoing.withLock({ $0.receive(bytes) }) else {
             return onEvent(.received(bytes, arrivedAt: arrival))
         }
         if isShakingHands, reception.state == .open || reception.state == .ended {
