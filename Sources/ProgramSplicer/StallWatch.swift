@@ -59,7 +59,7 @@ public struct StallWatch: Sendable {
             stalls.append(now)
             if stalls.count > Self.mostGaps { stalls.removeFirst() }
         }
-        guard gap > patience || gap > usual && !isSteady(at: now) else { return }
+        guard gap > patience || gap > usual && !isNature(gap) && !isSteady(at: now) else { return }
         calmAt = now + min(Self.calm * (1 << Int64(max(stalls.count - 1, 0))), Self.mostCalm)
     }
 
@@ -89,6 +89,12 @@ public struct StallWatch: Sendable {
         guard let last else { return nil }
         // Beyond the limits, which are exclusive.
         return [trust(at: now), patience(at: now)].map { last + $0 + MediaTime(nanoseconds: 1) }.first { $0 > now }
+    }
+
+    /// Whether gaps of about this length have come so often that they are how the source sends. Some servers collect
+    /// several pictures before they send them, SRS for 350 ms unless it is told otherwise.
+    private func isNature(_ gap: MediaTime) -> Bool {
+        gaps.count { $0.length <= gap * 5 / 4 && gap <= $0.length * 5 / 4 } >= Self.usual
     }
 
     private var least: MediaTime { interval + Self.jitter }

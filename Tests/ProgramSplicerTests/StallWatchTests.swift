@@ -48,6 +48,27 @@ import Testing
         #expect(watch.isSteady(at: arrival))
     }
 
+    /// A server that collects pictures, as SRS does for 350 ms: the first burst may look like a stall, but the source is
+    /// soon steady, and stays so.
+    @Test(arguments: [260, 350, 500, 700]) func burstsAreHowSomeServersSend(milliseconds: Int) {
+        var watch = StallWatch()
+        var stalls = 0
+        var steadyFrom: Int?
+        for burst in 0..<100 {
+            let now = MediaTime.milliseconds(burst * milliseconds)
+            if burst > 0, watch.hasStalled(at: now) { stalls += 1 }
+            for _ in 0..<max(1, milliseconds / 50) { watch.arrived(at: now, interval: Self.interval) }
+            if watch.isSteady(at: now + .milliseconds(milliseconds - 1)) {
+                if steadyFrom == nil, burst > 1 { steadyFrom = burst * milliseconds }
+            } else {
+                steadyFrom = nil
+            }
+        }
+        #expect(
+            stalls <= 3 && steadyFrom.map { $0 <= 7000 } == true, "\(stalls) stalls, steady from \(steadyFrom ?? -1) ms"
+        )
+    }
+
     @Test func gapsAsBeforeRaiseNoSuspicion() {
         var (watch, now) = steady()
         now += .milliseconds(150)

@@ -70,7 +70,9 @@ import Testing
         #expect(page.isLast)
         let inventory = SRSInventory()
         let url = try Self.url("http://127.0.0.1:1985/api/v1/streams")
-        #expect(inventory.url(ofPage: 2, of: url) == "http://127.0.0.1:1985/api/v1/streams?start=200&count=100")
+        #expect(inventory.url(ofPage: 2, of: url) == "http://127.0.0.1:1985/api/v1/streams/?start=200&count=100")
+        let whole = try Self.url("http://127.0.0.1:1985/api/v1/streams/?a=b")
+        #expect(inventory.url(ofPage: 0, of: whole) == "http://127.0.0.1:1985/api/v1/streams/?a=b&start=0&count=100")
         let full = (0..<100).map { #"{"name":"s\#($0)","publish":{"active":false}}"# }.joined(separator: ",")
         #expect(try !read(inventory, #"{"code":0,"streams":[\#(full)]}"#).isLast)
         for text in ["", #"{"code":1}"#, #"{"code":0}"#, #"{"streams":[]}"#, "[]"] {

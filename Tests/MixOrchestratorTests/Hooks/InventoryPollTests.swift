@@ -33,7 +33,7 @@ import Testing
     }
 
     private static let paths = [
-        "nginx-rtmp": "/stat", "srs": "/api/v1/streams", "mediamtx": "/v3/paths/list",
+        "nginx-rtmp": "/stat", "srs": "/api/v1/streams/", "mediamtx": "/v3/paths/list",
         "ovenmediaengine": "/v1/vhosts/default/apps/live/streams",
     ]
 

@@ -1,6 +1,6 @@
 import TextFormats
 
-/// The streams of SRS: `/api/v1/streams` of its HTTP API, a page at a time.
+/// The streams of SRS: `/api/v1/streams/` of its HTTP API, a page at a time.
 ///
 /// Format: `srs_app_http_api.cpp` and `srs_app_statistic.cpp` of `ossrs/srs`. `publish.cid` is the `client_id` of callbacks. `url` is
 /// `/app/stream`, with the virtual host before it unless that is the standard one.
@@ -13,7 +13,12 @@ package struct SRSInventory: StreamInventory {
     static let pageSize = 100
 
     package func url(ofPage page: Int, of url: StreamURL) -> String {
-        self.url(url, with: "start=\(page * Self.pageSize)&count=\(Self.pageSize)")
+        let text = self.url(url, with: "start=\(page * Self.pageSize)&count=\(Self.pageSize)")
+        // SRS answers the path without a slash at its end with a redirect, and redirects are not followed.
+        guard !url.path.utf8.reversed().starts(with: [UInt8(ascii: "/")]), let query = text.firstIndex(of: "?") else {
+            return text
+        }
+        return "\(text[..<query])/\(text[query...])"
     }
 
     package func page(_ body: [UInt8], of url: StreamURL) throws(InputError) -> InventoryPage {

@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
+
+/// `docs/integrations/srs.md` with a real SRS, whose callbacks bring real publishers into a room.
+///
+/// No package of Debian has SRS: the page tells how it is built. `MIX_SRS` names its program.
+@Suite(.serialized, .enabled(if: program != nil, "MIX_SRS does not name SRS")) struct SRSTests {
+    private static let secret = "hook-secret-0123456789"
+
+    /// A private SRS with the configuration of the page.
+    private struct Server {
+        let port = HookingMediaServer.anyPort()
+        let api = HookingMediaServer.anyPort()
+        var process: ManagedProcess?
+
+        mutating func start(_ stage: Stage, _ name: String) async throws {
+            let directory = stage.directory.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: directory.appendingPathComponent("objs/nginx/html"), withIntermediateDirectories: true)
+            let own = """
+                daemon off; srs_log_tank console; pid \(directory.path)/srs.pid; max_connections 100;
+
+                """
+            let page = try HookingMediaServer.snippet("nginx", of: "docs/integrations/srs.md")
+                .replacing("listen 1935;", with: "listen 127.0.0.1:\(port);")
+                .replacing("127.0.0.1:1985", with: "127.0.0.1:\(api)")
+                .replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)")
+                .replacing("SECRET", with: secret)
+            let file = directory.appendingPathComponent("srs.conf")
+            try (own + page).write(to: file, atomically: true, encoding: .utf8)
+            let process = try ManagedProcess(
+                name, "/bin/sh", ["-c", "cd '\(directory.path)' && exec '\(program ?? "")' -c '\(file.path)'"],
+                in: stage.directory)
+            self.process = process
+            let client = ServiceClient(port: api)
+            try await waitUntil("SRS answers", within: 20) {
+                guard process.isRunning else { throw EndToEndError("SRS ended: \(process.messages())") }
+                return (try? await client.request("GET", "/api/v1/versions").status) == 200
+            }
+        }
+
+        func publish(_ name: String, _ id: Int, _ stage: Stage) throws -> ManagedProcess {
+            try ManagedProcess(
+                "publisher-\(name)-\(UInt16.random(in: 0...9999))", "ffmpeg",
+                SyntheticPublisher(id: id, gopSeconds: 1).arguments(url: "rtmp://127.0.0.1:\(port)/live/\(name)"),
+                in: stage.directory)
+        }
+
+        var log: String { process?.messages(last: 80) ?? "" }
+    }
+
+    private static func environment(_ server: Server) -> [String: String] {
+        [
+            "MIXORCHESTRATOR_HOOKS_SRS_SECRET": secret,
+            "MIXORCHESTRATOR_HOOKS_SRS_URL": "rtmp://127.0.0.1:\(server.port)/{app}/{name}",
+            "MIXORCHESTRATOR_HOOKS_SRS_POLL": "http://127.0.0.1:\(server.api)/api/v1/streams",
+            "MIXORCHESTRATOR_HOOKS_SRS_POLL_SECONDS": "1",
+        ]
+    }
+
+    private static func users(_ stage: Stage) async throws -> Set<String> {
+        struct Room: Decodable {
+            struct Person: Decodable { var user: String }
+            var participants: [Person]
+        }
+        let answer = try await stage.client.request("GET", "/v1/rooms/lobby")
+        guard answer.status == 200 else { return [] }
+        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
+    }
+
+    @Test(.timeLimit(.minutes(4))) func publishersOfSRSGoOnAir() async throws {
+        var server = Server()
+        try await Stage.run(environment: Self.environment(server)) { stage in
+            try await stage.client.putRoom(
+                "lobby", host: "alice", output: stage.media.cdn("lobby"), layout: "side-by-side", canvas: .portrait)
+            try await server.start(stage, "srs")
+            do {
+                let alice = try server.publish("lobby__alice", 1, stage)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                let viewer = try await stage.record(stage.media.cdn("lobby"), as: "viewer")
+                let bob = try server.publish("lobby__bob", 2, stage)
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby", within: 30)
+                await bob.stop(within: 5)
+                try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
+                #expect(try await Self.users(stage) == ["alice"])
+                let mark = viewer.progress.timestamp
+                try await waitUntil("alice is seen alone", within: 20) { viewer.progress.timestamp > mark + 1000 }
+                viewer.stop()
+                let times = try await viewer.recording().trace().video.map(\.frame.dts.roundedMilliseconds)
+                let steps = zip(times, times.dropFirst()).map { $1 - $0 }
+                print("\(times.count) pictures, \(steps.min() ?? 0) to \(steps.max() ?? 0) ms apart")
+                #expect(times.count > 40 && steps.allSatisfy { 1...100 ~= $0 })
+
+                // SRS turns a second publisher of a name away, after asking.
+                let second = try server.publish("lobby__alice", 3, stage)
+                try await waitUntil("the second one is turned away\n\(server.log)", within: 20) { !second.isRunning }
+                #expect(alice.isRunning)
+                try await waitUntil("the first one is in the room", within: 10) {
+                    try await Self.users(stage) == ["alice"]
+                }
+                try await stage.waitForOnAir("bypass", task: "auto-lobby")
+
+                // While the service is down, nobody is let in, and who leaves is found by polling.
+                try await stage.killService()
+                let refused = try server.publish("lobby__dave", 4, stage)
+                try await waitUntil("dave is turned away", within: 20) { !refused.isRunning }
+                await alice.stop(within: 5)
+                try await stage.startServiceAgain()
+                try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
+
+                // SRS is killed and started again.
+                let carol = try server.publish("lobby__carol", 5, stage)
+                try await waitUntil("carol is there", within: 20) { try await Self.users(stage) == ["carol"] }
+                server.process?.kill9()
+                try await waitUntil("carol's connection is gone", within: 20) { !carol.isRunning }
+                try await server.start(stage, "srs-again")
+                try await waitUntil("carol has left", within: 20) { try await Self.users(stage).isEmpty }
+            } catch {
+                print("--- SRS\n\(server.log)")
+                await server.process?.stop(within: 5)
+                throw error
+            }
+            await server.process?.stop(within: 5)
+            #expect(!stage.service.messages(last: .max).contains(Self.secret), "the log shows the secret")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func aPublisherIsDroppedIfTheSecretIsWrong() async throws {
+        var server = Server()
+        var environment = Self.environment(server)
+        environment["MIXORCHESTRATOR_HOOKS_SRS_SECRET"] = "another-secret-0123456789"
+        try await Stage.run(environment: environment) { stage in
+            try await server.start(stage, "srs")
+            let publisher = try server.publish("lobby__alice", 1, stage)
+            try await waitUntil("the publisher is dropped\n\(server.log)", within: 20) { !publisher.isRunning }
+            #expect(try await Self.users(stage).isEmpty)
+            let metrics = try await stage.client.request("GET", "/metrics").text
+            #expect(metrics.contains(#"hook_calls_total{hook="srs",result="unauthorized"}"#))
+            await server.process?.stop(within: 5)
+        }
+    }
+}
