@@ -20,13 +20,14 @@ public struct StreamURL: Hashable, Sendable {
 
         public static let rtmp = Scheme(known: "rtmp")
         public static let rtmps = Scheme(known: "rtmps")
+        public static let srt = Scheme(known: "srt")
         public static let http = Scheme(known: "http")
         public static let https = Scheme(known: "https")
 
         /// Every scheme once, those that can be pulled first.
         public static let allCases: [Scheme] = {
             // Those of destinations, images and endpoints.
-            let others: [Scheme] = [.rtmp, .rtmps, .http, .https]
+            let others: [Scheme] = [.rtmp, .rtmps, .srt, .http, .https]
             return (PullSchemes.all.map(Scheme.init(known:)) + others).reduce(into: []) {
                 if !$0.contains($1) { $0.append($1) }
             }

@@ -14,6 +14,7 @@ struct MixWorker: AsyncParsableCommand {
             RenditionCommand.self,
             RecorderCommand.self,
             PullCommand.self,
+            PushCommand.self,
             ProbeCommand.self,
             PublishCommand.self,
             PictureCommand.self,

@@ -38,12 +38,12 @@ enum WorkerStart {
             keepNiceness()
             let media = kind == .mixer ? limits.media : []
             contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
-        case .pull:
+        case .pull, .push:
             keepNiceness()
             // Settings of a desktop, which would be read and written.
             setenv("GSETTINGS_BACKEND", "memory", 1)
             setenv("GIO_USE_PROXY_RESOLVER", "dummy", 1)
-            contain(readable: limits.media, restrictsFiles: true, keepsNetwork: true)
+            contain(readable: kind == .pull ? limits.media : [], restrictsFiles: true, keepsNetwork: true)
         }
     }
 

@@ -18,6 +18,8 @@ public enum RequiredElements {
     public static let all: [Required] =
         ofPulls + [
             Required(name: "rtmp2sink", purpose: "pushing programs to RTMP destinations that require a user name"),
+            Required(
+                name: "srtsink", purpose: "pushing programs to SRT destinations", package: "gstreamer1.0-plugins-bad"),
             Required(name: "appsrc", purpose: "every pipeline"),
             Required(name: "appsink", purpose: "every pipeline"),
             Required(name: "avdec_h264", purpose: "decoding video"),

@@ -164,7 +164,7 @@ import EncodedMedia
         let server = try RTMPOddServer()
         defer { server.stop() }
         let planned = PushDestination(id: "o", url: "\(scheme)://localhost:\(server.port)/live/secret-key")
-        let output = RTMPOutput(planned, reach: Self.publicOnly.reach, preamble: [])
+        let output = DestinationOutput(planned, reach: Self.publicOnly.reach, preamble: [])
         #expect(try await outputEventually { output.status.lastError?.contains("outputs.allow") ?? false })
         #expect(output.status.lastError?.contains("secret-key") == false)
         await output.close()

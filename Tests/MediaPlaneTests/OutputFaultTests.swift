@@ -12,10 +12,10 @@ import EncodedMedia
 @Suite(.serialized, .timeLimit(.minutes(4))) struct OutputFaultTests {
     private static func output(
         _ id: String, _ url: String, retry: OutputRetry? = nil, limits: OutputQueue.Limits = OutputQueue.Limits()
-    ) -> RTMPOutput {
-        RTMPOutput(
-            PushDestination(id: OutputID(id), url: url, retry: retry), preamble: [], policy: OutputMachine.Policy(),
-            limits: limits)
+    ) -> DestinationOutput {
+        DestinationOutput(
+            PushDestination(id: OutputID(id), url: url, retry: retry), preamble: [], limits: limits,
+            connect: RTMPOutput.makeConnection)
     }
 
     private static func ms(since start: ContinuousClock.Instant) -> Int {
@@ -30,7 +30,7 @@ import EncodedMedia
     {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 6)
-        let output = RTMPOutput(server.url("name?key=wrong-key", application: "guarded"), kind)
+        let output = DestinationOutput(server.url("name?key=wrong-key", application: "guarded"), kind)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .recovering })
         }
@@ -40,7 +40,7 @@ import EncodedMedia
         #expect(output.status.lastError?.contains("wrong-key") == false)
         #expect(output.status.bytesSent == 0 && output.status.reconnects == 0)
         await output.close()
-        let good = RTMPOutput(server.url("name?key=right", application: "guarded"), kind)
+        let good = DestinationOutput(server.url("name?key=right", application: "guarded"), kind)
         try await good.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { good.status.state == .live })
         }
@@ -231,7 +231,7 @@ import EncodedMedia
         let outputs = (0..<10).map { Self.output("o\($0)", server.url("ten-\($0)")) }
         let viewers = (0..<10).map { PullRecorder(url: server.url("ten-\($0)")) }
         #expect(try await outputEventually { viewers.allSatisfy(\.hasBegun) })
-        let late = Mutex<[RTMPOutput]>([])
+        let late = Mutex<[DestinationOutput]>([])
         let endings = Mutex<[Task<Void, Never>]>([])
         var preamble: [FLVTag] = []
         try await play(tags) { tag, index in
@@ -245,7 +245,7 @@ import EncodedMedia
             if index == tags.count / 2 {
                 late.withLock { late in
                     late = (10..<12).map { number in
-                        RTMPOutput(
+                        DestinationOutput(
                             PushDestination(id: OutputID("o\(number)"), url: server.url("ten-\(number)")),
                             preamble: preamble)
                     }

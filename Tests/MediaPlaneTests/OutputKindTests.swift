@@ -11,7 +11,11 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct OutputKindTests {
     /// Plans of each kind, an ordinary one first. A new kind needs its own here.
     private static let plans: [String: [PlannedOutput]] = [
-        RTMPOutput.name: ["rtmp://127.0.0.1:1/live/key", "nonsense", "", "rtmp://[::", "srt://127.0.0.1/x"].map {
+        RTMPOutput.name: ["rtmp://127.0.0.1:1/live/key", "nonsense", "", "rtmp://[::", "udp://127.0.0.1:1"].map {
+            PlannedOutput(
+                PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
+        },
+        SRTOutput.name: ["srt://127.0.0.1:1", "srt://", "srt://127.0.0.1/x", "srt://127.0.0.1:1?mode=server"].map {
             PlannedOutput(
                 PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
         },

@@ -126,7 +126,7 @@ func outputProgram(seconds: Int, bitrate: String = "400k") async throws -> [FLVT
     }
 }
 
-extension RTMPOutput {
+extension DestinationOutput {
     /// Sends `tags` in the time of their timestamps, `speed` times as fast.
     func play(_ tags: [FLVTag], speed: Double = 1) async throws {
         let start = ContinuousClock.now

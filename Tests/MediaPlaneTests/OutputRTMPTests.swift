@@ -9,7 +9,7 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-extension RTMPOutput {
+extension DestinationOutput {
     /// An output that publishes as `kind` says.
     convenience init(
         _ url: String, _ kind: RTMPPullKind, policy: OutputMachine.Policy = OutputMachine.Policy(),
@@ -35,7 +35,7 @@ extension RTMPOutput {
         let viewer = PullRecorder(url: server.url("same"))
         // The viewer is there first and misses nothing.
         #expect(try await outputEventually { viewer.hasBegun })
-        let output = RTMPOutput(server.url("same"), kind)
+        let output = DestinationOutput(server.url("same"), kind)
         try await output.play(tags)
         let sent = tags.filter { if case .frame = $0.role { true } else { false } }
         #expect(try await outputEventually { viewer.frames.count >= sent.count })
@@ -61,7 +61,7 @@ extension RTMPOutput {
         let server = try await OutputMediaServer.start()
         let ports = (server.rtmpPort, server.httpPort)
         await server.stop()
-        let output = RTMPOutput(server.url("late-key"), kind)
+        let output = DestinationOutput(server.url("late-key"), kind)
         let tags = try await outputProgram(seconds: 6)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .recovering })
@@ -85,7 +85,7 @@ extension RTMPOutput {
     {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 12)
-        let output = RTMPOutput(server.url("again"), kind)
+        let output = DestinationOutput(server.url("again"), kind)
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .live })
             let sent = output.status.bytesSent
@@ -107,7 +107,7 @@ extension RTMPOutput {
 
     @Test(arguments: RTMPPullKind.allCases) func closingTellsTheServerAtOnce(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
-        let output = RTMPOutput(server.url("bye"), kind)
+        let output = DestinationOutput(server.url("bye"), kind)
         try await output.play(try await outputProgram(seconds: 2), speed: 2)
         #expect(try await outputEventually { try await server.isPublished("bye") })
         let start = ContinuousClock.now
@@ -124,7 +124,7 @@ extension RTMPOutput {
         let silent = try RTMPOddServer()
         var policy = OutputMachine.Policy()
         policy.connectLimit = 1_000_000_000
-        let output = RTMPOutput("rtmp://127.0.0.1:\(silent.port)/live/key", kind, policy: policy)
+        let output = DestinationOutput("rtmp://127.0.0.1:\(silent.port)/live/key", kind, policy: policy)
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .recovering })
         #expect(output.status.bytesSent == 0)
@@ -153,7 +153,7 @@ extension RTMPOutput {
                 role: .frame(.video, isIDR: isIDR), timestamp: UInt32(index * 40), body: head + noise)
         }
         let tags = headers + frames
-        let output = RTMPOutput(
+        let output = DestinationOutput(
             server.url("stuck"), kind, policy: policy,
             limits: .init(milliseconds: 2_000, bytes: 8 << 20))
         let playing = Task { try await output.play(tags) }
@@ -178,7 +178,7 @@ extension RTMPOutput {
     }
 
     @Test func aURLThatIsNoneFailsForGoodAndSaysWhatOneIs() async throws {
-        let output = RTMPOutput(PushDestination(id: "o", url: "nonsense"), preamble: [])
+        let output = DestinationOutput(PushDestination(id: "o", url: "nonsense"), preamble: [])
         output.send(try await outputProgram(seconds: 1))
         #expect(try await outputEventually { output.status.state == .failed })
         #expect(output.status.lastErrorCode == .badURL)
@@ -193,7 +193,7 @@ extension RTMPOutput {
         let viewer = PullRecorder(url: server.url("brief"))
         #expect(try await outputEventually { viewer.hasBegun })
         let tags = try await outputProgram(seconds: 2)
-        let output = RTMPOutput(server.url("brief"), .socket)
+        let output = DestinationOutput(server.url("brief"), .socket)
         output.send(tags)
         // Before that there is nothing that could be closed.
         #expect(try await outputEventually { output.hasConnection })
@@ -208,10 +208,10 @@ extension RTMPOutput {
     @Test func aNameThatIsTakenIsToldOf() async throws {
         let server = try await OutputMediaServer.start()
         let tags = try await outputProgram(seconds: 8)
-        let first = RTMPOutput(server.url("name-taken"), .socket)
+        let first = DestinationOutput(server.url("name-taken"), .socket)
         try await first.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { try await server.isPublished("name-taken") })
-            let second = RTMPOutput(server.url("name-taken"), .socket)
+            let second = DestinationOutput(server.url("name-taken"), .socket)
             second.send(tags)
             #expect(try await outputEventually { second.status.state == .recovering })
             #expect(second.status.lastError?.contains("NetStream.Publish.BadName") == true, "\(second.status)")

@@ -12,9 +12,9 @@ import EncodedMedia
 /// RTMPS, to a TLS server in front of a real nginx-rtmp.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct OutputTLSTests {
     /// An output that believes the front's certificate.
-    private static func output(_ url: String, to front: TLSFront, _ kind: RTMPPullKind = .socket) -> RTMPOutput {
-        RTMPOutput(
-            PushDestination(id: "o", url: url), preamble: [], policy: OutputMachine.Policy(),
+    private static func output(_ url: String, to front: TLSFront, _ kind: RTMPPullKind = .socket) -> DestinationOutput {
+        DestinationOutput(
+            PushDestination(id: "o", url: url), preamble: [],
             connect: { [trust = front.trust] url, limits, name in
                 switch kind {
                 case .socket: try RTMPSocketConnection(url: url, limits: limits, trust: trust)
@@ -24,8 +24,8 @@ import EncodedMedia
     }
 
     /// One that believes whom the system believes.
-    private static func strictOutput(_ url: String) -> RTMPOutput {
-        RTMPOutput(PushDestination(id: "o", url: url), preamble: [])
+    private static func strictOutput(_ url: String) -> DestinationOutput {
+        DestinationOutput(PushDestination(id: "o", url: url), preamble: [])
     }
 
     private static func ms(since start: ContinuousClock.Instant) -> Int {
@@ -106,7 +106,7 @@ import EncodedMedia
         let encrypted = PullRecorder(url: "rtmps://localhost:\(front.port)/live/pulled", trust: front.trust)
         #expect(try await outputEventually { plain.hasBegun && encrypted.hasBegun })
         let tags = try await outputProgram(seconds: 3)
-        let output = RTMPOutput(PushDestination(id: "o", url: server.url("pulled")), preamble: [])
+        let output = DestinationOutput(PushDestination(id: "o", url: server.url("pulled")), preamble: [])
         try await output.play(tags)
         let count = tags.count { if case .frame = $0.role { true } else { false } }
         #expect(try await outputEventually { [plain, encrypted].allSatisfy { $0.frames.count >= count } })

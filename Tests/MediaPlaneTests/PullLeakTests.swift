@@ -31,7 +31,7 @@ import EncodedMedia
         let tags = try await outputProgram(seconds: 1)
         for round in 0..<10 {
             let kind = RTMPPullKind.allCases[round % 2]
-            let output = RTMPOutput(server.url("r\(round)"), kind)
+            let output = DestinationOutput(server.url("r\(round)"), kind)
             let pull = PullRecorder(url: server.url("r\(round)"), kind)
             let refused = PullRecorder(url: "rtmp://127.0.0.1:1/live/x", kind)
             output.send(tags)

@@ -128,7 +128,7 @@ final class PullRecorder: Sendable {
 
     @Test(arguments: RTMPPullKind.allCases) func aServerThatGoesAwayEndsThePull(_ kind: RTMPPullKind) async throws {
         let server = try await OutputMediaServer.start()
-        let output = RTMPOutput(PushDestination(id: "o", url: server.url("gone")), preamble: [])
+        let output = DestinationOutput(PushDestination(id: "o", url: server.url("gone")), preamble: [])
         let pull = PullRecorder(url: server.url("gone"), kind)
         try await output.whilePlaying(try await outputProgram(seconds: 10)) { () async throws in
             #expect(try await outputEventually { pull.frames.count > 20 })

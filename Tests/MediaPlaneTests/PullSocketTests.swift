@@ -14,7 +14,7 @@ import MediaFormats
         let server = try await OutputMediaServer.start()
         let pulls = RTMPPullKind.allCases.map { PullRecorder(url: server.url("same?key=ab"), $0) }
         #expect(try await outputEventually { pulls.allSatisfy(\.hasBegun) })
-        let output = RTMPOutput(PushDestination(id: "o", url: server.url("same")), preamble: [])
+        let output = DestinationOutput(PushDestination(id: "o", url: server.url("same")), preamble: [])
         let tags = try await outputProgram(seconds: 3)
         try await output.play(tags)
         let count = tags.count { if case .frame = $0.role { true } else { false } }
@@ -49,7 +49,7 @@ import MediaFormats
 
     @Test func aPublisherWhoLeavesEndsThePullInWords() async throws {
         let server = try await OutputMediaServer.start()
-        let output = RTMPOutput(PushDestination(id: "o", url: server.url("leaves")), preamble: [])
+        let output = DestinationOutput(PushDestination(id: "o", url: server.url("leaves")), preamble: [])
         let pull = PullRecorder(url: server.url("leaves"))
         try await output.play(try await outputProgram(seconds: 2))
         #expect(try await outputEventually { pull.frames.count > 20 })

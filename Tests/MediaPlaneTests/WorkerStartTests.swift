@@ -63,10 +63,10 @@ import Testing
         return URL(filePath: own).deletingLastPathComponent().appending(path: "mixworker").path
     }
 
-    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition, .pull])
+    @Test(arguments: [WorkerKind.mixer, .recorder, .packager, .rendition, .pull, .push])
     func eachHasItsLimitsPriorityAndPlaceAmongTheDying(kind: WorkerKind) async throws {
         let worker = try Worker([kind.rawValue], limits: WorkerLimits(memory: [kind: 700]))
-        let isContained = [.mixer, .rendition, .pull].contains(kind)
+        let isContained = [.mixer, .rendition, .pull, .push].contains(kind)
         try await until {
             worker.limit("Max core file size") == ["0", "0"] && worker.niceness.count > 1
                 && (!isContained || worker.status("Seccomp") == "2")

@@ -23,16 +23,19 @@ public struct TransportStreamWriter: Sendable {
     ///   - frames: Frames in decoding order, those of audio where they are heard. Frames without a configuration are
     ///     left out.
     ///   - isDiscontinuity: Whether the segment does not continue where the one before ended.
+    ///   - hasTables: Whether the tables come first, so that a receiver can begin here.
     public mutating func segment(
         _ frames: [EncodedFrame], video pictures: CodecConfiguration?, audio sound: CodecConfiguration?,
-        isDiscontinuity: Bool = false
+        isDiscontinuity: Bool = false, hasTables: Bool = true
     ) -> [UInt8] {
         let accessUnits = pictures.flatMap(AccessUnitBytes.init)
         let header = sound.flatMap { AudioSpecificConfig($0.bytes) }.flatMap { ADTSHeader($0) }
         var output: [UInt8] = []
         output.reserveCapacity(frames.reduce(4096) { $0 + $1.payload.count * 9 / 8 + 376 })
-        association.write(ProgramTables.association, into: &output)
-        map.write(ProgramTables.map(video: accessUnits?.codec, audio: header != nil), into: &output)
+        if hasTables {
+            association.write(ProgramTables.association, into: &output)
+            map.write(ProgramTables.map(video: accessUnits?.codec, audio: header != nil), into: &output)
+        }
 
         var group: [UInt8] = []
         var groupStart = MediaTime.zero

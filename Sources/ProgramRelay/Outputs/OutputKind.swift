@@ -34,6 +34,7 @@ enum OutputKinds {
     static let all: [any OutputKind.Type] = [
         HLSOutput.self,
         RecordingOutput.self,
+        SRTOutput.self,
         RTMPOutput.self,
     ]
 

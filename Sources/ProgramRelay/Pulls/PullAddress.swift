@@ -68,6 +68,18 @@ package struct PullAddress: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
+extension PullAddress {
+    /// Puts an address in place of the host, in the text too.
+    mutating func put(_ found: String) {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return }
+        let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let user = authority.lastIndex(of: "@").map { authority[...$0] } ?? ""
+        host = found
+        let tail = text[authority.endIndex...]
+        text = "\(scheme)://\(user)\(spelledHost)\(port.map { ":\($0)" } ?? "")\(tail)"
+    }
+}
+
 extension [String: String] {
     /// Returns the whole number of a parameter.
     ///

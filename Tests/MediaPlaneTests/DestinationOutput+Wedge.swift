@@ -4,7 +4,7 @@ import EncodedMedia
 @testable import ProgramRelay
 @testable import RTMP
 
-extension RTMPOutput {
+extension DestinationOutput {
     /// Waits until so many bytes are sent, has the destination take no more, and expects that this is noticed within 5 s.
     func expectWedgeNoticed(_ name: String, afterBytes count: Int64, _ freeze: () throws -> Void) async throws {
         #expect(try await outputEventually { self.status.bytesSent > count })

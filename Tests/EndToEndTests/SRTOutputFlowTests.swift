@@ -1,0 +1,42 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// A program over SRT, from a viewer's side.
+@Suite(.serialized) struct SRTOutputFlowTests {
+    /// One SRT connection carries copy, mix and copy without a seam beyond those of RTMP. ffmpeg receives it and passes its packets
+    /// on, for the probe.
+    @Test(.timeLimit(.minutes(2))) func oneConnectionCarriesCopyAndMix() async throws {
+        try await Stage.run { stage in
+            let port = HookingMediaServer.anyPort()
+            let received = stage.media.cdn("received")
+            let receiver = try ManagedProcess(
+                "receiver", "ffmpeg",
+                [
+                    "-v", "error", "-nostdin", "-i", "srt://127.0.0.1:\(port)?mode=listener", "-c", "copy", "-f", "flv",
+                    received,
+                ], in: stage.directory)
+            try await stage.publish("alice", SyntheticPublisher(id: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await stage.waitForOnAir("bypass")
+            let answer = try await stage.client.request(
+                "PUT", "/v1/rooms/\(stage.room)",
+                json: #"{"outputs": [{"id": "srt", "url": "srt://127.0.0.1:\#(port)?latency=100"}]}"#)
+            #expect((200..<300).contains(answer.status), "\(answer.text)")
+            let viewer = try await stage.record(received, as: "viewer")
+            try await waitUntil("the program is seen", within: 20) { viewer.progress.timestamp > 2000 }
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await Task.sleep(for: .seconds(2))
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await Task.sleep(for: .seconds(2))
+            let report = try await stage.judge(viewer, expectedSwitches: 2)
+            #expect(report.isWithinLimits, "\(report.table)")
+            #expect(receiver.isRunning, "one connection: \(receiver.messages())")
+            await receiver.stop(within: 5)
+        }
+    }
+}

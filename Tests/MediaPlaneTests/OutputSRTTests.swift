@@ -1,0 +1,164 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import MixModel
+import Testing
+
+@testable import MediaFormats
+@testable import ProgramRelay
+
+/// SRT destinations by a real worker, received by ffmpeg.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct OutputSRTTests {
+    /// What ffmpeg receives over SRT, untouched.
+    private final class Receiver {
+        let file = FileManager.default.temporaryDirectory.appending(path: "srt-\(UInt32.random(in: 0 ... .max)).ts")
+        private let process: LaunchedProcess
+
+        /// - Parameter query: Parameters behind `?`; `mode=listener` waits for the output.
+        init(_ port: Int, _ query: String = "mode=listener") throws {
+            var launch = ProcessLaunch(
+                "/usr/bin/ffmpeg",
+                [
+                    "-v", "fatal", "-probesize", "100000", "-analyzeduration", "300000", "-i",
+                    "srt://127.0.0.1:\(port)?\(query)", "-c", "copy",
+                    "-copyts", "-f", "mpegts", "-y", file.path,
+                ])
+            launch.input = .null
+            process = try launch.start()
+        }
+
+        deinit {
+            process.signal(SIGKILL)
+            try? FileManager.default.removeItem(at: file)
+        }
+
+        var isRunning: Bool { process.isRunning }
+
+        func end(_ signal: Int32 = SIGTERM) async throws {
+            process.signal(signal)
+            #expect(try await outputEventually { !self.process.isRunning })
+        }
+
+        /// Decoding times of the pictures and of the sound, in ms, and whether a picture is an IDR.
+        func packets() async throws -> (video: [(dts: Double, isKey: Bool)], audio: [Double]) {
+            let list = file.appendingPathExtension("csv")
+            defer { try? FileManager.default.removeItem(at: list) }
+            let status = try await outputTool(
+                "/bin/sh",
+                [
+                    "-c", "ffprobe -v error -show_entries packet=codec_type,dts_time,flags -of csv=p=0 \"$0\" > \"$1\"",
+                    file.path, list.path,
+                ])
+            try #require(status == 0)
+            var (video, audio): ([(dts: Double, isKey: Bool)], [Double]) = ([], [])
+            for line in try String(contentsOf: list, encoding: .utf8).split(separator: "\n") {
+                let parts = line.split(separator: ",")
+                guard parts.count >= 3, let time = Double(parts[1]) else { continue }
+                if parts[0] == "video" { video.append((time * 1000, parts[2].hasPrefix("K"))) }
+                if parts[0] == "audio" { audio.append(time * 1000) }
+            }
+            return (video, audio)
+        }
+    }
+
+    private static func port() -> Int { Int.random(in: 20_000..<30_000) }
+
+    private static func output(_ url: String) throws -> DestinationOutput {
+        let worker = URL(filePath: try WorkerStartTests.executable())
+        return DestinationOutput(
+            PushDestination(id: "o", url: url), reach: .loopback, preamble: [],
+            connect: { url, limits, _ in try SRTConnection(url: url, limits: limits, worker: worker) })
+    }
+
+    @Test(arguments: ["", "?passphrase=0123456789abc&pbkeylen=32&streamid=show&latency=200"])
+    func everyPictureArrives(query: String) async throws {
+        let port = Self.port()
+        let secret = query.isEmpty ? "" : "&passphrase=0123456789abc&pbkeylen=32"
+        let receiver = try Receiver(port, "mode=listener" + secret)
+        let tags = try await outputProgram(seconds: 4)
+        let output = try Self.output("srt://127.0.0.1:\(port)\(query)")
+        try await output.play(tags)
+        #expect(output.status.state == .live && output.status.reconnects == 0, "\(output.status)")
+        #expect(output.status.bytesSent > 50_000 && output.droppedFrames == 0)
+        await output.close()
+        #expect(try await outputEventually { !receiver.isRunning }, "the receiver sees the end")
+        let sent = tags.filter { if case .frame(.video, _) = $0.role { true } else { false } }
+        let got = try await receiver.packets()
+        #expect(got.video.count == sent.count && got.audio.count > 150, "\(got.video.count) of \(sent.count)")
+        let steps = zip(got.video, got.video.dropFirst()).map { $1.dts - $0.dts }
+        #expect(steps.allSatisfy { 38...42 ~= $0 }, "\(steps)")
+        #expect(got.video.map(\.isKey) == sent.map(\.isIDR))
+        let sound = zip(got.audio, got.audio.dropFirst()).map { $1 - $0 }
+        #expect(sound.allSatisfy { 20...23 ~= $0 }, "\(sound)")
+    }
+
+    @Test func aReceiverThatIsKilledIsFoundAgain() async throws {
+        let port = Self.port()
+        let first = try Receiver(port)
+        let output = try Self.output("srt://127.0.0.1:\(port)")
+        try await output.whilePlaying(try await outputProgram(seconds: 40)) { () async throws in
+            #expect(try await outputEventually { output.status.state == .live })
+            try await first.end(SIGKILL)
+            #expect(try await outputEventually { output.status.state == .recovering })
+            #expect(output.status.lastErrorCode == .connectionLost, "\(output.status)")
+            let second = try Receiver(port)
+            #expect(try await outputEventually { output.status.state == .live })
+            #expect(output.status.reconnects == 1)
+            let bytes = output.status.bytesSent
+            #expect(try await outputEventually { output.status.bytesSent > bytes + 100_000 })
+            try await second.end()
+            let got = try await second.packets()
+            #expect(got.video.first?.isKey == true && got.video.count > 10)
+        }
+        await output.close()
+    }
+
+    @Test func aWrongPassphraseIsARefusal() async throws {
+        let port = Self.port()
+        let receiver = try Receiver(port, "mode=listener&passphrase=0123456789abc&pbkeylen=16")
+        let output = try Self.output("srt://127.0.0.1:\(port)?passphrase=another-secret")
+        try await output.whilePlaying(try await outputProgram(seconds: 10)) { () async throws in
+            #expect(try await outputEventually { output.status.lastErrorCode == .publishRefused }, "\(output.status)")
+            #expect(output.status.lastError?.contains("check the encryption") == true, "\(output.status)")
+            #expect(output.status.lastError?.contains("another-secret") == false)
+            #expect(output.status.state == .recovering)
+        }
+        await output.close()
+        try await receiver.end(SIGKILL)
+    }
+
+    /// An output that listens is live without anybody, and a player may come at any time.
+    @Test func playersCallAListener() async throws {
+        let port = Self.port()
+        let output = try Self.output("srt://127.0.0.1:\(port)?mode=listener")
+        try await output.whilePlaying(try await outputProgram(seconds: 12)) { () async throws in
+            #expect(try await outputEventually { output.status.state == .live }, "\(output.status)")
+            let player = try Receiver(port, "mode=caller")
+            let bytes = output.status.bytesSent
+            #expect(try await outputEventually { output.status.bytesSent > bytes + 150_000 })
+            try await player.end()
+            let got = try await player.packets()
+            #expect(got.video.count > 20)
+            #expect(output.status.state == .live && output.status.reconnects == 0, "\(output.status)")
+        }
+        await output.close()
+    }
+
+    @Test(arguments: [
+        "srt://127.0.0.1", "srt://127.0.0.1:9/path", "srt://127.0.0.1:9?mode=server",
+        "srt://127.0.0.1:9?passphrase=short",
+        "srt://localhost:9?mode=listener", "srt://127.0.0.1:9?key=value",
+    ])
+    func aBadURLFailsForGood(url: String) async throws {
+        let output = try Self.output(url)
+        #expect(try await outputEventually { output.status.state == .failed })
+        #expect(output.status.lastErrorCode == .badURL, "\(output.status)")
+        await output.close()
+    }
+
+    @Test func anAddressOutsideTheListIsNotSentTo() async throws {
+        let output = try Self.output("srt://192.0.2.1:9000")
+        #expect(try await outputEventually { output.status.lastErrorCode == .notAllowed }, "\(output.status)")
+        await output.close()
+    }
+}
