@@ -36,17 +36,6 @@ import Testing
             SyntheticPublisher(id: id, gopSeconds: 1).arguments(url: server.live(name)), in: stage.directory)
     }
 
-    /// Users of the room, as the API tells; empty if there is no room.
-    private static func users(_ stage: Stage) async throws -> Set<String> {
-        struct Room: Decodable {
-            struct Person: Decodable { var user: String }
-            var participants: [Person]
-        }
-        let answer = try await stage.client.request("GET", "/v1/rooms/lobby")
-        guard answer.status == 200 else { return [] }
-        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
-    }
-
     @Test(.timeLimit(.minutes(4))) func publishersOfNginxGoOnAir() async throws {
         #expect(
             try HookingMediaServer.snippet("nginx", of: "README.md")
@@ -67,7 +56,7 @@ import Testing
                 try await Task.sleep(for: .seconds(2))
                 await bob.stop(within: 5)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
-                #expect(try await Self.users(stage) == ["alice"])
+                #expect(try await stage.client.users("lobby") == ["alice"])
                 try await Task.sleep(for: .seconds(1))
                 viewer.stop()
                 let trace = try await viewer.recording().trace()
@@ -77,14 +66,14 @@ import Testing
                 let twin = try Self.publish("lobby__alice", 3, server, stage)
                 try await waitUntil("the twin is turned away", within: 20) { !twin.isRunning }
                 #expect(alice.isRunning)
-                #expect(try await Self.users(stage) == ["alice"])
+                #expect(try await stage.client.users("lobby") == ["alice"])
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
 
                 // A name of no room is published as before, and is in no room.
                 let other = try Self.publish("elsewhere", 4, server, stage)
                 try await Task.sleep(for: .seconds(3))
                 #expect(other.isRunning)
-                #expect(try await Self.users(stage) == ["alice"])
+                #expect(try await stage.client.users("lobby") == ["alice"])
                 await other.stop(within: 5)
 
                 // nginx is killed and started again: its connections are counted from 1.
@@ -98,14 +87,14 @@ import Testing
                 // It has been read once.
                 try await Task.sleep(for: .seconds(3))
                 await again.stop(within: 5)
-                try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
+                try await waitUntil("alice has left", within: 20) { try await stage.client.users("lobby").isEmpty }
 
                 // An app server may take a publisher off, whom the statistics list.
                 let stayer = try Self.publish("lobby__alice", 1, server, stage)
-                try await waitUntil("alice is back", within: 20) { try await Self.users(stage) == ["alice"] }
+                try await waitUntil("alice is back", within: 20) { try await stage.client.users("lobby") == ["alice"] }
                 try await stage.client.unpublished("lobby", user: "alice")
                 try await Task.sleep(for: .seconds(3))
-                #expect(try await Self.users(stage).isEmpty, "who was taken off by the app server stays off")
+                #expect(try await stage.client.users("lobby").isEmpty, "who was taken off by the app server stays off")
                 await stayer.stop(within: 5)
             } catch {
                 print("--- nginx\n\(server.log.split(separator: "\n").suffix(60).joined(separator: "\n"))")
@@ -128,7 +117,9 @@ import Testing
             do {
                 let alice = try Self.publish("lobby__alice", 1, server, stage)
                 let bob = try Self.publish("lobby__bob", 2, server, stage)
-                try await waitUntil("both are there", within: 20) { try await Self.users(stage) == ["alice", "bob"] }
+                try await waitUntil("both are there", within: 20) {
+                    try await stage.client.users("lobby") == ["alice", "bob"]
+                }
                 try await stage.killService()
                 // Reported in vain.
                 await bob.stop(within: 5)
@@ -146,16 +137,16 @@ import Testing
                 #expect(alice.isRunning, "publishers outlive the service")
                 try await stage.startServiceAgain()
                 try await waitUntil("the room is right", within: 10) {
-                    try await Self.users(stage) == ["alice", "carol"]
+                    try await stage.client.users("lobby") == ["alice", "carol"]
                 }
                 let metrics = try await stage.client.request("GET", "/metrics").text
                 #expect(metrics.contains(#"hook_corrections_total{hook="nginx-rtmp",change="began"} 1"#))
                 #expect(metrics.contains(#"hook_corrections_total{hook="nginx-rtmp",change="ended"} 1"#))
                 // What nginx reports from now on counts as ever, and what it does not report is found.
                 await alice.stop(within: 5)
-                try await waitUntil("alice has left", within: 3) { try await Self.users(stage) == ["carol"] }
+                try await waitUntil("alice has left", within: 3) { try await stage.client.users("lobby") == ["carol"] }
                 await carol.stop(within: 5)
-                try await waitUntil("carol has left", within: 20) { try await Self.users(stage).isEmpty }
+                try await waitUntil("carol has left", within: 20) { try await stage.client.users("lobby").isEmpty }
             } catch {
                 print("--- nginx\n\(server.log.split(separator: "\n").suffix(60).joined(separator: "\n"))")
                 await server.stop()
@@ -182,7 +173,7 @@ import Testing
                 in: stage.directory, port: port, application: application, name: "hooking")
             let publisher = try Self.publish("lobby__alice", 1, server, stage)
             if secret == Self.secret {
-                try await waitUntil("alice is there", within: 20) { try await Self.users(stage) == ["alice"] }
+                try await waitUntil("alice is there", within: 20) { try await stage.client.users("lobby") == ["alice"] }
                 #expect(publisher.isRunning)
             } else {
                 try await waitUntil("the publisher is dropped\n\(server.log)", within: 20) { !publisher.isRunning }

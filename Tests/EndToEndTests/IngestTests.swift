@@ -17,16 +17,6 @@ import Testing
                 url: "rtmp://127.0.0.1:\(port)/live/\(stage.room)__\(user)"), in: stage.directory)
     }
 
-    private static func users(_ stage: Stage) async throws -> Set<String> {
-        struct Room: Decodable {
-            struct Person: Decodable { var user: String }
-            var participants: [Person]
-        }
-        let answer = try await stage.client.request("GET", "/v1/rooms/\(stage.room)")
-        guard answer.status == 200 else { return [] }
-        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
-    }
-
     /// The process of the ingest; it outlives the service.
     private static func ingest(_ stage: Stage) -> Int32? {
         let data = stage.directory.appendingPathComponent("data/ingest").path
@@ -60,7 +50,7 @@ import Testing
             bob.kill9()
             try await waitUntil("bob's process is gone", within: 5) { !bob.isRunning }
             try await Task.sleep(for: .seconds(2))
-            #expect(try await Self.users(stage) == ["alice", "bob"], "the place is kept")
+            #expect(try await stage.client.users(stage.room) == ["alice", "bob"], "the place is kept")
             bob = try Self.publish("bob", 2, port, stage)
             let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await waitUntil("bob is live again", within: 15) {
@@ -81,7 +71,7 @@ import Testing
 
             // A clean end is one at once.
             await bob.stop(within: 5)
-            try await waitUntil("bob has left", within: 4) { try await Self.users(stage) == ["alice"] }
+            try await waitUntil("bob has left", within: 4) { try await stage.client.users(stage.room) == ["alice"] }
             let last = try await stage.waitForOnAir("bypass", within: 15)
             #expect(last.outputs.map(\.reconnects) == [0])
             #expect(player.progress.tags > 100)
@@ -93,7 +83,7 @@ import Testing
             try await stage.killService()
             await alice.stop(within: 5)
             try await stage.startServiceAgain()
-            try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
+            try await waitUntil("alice has left", within: 20) { try await stage.client.users(stage.room).isEmpty }
             let timeline = try await client.request("GET", "/v1/tasks/auto-\(stage.room)/timeline").text
             #expect(timeline.contains("stream.unpublished bob/camera"), "\(timeline)")
             #expect(!stage.service.messages(last: .max).contains("relay="), "the log shows a code")
@@ -167,7 +157,7 @@ import Testing
             try await stage.killService()
             try await stage.startServiceAgain(changing: ["MIXORCHESTRATOR_INGEST_RTMP_LISTEN": ""])
             try await waitUntil("the ingest has ended", within: 10) { Self.ingest(stage) == nil }
-            try await waitUntil("alice has left", within: 10) { try await Self.users(stage).isEmpty }
+            try await waitUntil("alice has left", within: 10) { try await stage.client.users(stage.room).isEmpty }
             await alice.stop(within: 5)
         }
     }
@@ -180,7 +170,7 @@ import Testing
         try await Stage.run(environment: environment) { stage in
             try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
             let alice = try Self.publish("alice", 1, port, stage)
-            try await waitUntil("alice is there", within: 20) { try await Self.users(stage) == ["alice"] }
+            try await waitUntil("alice is there", within: 20) { try await stage.client.users(stage.room) == ["alice"] }
             let player = try await stage.record("rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice", as: "alice")
             let second = try Self.publish("alice", 2, port, stage)
             try await waitUntil("the second is refused", within: 20) { !second.isRunning }
@@ -190,9 +180,11 @@ import Testing
             #expect(alice.isRunning && player.progress.connections == 1)
             // Once she has left, the key is free.
             await alice.stop(within: 5)
-            try await waitUntil("alice has left", within: 10) { try await Self.users(stage).isEmpty }
+            try await waitUntil("alice has left", within: 10) { try await stage.client.users(stage.room).isEmpty }
             let third = try Self.publish("alice", 2, port, stage)
-            try await waitUntil("alice is there again", within: 20) { try await Self.users(stage) == ["alice"] }
+            try await waitUntil("alice is there again", within: 20) {
+                try await stage.client.users(stage.room) == ["alice"]
+            }
             await third.stop(within: 5)
             player.stop()
         }
@@ -245,7 +237,7 @@ import Testing
             let refused = try Self.publish("alice", 1, port, stage)
             try await waitUntil("alice is refused", within: 20) { !refused.isRunning }
             #expect(refused.exitStatus != 0)
-            #expect(try await Self.users(stage).isEmpty)
+            #expect(try await stage.client.users(stage.room).isEmpty)
             let url = "rtmp://127.0.0.1:\(port)/live/\(stage.room)__alice"
             let signer = try ManagedProcess(
                 "sign-url", Workspace.executable("mixorchestrator"), ["sign-url", url], in: stage.directory,
@@ -256,7 +248,7 @@ import Testing
                 "publisher-signed", "ffmpeg",
                 SyntheticPublisher(id: 1, gopSeconds: 1).arguments(url: String(try #require(signed))),
                 in: stage.directory)
-            try await waitUntil("alice is there", within: 20) { try await Self.users(stage) == ["alice"] }
+            try await waitUntil("alice is there", within: 20) { try await stage.client.users(stage.room) == ["alice"] }
             await alice.stop(within: 5)
             #expect(!stage.service.messages(last: .max).contains("auth_key="))
         }

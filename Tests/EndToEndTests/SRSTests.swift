@@ -62,16 +62,6 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
         ]
     }
 
-    private static func users(_ stage: Stage) async throws -> Set<String> {
-        struct Room: Decodable {
-            struct Person: Decodable { var user: String }
-            var participants: [Person]
-        }
-        let answer = try await stage.client.request("GET", "/v1/rooms/lobby")
-        guard answer.status == 200 else { return [] }
-        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
-    }
-
     @Test(.timeLimit(.minutes(4))) func publishersOfSRSGoOnAir() async throws {
         var server = Server()
         try await Stage.run(environment: Self.environment(server)) { stage in
@@ -86,7 +76,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 try await stage.waitForOnAir("mix", users: ["alice", "bob"], task: "auto-lobby", within: 30)
                 await bob.stop(within: 5)
                 try await stage.waitForOnAir("bypass", task: "auto-lobby", within: 30)
-                #expect(try await Self.users(stage) == ["alice"])
+                #expect(try await stage.client.users("lobby") == ["alice"])
                 let mark = viewer.progress.timestamp
                 try await waitUntil("alice is seen alone", within: 20) { viewer.progress.timestamp > mark + 1000 }
                 viewer.stop()
@@ -100,7 +90,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 try await waitUntil("the second one is turned away\n\(server.log)", within: 20) { !second.isRunning }
                 #expect(alice.isRunning)
                 try await waitUntil("the first one is in the room", within: 10) {
-                    try await Self.users(stage) == ["alice"]
+                    try await stage.client.users("lobby") == ["alice"]
                 }
                 try await stage.waitForOnAir("bypass", task: "auto-lobby")
 
@@ -110,15 +100,15 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
                 try await waitUntil("dave is turned away", within: 20) { !refused.isRunning }
                 await alice.stop(within: 5)
                 try await stage.startServiceAgain()
-                try await waitUntil("alice has left", within: 20) { try await Self.users(stage).isEmpty }
+                try await waitUntil("alice has left", within: 20) { try await stage.client.users("lobby").isEmpty }
 
                 // SRS is killed and started again.
                 let carol = try server.publish("lobby__carol", 5, stage)
-                try await waitUntil("carol is there", within: 20) { try await Self.users(stage) == ["carol"] }
+                try await waitUntil("carol is there", within: 20) { try await stage.client.users("lobby") == ["carol"] }
                 server.process?.kill9()
                 try await waitUntil("carol's connection is gone", within: 20) { !carol.isRunning }
                 try await server.start(stage, "srs-again")
-                try await waitUntil("carol has left", within: 20) { try await Self.users(stage).isEmpty }
+                try await waitUntil("carol has left", within: 20) { try await stage.client.users("lobby").isEmpty }
             } catch {
                 print("--- SRS\n\(server.log)")
                 await server.process?.stop(within: 5)
@@ -137,7 +127,7 @@ private let program = ProcessInfo.processInfo.environment["MIX_SRS"]
             try await server.start(stage, "srs")
             let publisher = try server.publish("lobby__alice", 1, stage)
             try await waitUntil("the publisher is dropped\n\(server.log)", within: 20) { !publisher.isRunning }
-            #expect(try await Self.users(stage).isEmpty)
+            #expect(try await stage.client.users("lobby").isEmpty)
             let metrics = try await stage.client.request("GET", "/metrics").text
             #expect(metrics.contains(#"hook_calls_total{hook="srs",result="unauthorized"}"#))
             await server.process?.stop(within: 5)

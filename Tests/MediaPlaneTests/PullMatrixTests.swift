@@ -9,7 +9,10 @@ import Testing
 
 /// Every kind of pull at a relay whose server goes away and comes back: when its first frame comes, when the relay notices
 /// that it is gone, and when it is back. Prints the table of docs/pulls.md.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: PullSender.hasRTSPServer)) struct PullMatrixTests {
+///
+/// Only in `make test-long`: it measures times of foreign senders, and each kind has tests of its own.
+@Suite(
+    .serialized, .timeLimit(.minutes(10)), .enabled(if: PullSender.hasRTSPServer && TestLength.isLong)) struct PullMatrixTests {
     /// A kind of pull with its server.
     private struct Row: Sendable {
         var name: String

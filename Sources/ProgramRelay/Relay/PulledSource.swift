@@ -60,7 +60,7 @@ final class PulledSource {
     private var told: [String] = []
 
     /// Silence after which a source is reported as stalled. The program reacts earlier: see `StallWatch`.
-    static let silence = MediaTime.milliseconds(900)
+    static let silence = MediaTime.milliseconds(1000)
     /// Time without media after which a connection is reported. Longer than a server may take to answer at all.
     static let patience = MediaTime.seconds(6)
     /// Time without any media after which a source is left out of the picture. Shorter than the time after which a mix

@@ -126,6 +126,17 @@ struct ServiceClient: Sendable {
         }
     }
 
+    /// Users of a room; empty if there is no room.
+    func users(_ room: String) async throws -> Set<String> {
+        struct Room: Decodable {
+            struct Person: Decodable { var user: String }
+            var participants: [Person]
+        }
+        let answer = try await request("GET", "/v1/rooms/\(room)")
+        guard answer.status == 200 else { return [] }
+        return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
+    }
+
     func deleteRoom(_ room: String) async throws {
         _ = try await expectSuccess("DELETE", "/v1/rooms/\(room)")
     }
