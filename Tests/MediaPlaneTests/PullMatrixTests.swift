@@ -12,7 +12,8 @@ import Testing
 ///
 /// Only in `make test-long`: it measures times of foreign senders, and each kind has tests of its own.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)), .enabled(if: PullSender.hasRTSPServer && TestLength.isLong)) struct PullMatrixTests {
+    .serialized, .timeLimit(.minutes(10)), .enabled(if: PullSender.hasRTSPServer && TestLength.isLong))
+struct PullMatrixTests {
     /// A kind of pull with its server.
     private struct Row: Sendable {
         var name: String
