@@ -82,6 +82,19 @@ import Testing
         #expect("\(text)") { _ = try ReceivedPlaylist(Array(text.utf8)) } throws: { "\($0)".contains(words) }
     }
 
+    /// Ranges without an offset go on from the one before: enough of them pass the largest number.
+    @Test func rangesThatGoOnNeverOverflow() throws {
+        let text =
+            "#EXTM3U\n#EXT-X-TARGETDURATION:2\n"
+            + String(repeating: "#EXTINF:2,\n#EXT-X-BYTERANGE:\(1 << 48)\na\n", count: (1 << 15) + 2)
+        guard case .media(let list) = try ReceivedPlaylist(Array(text.utf8)) else {
+            Issue.record("not a media playlist")
+            return
+        }
+        #expect(list.segments.first?.resource.range == 0..<1 << 48)
+        #expect(list.segments.last?.resource.range?.upperBound == .max)
+    }
+
     @Test func aPlaylistThatIsTooLargeIsNotRead() {
         let bytes = [UInt8](repeating: 0x0A, count: ReceivedPlaylist.longest + 1)
         #expect(throws: ReceivedPlaylist.Failure("is larger than 8 MiB")) { _ = try ReceivedPlaylist(bytes) }

@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Reads the lines of a playlist one after another.
 struct PlaylistReader {
     typealias Failure = ReceivedPlaylist.Failure
@@ -83,8 +85,10 @@ struct PlaylistReader {
         }
         let continued = rangeEnd.flatMap { $0.uri == uri ? $0.offset : nil } ?? 0
         let start = range.offset ?? continued
-        rangeEnd = (uri, start + range.length)
-        return start..<start + range.length
+        // A long list of ranges that go on from each other passes any number.
+        let end = start.saturatingSum(range.length)
+        rangeEnd = (uri, end)
+        return start..<end
     }
 
     /// Reads `length[@offset]` (RFC 8216 §4.3.2.2).
