@@ -67,12 +67,7 @@ import Testing
             let viewer = try await stage.record(
                 "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "flv")
             try await Task.sleep(for: .seconds(2))
-            try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await Task.sleep(for: .seconds(2))
-            try await stage.leave("bob")
-            try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .seconds(2))
+            try await stage.mixAndReturn("alice", with: "bob")
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
         }

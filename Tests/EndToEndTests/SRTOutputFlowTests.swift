@@ -27,12 +27,7 @@ import Testing
             #expect((200..<300).contains(answer.status), "\(answer.text)")
             let viewer = try await stage.record(received, as: "viewer")
             try await waitUntil("the program is seen", within: 20) { viewer.progress.timestamp > 2000 }
-            try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await Task.sleep(for: .seconds(2))
-            try await stage.leave("bob")
-            try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .seconds(2))
+            try await stage.mixAndReturn("alice", with: "bob")
             let report = try await stage.judge(viewer, expectedSwitches: 2)
             #expect(report.isWithinLimits, "\(report.table)")
             #expect(receiver.isRunning, "one connection: \(receiver.messages())")

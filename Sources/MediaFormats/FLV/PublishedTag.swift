@@ -3,7 +3,8 @@ import EncodedMedia
 /// A publisher's audio or video message, read as far as a server has to know it before passing it on.
 ///
 /// Codecs that relays carry pass, and those that they have transcoded (`ForeignCodec`). Of Enhanced RTMP v2, modifiers are
-/// left out and of several tracks the first one stays, so that the result is a tag that readers of v1 understand ("ExVideoTagHeader", "ExAudioTagHeader").
+/// left out and of several tracks the first one stays, so that the result is a tag that readers of v1 understand
+/// ("ExVideoTagHeader", "ExAudioTagHeader").
 package enum PublishedTag: Hashable, Sendable {
     case tag(FLVTag)
     /// A command to players, the end of a sequence, another track, or nothing at all.

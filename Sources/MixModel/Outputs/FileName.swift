@@ -1,3 +1,5 @@
+import TextFormats
+
 /// Names of files derived from names that users have chosen.
 public enum FileName {
     /// Number of bytes beyond which a name is cut; a hash of the whole follows the cut.
@@ -17,9 +19,7 @@ public enum FileName {
             }
         }
         guard result.utf8.count > longest else { return result.isEmpty ? "~" : result }
-        // FNV-1a, 64 bits.
-        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(result.prefix(longest)) + "~~" + String(hash, radix: 16)
+        return String(result.prefix(longest)) + "~~" + String(FNV1a.hash(of: name.utf8), radix: 16)
     }
 
     /// Whether the name can be that of a recording's file, as made of `safe` and the number of a part: neither a path

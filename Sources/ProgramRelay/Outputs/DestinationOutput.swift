@@ -87,6 +87,11 @@ public final class DestinationOutput: Sendable {
         self.init(planned, reach: reach, preamble: preamble, onChange: onChange, connect: RTMPOutput.makeConnection)
     }
 
+    /// Creates an output, which begins to connect at once.
+    /// - Parameters:
+    ///   - policy: Delays and limits of reconnects.
+    ///   - limits: Limits of what waits for the connection.
+    ///   - connect: Creates each connection.
     init(
         _ planned: PushDestination, reach: Reach? = nil, preamble: [FLVTag],
         policy: OutputMachine.Policy = OutputMachine.Policy(),

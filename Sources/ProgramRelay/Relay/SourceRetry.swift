@@ -1,5 +1,6 @@
 import EncodedMedia
 import MixModel
+import TextFormats
 
 /// The pause before a source is connected again.
 ///
@@ -43,10 +44,7 @@ enum SourceRetry {
 
     /// A number of a range, another one for each source and attempt.
     private static func spread(_ range: ClosedRange<Int>, _ failures: Int, _ id: SourceID) -> Int {
-        // FNV-1a.
-        let hash = (Array(id.rawValue.utf8) + [UInt8(truncatingIfNeeded: failures)]).reduce(
-            UInt64(0xCBF2_9CE4_8422_2325)
-        ) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let hash = FNV1a.hash(of: Array(id.rawValue.utf8) + [UInt8(truncatingIfNeeded: failures)])
         return range.lowerBound + Int((hash >> 16) % UInt64(range.count))
     }
 }

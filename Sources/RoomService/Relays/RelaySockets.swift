@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MixModel
 import Synchronization
+import TextFormats
 
 /// The sockets at which relays listen: `relays/` in the data directory. Thread-safe.
 package final class RelaySockets: Sendable {
@@ -59,8 +60,7 @@ package final class RelaySockets: Sendable {
     /// name has 64 bits of FNV-1a, for which another task's id could be made to collide.
     func formerPath(of task: TaskID) -> String? {
         guard plainPath(of: task) == nil else { return nil }
-        let hash = task.rawValue.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        let path = "\(directory)/_\(String(hash, radix: 36)).sock"
+        let path = "\(directory)/_\(String(FNV1a.hash(of: task.rawValue.utf8), radix: 36)).sock"
         return access(path, F_OK) == 0 && access(self.path(of: task), F_OK) != 0 ? path : nil
     }
 

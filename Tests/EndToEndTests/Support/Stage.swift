@@ -187,6 +187,16 @@ final class Stage: Sendable {
         try await client.unpublished(room, user: user)
     }
 
+    /// Has a guest join the host and leave again, each for two seconds on air: bypass → mix → bypass.
+    func mixAndReturn(_ host: String, with guest: String) async throws {
+        try await join(guest)
+        try await waitForOnAir("mix", users: [host, guest])
+        try await Task.sleep(for: .seconds(2))
+        try await leave(guest)
+        try await waitForOnAir("bypass")
+        try await Task.sleep(for: .seconds(2))
+    }
+
     /// Suspends until the program is of this kind, and in a mix shows exactly these users.
     ///
     /// - Parameter name: Of the task; `nil` = the room's own.

@@ -95,6 +95,8 @@ public final class PushProgram: Sendable {
             let items = try state.reader.push(bytes)
             let made = state.packets.bytes(of: items)
             state.given += Int64(made.count)
+            // Of what makes no packets, only the last is remembered.
+            if made.isEmpty, !state.marks.isEmpty { state.marks.removeLast() }
             state.marks.append((state.given, state.read))
             return made
         }

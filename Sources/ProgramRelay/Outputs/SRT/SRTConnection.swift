@@ -9,9 +9,8 @@ final class SRTConnection: OutputConnection {
     /// State shared by the loop and the owner.
     private final class Shared: Sendable {
         struct State {
+            /// The process, once `open` has returned without a fault.
             var process: WorkerProcess?
-            /// Tags pushed before there was a process.
-            var early: [OutputTag] = []
             var pushed: Int64 = 0
             var taken: Int64 = 0
             var fault: OutputFault?
@@ -40,7 +39,6 @@ final class SRTConnection: OutputConnection {
             let onChange = state.withLock { state -> (@Sendable () -> Void)? in
                 guard state.fault == nil else { return nil }
                 state.fault = fault
-                state.early = []
                 return state.onChange
             }
             onChange?()
@@ -89,11 +87,7 @@ final class SRTConnection: OutputConnection {
                     shared.fail(OutputFault(.connectionLost, "the process that sends it \(end.failure)"))
                 })
             process.send(Array(line) + [0x0A] + FLVTag.fileHeader)
-            shared.state.withLock { state in
-                for tag in state.early { process.send(tag.bytes) }
-                state.early = []
-                state.process = process
-            }
+            shared.state.withLock { $0.process = process }
         } catch {
             shared.fail(OutputFault(.connectionLost, "the process that sends it cannot be started: \(error)"))
         }
@@ -101,9 +95,9 @@ final class SRTConnection: OutputConnection {
 
     func push(_ tag: OutputTag) {
         shared.state.withLock { state in
-            guard state.fault == nil else { return }
+            guard state.fault == nil, let process = state.process else { return }
             state.pushed += Int64(tag.size)
-            if let process = state.process { process.send(tag.bytes) } else { state.early.append(tag) }
+            process.send(tag.bytes)
         }
     }
 
