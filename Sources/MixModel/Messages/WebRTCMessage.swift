@@ -1,0 +1,117 @@
+/// A message from the orchestrator to a WebRTC worker: one JSON object per line on the worker's Unix socket.
+public enum WebRTCCommand: Hashable, Codable, Sendable {
+    /// The first line of a connection, which replaces any earlier one. A worker of another version answers `.refused`.
+    case hello(version: Int)
+    /// Takes a publisher's offer; once in the life of a worker. `.answered` or `.refused` follows.
+    case publish(WebRTCPublisher)
+    /// Adds candidates that the client has found since its offer.
+    ///
+    /// - Parameter fragment: A fragment of a session description (RFC 8840 §9), at most `longestFragment` bytes long.
+    case candidates(fragment: String)
+    /// Restarts ICE with the client's new name and password. `.restarted` or `.refused` follows.
+    ///
+    /// - Parameter fragment: As for `.candidates`; holds `a=ice-ufrag` and `a=ice-pwd`.
+    case restart(fragment: String)
+    /// Closes the connection and unpublishes the stream, then ends the process.
+    case terminate
+
+    public static let version = 1
+    /// Longest line in either direction, in bytes: a session description whose every byte is escaped.
+    public static let longestLine = 1 << 19
+    /// Largest session description, in bytes.
+    public static let longestDescription = 64 << 10
+    /// Largest fragment, in bytes.
+    public static let longestFragment = 16 << 10
+}
+
+/// A message from a WebRTC worker to the orchestrator: one JSON object per line.
+public enum WebRTCReport: Hashable, Codable, Sendable {
+    /// The answer to `.hello`. The worker's present state follows: nothing before its offer, otherwise `.connected` if it is.
+    case hello(version: Int, process: Int32)
+    /// - Parameter reason: Words for the person who publishes, with the cure, without secrets.
+    case refused(reason: String)
+    /// - Parameter answer: The session description of the answer, with all candidates of this side.
+    case answered(answer: String)
+    /// - Parameter fragment: The new name and password of this side, with its candidates.
+    case restarted(fragment: String)
+    /// Media can flow: ICE and DTLS are up.
+    case connected
+    /// The worker ends: the client left, was silent for too long, or its stream was not taken.
+    ///
+    /// - Parameter reason: Words for the timeline, without secrets.
+    case ended(reason: String)
+    /// Comes every few seconds while media flow.
+    case figures(WebRTCFigures)
+}
+
+/// A publisher's offer, and what becomes of its stream.
+public struct WebRTCPublisher: Hashable, Codable, Sendable {
+    /// The session description of the offer, at most `WebRTCCommand.longestDescription` bytes long.
+    public var offer: String
+    /// RTMP URL to which the stream is published. Holds a code.
+    public var target: String
+    public var network: WebRTCNetwork
+    /// Bit rate in bit/s at which a sender is asked to begin; `nil` leaves it to the sender.
+    public var startBitRate: Int?
+    /// Seconds without a packet after which a connected publisher counts as gone.
+    public var silence: Double
+
+    public init(
+        offer: String, target: String, network: WebRTCNetwork, startBitRate: Int? = 2_500_000, silence: Double = 3
+    ) {
+        self.offer = offer
+        self.target = target
+        self.network = network
+        self.startBitRate = startBitRate
+        self.silence = silence
+    }
+}
+
+/// Where a machine can be reached by WebRTC clients.
+public struct WebRTCNetwork: Hashable, Codable, Sendable {
+    /// Addresses of this machine, in digits, on which is listened and which answers name; empty for all but loopback,
+    /// link-local and private ones.
+    public var addresses: [String]
+    /// Address in digits that answers name in place of this machine's own of the same family, behind a 1:1 NAT.
+    public var publicAddress: String?
+    /// Smallest and largest UDP port; `nil` leaves them to the system.
+    public var ports: Ports?
+    /// URL of a STUN server, `stun://host:port`.
+    public var stun: String?
+    /// URLs of TURN servers, `turn://user:password@host:port`. Secret.
+    public var turn: [String]
+
+    public struct Ports: Hashable, Codable, Sendable {
+        public var lowest: Int
+        public var highest: Int
+
+        public init(lowest: Int, highest: Int) {
+            self.lowest = lowest
+            self.highest = highest
+        }
+    }
+
+    public init(
+        addresses: [String] = [], publicAddress: String? = nil, ports: Ports? = nil, stun: String? = nil,
+        turn: [String] = []
+    ) {
+        self.addresses = addresses
+        self.publicAddress = publicAddress
+        self.ports = ports
+        self.stun = stun
+        self.turn = turn
+    }
+}
+
+/// What a WebRTC worker has counted since its client connected.
+public struct WebRTCFigures: Hashable, Codable, Sendable {
+    /// Packets of media that came, and those that never did.
+    public var packets = 0
+    public var lost = 0
+    /// Bit rate of the last seconds, in bit/s.
+    public var bitRate = 0
+    /// Keyframes that were asked for.
+    public var keyframeRequests = 0
+
+    public init() {}
+}
