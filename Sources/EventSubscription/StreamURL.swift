@@ -70,10 +70,7 @@ public struct StreamURL: Hashable, Sendable {
         let rest = text[text.utf8.index(colon, offsetBy: 3)...]
         let end = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
         let authority = rest[..<end]
-        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
-            throw Malformed(expected: "no user name or password before the host")
-        }
-        (host, port) = try Self.hostAndPort(authority)
+        (host, port) = try Self.hostAndPort(Self.withoutCredentials(authority, scheme))
         var tail = rest[end...]
         guard !tail.utf8.contains(UInt8(ascii: "#")) else { throw Malformed(expected: "no fragment (#…)") }
         if let mark = tail.utf8.firstIndex(of: UInt8(ascii: "?")) {
@@ -97,6 +94,39 @@ public struct StreamURL: Hashable, Sendable {
 
     public struct Malformed: Error, Hashable, Sendable {
         public let expected: String
+    }
+
+    /// Returns what follows a user and a password, where the scheme allows them.
+    private static func withoutCredentials(_ authority: Substring, _ scheme: Scheme) throws(Malformed) -> Substring {
+        guard let sign = authority.utf8.firstIndex(of: UInt8(ascii: "@")) else { return authority }
+        guard PullSchemes.withCredentials.contains(scheme.rawValue) else {
+            let names = PullSchemes.withCredentials.map { $0 + "://" }.joined(separator: ", ")
+            throw Malformed(expected: "no user name or password before the host, except with \(names)")
+        }
+        // Another @ or a second colon would be read differently by others; a bare % is not decoded by all.
+        let parts = authority.utf8[..<sign].split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, parts.allSatisfy(isPercentEncoded) else {
+            throw Malformed(expected: "user:password before the host, with everything special percent-encoded")
+        }
+        return authority[authority.utf8.index(after: sign)...]
+    }
+
+    /// Whether the bytes may stand there as they are or percent-encoded (RFC 3986 §3.2.1), and are printable ASCII.
+    private static func isPercentEncoded(_ text: Substring.UTF8View) -> Bool {
+        var rest = Array(text)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard let high = rest.popFirst(), let low = rest.popFirst(),
+                    let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16), isHexDigit(high),
+                    0x20...0x7E ~= value
+                else { return false }
+            } else if !isDigit(byte), !(UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20),
+                !"-._~!$&'()*+,;=".utf8.contains(byte)
+            {
+                return false
+            }
+        }
+        return true
     }
 
     private static func hostAndPort(_ authority: Substring) throws(Malformed) -> (String, Int?) {

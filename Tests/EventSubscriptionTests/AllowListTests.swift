@@ -72,6 +72,27 @@ import Testing
 }
 
 @Suite struct StreamURLTests {
+    @Test func camerasMayHavePasswords() throws {
+        for scheme in ["rtsp", "rtspu", "rtsps"] {
+            let url = try StreamURL("\(scheme)://admin:p%40ss%3Aw%2Ford!@cam.example:8554/live?channel=1")
+            #expect(url.host == "cam.example" && url.port == 8554 && url.path == "/live")
+            #expect(url.redacted == "\(scheme)://cam.example:8554/***", "\(url.redacted)")
+        }
+        let list = try AllowList(["rtsp://10.0.0.5"])
+        #expect(
+            try list.allows(StreamURL("rtsp://a:b@10.0.0.5/x"))
+                && !list.allows(StreamURL("rtsp://10.0.0.5:b@10.0.0.6/x")))
+    }
+
+    @Test(arguments: [
+        "rtmp://u:w@h/live/x", "http://u:w@h/x", "srt://u:w@h:9", "rtsp://u@h/x", "rtsp://:w@h/x", "rtsp://u:w:x@h/x",
+        "rtsp://u:w@other@h/x", "rtsp://u:%4@h/x", "rtsp://u:%0d%0a@h/x", "rtsp://u:%ff@h/x", "rtsp://u:w[@h/x",
+        "rtsp://u:%+1@h/x", "rtsp://u:w@/x", "rtsp://@h/x",
+    ])
+    func otherUserNamesAreRefused(url: String) {
+        #expect(throws: StreamURL.Malformed.self) { try StreamURL(url) }
+    }
+
     @Test func schemesAreThoseOfPullsAndThoseThatListsMayName() {
         #expect(EventParser.pullSchemes.map(\.rawValue).sorted() == PullSchemes.all.sorted())
         let all = StreamURL.Scheme.allCases.map(\.rawValue)

@@ -54,6 +54,20 @@ import Testing
         #expect(head.properties.filter { $0.name == "uri" }.allSatisfy { !$0.value.contains("correct") })
     }
 
+    @Test(arguments: ["rtsp", "rtspu", "rtsps"]) func passwordsOfCamerasAreOnlyProperties(scheme: String) throws {
+        let url = "\(scheme)://admin:p%40ss!x@h.example/live"
+        let head = try head(url)
+        #expect(head.properties.contains(.init("source", "user-id", "admin")))
+        #expect(head.properties.contains(.init("source", "user-pw", "p@ss!x")))
+        let location = try #require(head.properties.first { $0.name == "location" }).value
+        #expect(location.hasSuffix("p://h.example/live") || location == "rtsps://h.example/live", "\(location)")
+        #expect(!head.pipeline.contains("ss!x"))
+        var address = try PullAddress(url)
+        address.put("::1")
+        #expect(address.text == "\(scheme)://admin:p%40ss!x@[::1]/live")
+        #expect(address.withoutCredentials == "\(scheme)://[::1]/live")
+    }
+
     @Test func endsSurviveTheWay() {
         for kind in PullEnd.Kind.allCases {
             let end = PullEnd(kind, "in words: with more")

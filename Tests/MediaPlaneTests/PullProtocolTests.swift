@@ -103,8 +103,11 @@ struct PullDocumentTests {
     }
 
     @Test func theServiceAcceptsTheSchemesOfTheRelay() throws {
-        let list = "\n" + PullProtocols.schemes.map { "        \"\($0)\",\n" }.joined() + "    "
-        try expect(list, in: "Sources/MixModel/Plan/PullSchemes.swift", after: "static let all = [", before: "]")
+        func list(_ names: [String]) -> String { "\n" + names.map { "        \"\($0)\",\n" }.joined() + "    " }
+        let file = "Sources/MixModel/Plan/PullSchemes.swift"
+        try expect(list(PullProtocols.schemes), in: file, after: "static let all = [", before: "]")
+        let names = PullProtocols.all.flatMap { $0.schemes }.filter { $0.takesCredentials }.map { $0.name }
+        try expect(list(names), in: file, after: "static let withCredentials = [", before: "]")
     }
 
     @Test func theReadmeListsTheKinds() throws {

@@ -197,6 +197,26 @@ import TextFormats
         again.stop()
     }
 
+    @Test(.enabled(if: PullSender.hasRTSPServer), arguments: [false, true])
+    func camerasWithAPasswordArePulled(isDigest: Bool) async throws {
+        let port = try PullSender.freePort()
+        let server = try PullSender.rtsp(port, password: "p@ss w!rd", isDigest: isDigest)
+        #expect(try await outputEventually { PullSender.isListening(port) })
+        let start = ContinuousClock.now
+        let pull = try WorkerPullRecorder("rtsp://admin:p%40ss%20w!rd@127.0.0.1:\(port)/live")
+        try await Self.expectMedia(pull, from: start, isDigest ? "RTSP with a digest" : "RTSP with a password")
+        #expect(pull.arguments?.contains("ss%20w") == false)
+        await pull.close()
+        for user in ["admin:other@", ""] {
+            let wrong = try WorkerPullRecorder("rtsp://\(user)127.0.0.1:\(port)/live")
+            #expect(try await outputEventually { !wrong.ends.isEmpty })
+            #expect(wrong.ends.map(\.kind) == [.refused] && wrong.frames.isEmpty, "\(wrong.ends)")
+            #expect(wrong.ends.first?.words.contains("password") == true, "\(wrong.ends)")
+            await wrong.close()
+        }
+        server.stop()
+    }
+
     /// With a certificate that the system trusts it is played; docs/pulls.md says how that was tried.
     @Test(.enabled(if: PullSender.hasRTSPServer)) func aCertificateOfNobodyIsRefused() async throws {
         let certificate = try await TestCertificate.make()

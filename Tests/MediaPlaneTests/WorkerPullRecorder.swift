@@ -115,24 +115,33 @@ final class PullSender: Sendable {
     ///   - pictures: Encoder and payloader of the pictures, in the notation of `gst-launch-1.0`.
     ///   - sound: The same of the sound.
     ///   - certificate: PEM file with a certificate and its key, for `rtsps`.
+    ///   - password: Password that the user `admin` has to show.
+    ///   - isDigest: Whether the server asks for a digest of it instead of the password itself.
     static func rtsp(
         _ port: UInt16,
         pictures: String = "x264enc tune=zerolatency key-int-max=15 ! rtph264pay config-interval=1",
-        sound: String = "opusenc ! rtpopuspay", certificate: String? = nil
+        sound: String = "opusenc ! rtpopuspay", certificate: String? = nil, password: String? = nil,
+        isDigest: Bool = false
     ) throws -> PullSender {
         try PullSender(
             "/usr/bin/python3",
-            ["-c", server(port, check: false, pictures: pictures, sound: sound, certificate: certificate)])
+            [
+                "-c",
+                server(
+                    port, check: false, pictures: pictures, sound: sound, certificate: certificate,
+                    password: password, isDigest: isDigest),
+            ])
     }
 
     private static func server(
-        _ port: UInt16, check: Bool, pictures: String = "", sound: String = "", certificate: String? = nil
+        _ port: UInt16, check: Bool, pictures: String = "", sound: String = "", certificate: String? = nil,
+        password: String? = nil, isDigest: Bool = false
     ) -> String {
         """
         import gi, sys
         gi.require_version('Gst', '1.0')
         gi.require_version('GstRtspServer', '1.0')
-        from gi.repository import Gst, Gio, GstRtspServer, GLib
+        from gi.repository import Gst, Gio, GstRtsp, GstRtspServer, GLib
         if \(check ? "True" : "False"): sys.exit(0)
         Gst.init(None)
         server = GstRtspServer.RTSPServer()
@@ -149,6 +158,19 @@ final class PullSender: Sendable {
             auth.set_default_token(token)
             server.set_auth(auth)
             factory.add_role_from_structure(Gst.Structure.from_string('anonymous, '
+                'media.factory.access=(boolean)true, media.factory.construct=(boolean)true')[0])
+        password = '\(password ?? "")'
+        if password:
+            auth = GstRtspServer.RTSPAuth()
+            token = GstRtspServer.RTSPToken()
+            token.set_string('media.factory.role', 'user')
+            if \(isDigest ? "True" : "False"):
+                auth.set_supported_methods(GstRtsp.RTSPAuthMethod.DIGEST)
+                auth.add_digest('admin', password, token)
+            else:
+                auth.add_basic(GstRtspServer.RTSPAuth.make_basic('admin', password), token)
+            server.set_auth(auth)
+            factory.add_role_from_structure(Gst.Structure.from_string('user, '
                 'media.factory.access=(boolean)true, media.factory.construct=(boolean)true')[0])
         factory.set_launch('( videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=30/1 ! '
             '\(pictures) name=pay0 pt=96 '

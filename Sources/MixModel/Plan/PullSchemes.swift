@@ -16,4 +16,11 @@ package enum PullSchemes {
         "rtp",
         "test",
     ]
+
+    /// Those whose URLs may name a user and a password. Generated likewise.
+    package static let withCredentials = [
+        "rtsp",
+        "rtspu",
+        "rtsps",
+    ]
 }

@@ -12,6 +12,8 @@ package struct PullAddress: Hashable, Sendable {
     package var path: String
     /// Parameters of the query in their order, decoded.
     package var parameters: [(name: String, value: String)]
+    /// User and password before the host, decoded; `nil` if there are none.
+    package var credentials: (user: String, password: String)?
     /// URL as it was given.
     package var text: String
 
@@ -28,6 +30,7 @@ package struct PullAddress: Hashable, Sendable {
         port = parts.port.flatMap { UInt16(exactly: $0) }
         path = parts.path
         parameters = (parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }
+        credentials = parts.user.map { ($0, parts.password ?? "") }
         self.text = text
     }
 
@@ -69,13 +72,25 @@ package struct PullAddress: Hashable, Sendable {
 }
 
 extension PullAddress {
+    /// URL without user and password.
+    var withoutCredentials: String {
+        guard let (start, user, _) = authority else { return text }
+        return String(text[..<start] + text[user.endIndex...])
+    }
+
+    /// Beginning, user information with its `@`, and end of what is between `://` and the path.
+    private var authority: (start: String.Index, user: Substring, end: String.Index)? {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return nil }
+        let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let behind = authority.lastIndex(of: "@").map { text.index(after: $0) } ?? start
+        return (start, text[start..<behind], authority.endIndex)
+    }
+
     /// Puts an address in place of the host, in the text too.
     mutating func put(_ found: String) {
-        guard let start = text.firstRange(of: "://")?.upperBound else { return }
-        let authority = text[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let user = authority.lastIndex(of: "@").map { authority[...$0] } ?? ""
+        guard let (_, user, end) = authority else { return }
         host = found
-        let tail = text[authority.endIndex...]
+        let tail = text[end...]
         text = "\(scheme)://\(user)\(spelledHost)\(port.map { ":\($0)" } ?? "")\(tail)"
     }
 }

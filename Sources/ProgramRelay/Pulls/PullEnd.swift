@@ -103,6 +103,9 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
             case ("gst-resource-error-quark", 5): .unreachable
             default: .lost
             }
-        words = redaction.clean(failure.message)
+        let isUnauthorized = failure.domain == "gst-resource-error-quark" && failure.code == 15
+        words =
+            redaction.clean(failure.message)
+            + (isUnauthorized ? " (the server wants a user and a password, or others: rtsp://user:password@host/…)" : "")
     }
 }

@@ -44,11 +44,14 @@ package struct PullScheme: Hashable, Sendable {
     package let port: UInt16?
     /// Whether a certificate vouches for the name of the host.
     package let isSecure: Bool
+    /// Whether a URL may name a user and a password before its host.
+    package let takesCredentials: Bool
 
-    package init(_ name: String, port: UInt16? = nil, isSecure: Bool = false) {
+    package init(_ name: String, port: UInt16? = nil, isSecure: Bool = false, takesCredentials: Bool = false) {
         self.name = name
         self.port = port
         self.isSecure = isSecure
+        self.takesCredentials = takesCredentials
     }
 }
 

@@ -4,8 +4,8 @@ package enum RTSPPull: WorkerPullKind {
     package static let summary =
         "H.264 and AAC; other codecs are transcoded. Media over TCP; `rtspu://` over UDP, `rtsps://` over TLS"
     package static let schemes = [
-        PullScheme("rtsp", port: 554), PullScheme("rtspu", port: 554),
-        PullScheme("rtsps", port: 322, isSecure: true),
+        PullScheme("rtsp", port: 554, takesCredentials: true), PullScheme("rtspu", port: 554, takesCredentials: true),
+        PullScheme("rtsps", port: 322, isSecure: true, takesCredentials: true),
     ]
     package static let elements = [PullElement("rtspsrc", package: "gstreamer1.0-plugins-good")] + PullTail.elements
     package static let options = PullOptions(idleTimeout: 5, latency: .milliseconds(200))
@@ -14,7 +14,13 @@ package enum RTSPPull: WorkerPullKind {
 
     package static func head(for address: PullAddress) throws(PullEnd) -> PullHead {
         let isUDP = address.scheme == "rtspu"
-        let location = isUDP ? "rtsp" + address.text.dropFirst(address.scheme.utf8.count) : address.text
+        let bare = address.withoutCredentials
+        let location = isUDP ? "rtsp" + bare.dropFirst(address.scheme.utf8.count) : bare
+        var properties = [PullHead.Property("source", "location", String(location))]
+        if let credentials = address.credentials {
+            properties.append(.init("source", "user-id", credentials.user))
+            properties.append(.init("source", "user-pw", credentials.password))
+        }
         return PullHead(
             // No packets to addresses that the server names (nat-method), no other transport than the one asked for.
             description: """
@@ -23,7 +29,6 @@ package enum RTSPPull: WorkerPullKind {
                 source. ! application/x-rtp,media=(string)video ! \(PullTail.decoder("pictures")) \
                 source. ! application/x-rtp,media=(string)audio ! \(PullTail.decoder("sound"))
                 """,
-            properties: [.init("source", "location", String(location))],
-            outlets: [.video("pictures"), .audio("sound")], isRTSP: true)
+            properties: properties, outlets: [.video("pictures"), .audio("sound")], isRTSP: true)
     }
 }
