@@ -183,6 +183,20 @@ public struct EventParser: Sendable {
             user: user, stream: stream, url: url, audio: audio, video: video, role: role, backup: backup)
     }
 
+    /// Returns the URL that `urlTemplate` gives a stream; `nil` without a template.
+    private func templateURL(_ room: RoomID, _ user: UserID, _ stream: StreamKind) -> String? {
+        urlTemplate.map { template in
+            Self.substitute(
+                template,
+                ["app": room.app.rawValue, "room": room.name, "user": user.rawValue, "stream": stream.rawValue])
+        }
+    }
+
+    /// Whether the stream's URL is the one that `urlTemplate` gives it.
+    public func takesTemplate(_ publication: Publication, room: RoomID) -> Bool {
+        templateURL(room, publication.user, publication.stream) == publication.url
+    }
+
     private func url(
         _ data: inout FieldReader, room: RoomID, user: UserID, stream: StreamKind
     ) throws(InputError) -> String {
@@ -190,12 +204,8 @@ public struct EventParser: Sendable {
         let text: String
         if let given = try data.string("url", expected: expected) {
             text = given
-        } else if let urlTemplate {
-            text = Self.substitute(
-                urlTemplate,
-                [
-                    "app": room.app.rawValue, "room": room.name, "user": user.rawValue, "stream": stream.rawValue,
-                ])
+        } else if let template = templateURL(room, user, stream) {
+            text = template
         } else {
             throw InputError(
                 .missingField, field: data.path(of: "url"),

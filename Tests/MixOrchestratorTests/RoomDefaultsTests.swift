@@ -64,7 +64,7 @@ import Testing
         (#"{"type":"stream.updated","user":"bob","audio":true}"#, "bob is not in this room"),
         (
             #"{"type":"stream.published","user":"bob"}"#,
-            "no url: sources.urlTemplate gives rtmp://127.0.0.1/demo/***"
+            "url: sources.urlTemplate gives rtmp://127.0.0.1/demo/***"
         ),
     ])
     func anEventThatMaySurpriseIsAnsweredWithANote(_ event: String, _ note: String) async throws {

@@ -137,20 +137,20 @@ package struct EventController: Sendable {
         let key = try request.idempotencyKey() ?? UUID.quick().uuidString
         let body = try await request.json()
         let event = try parser.shortForm(body, room: room, id: key)
-        return try await take([event], receivedAt, context, note: templateNote(event, body))
+        return try await take([event], receivedAt, context)
     }
 
-    /// Returns where a stream is pulled from that was published without a URL.
-    private func templateNote(_ event: RoomEvent, _ body: JSONValue) -> String? {
-        guard case .streamPublished(let publication) = event.kind, case .object(let fields) = body,
-            fields["url"] ?? .null == .null
+    /// Returns where a stream is pulled from whose URL is the template's.
+    private func templateNote(_ event: RoomEvent) -> String? {
+        guard case .streamPublished(let publication) = event.kind,
+            parser.takesTemplate(publication, room: event.room)
         else { return nil }
-        return "no url: sources.urlTemplate gives \(StreamURL.redacted(publication.url))"
+        return "url: sources.urlTemplate gives \(StreamURL.redacted(publication.url))"
     }
 
     /// Processes the events of one room in order, one after another. Rooms do not wait for each other.
     private func take(
-        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext, note: String? = nil
+        _ events: [RoomEvent], _ receivedAt: Int64, _ context: OrchestratorContext
     ) async throws -> Response {
         try limits.take(events: events.count, context)
         var counts = Counts()
@@ -170,7 +170,6 @@ package struct EventController: Sendable {
                 }
             }
         }
-        counts.note(note)
         return counts.response
     }
 
@@ -180,6 +179,7 @@ package struct EventController: Sendable {
             let receipt = try await registry.owner(event.room).take(event, at: receivedAt)
             metrics.count(.events, receipt.outcome.rawValue)
             counts.note(receipt.note)
+            counts.note(templateNote(event))
             switch receipt.outcome {
             case .accepted: counts.accepted += 1
             case .duplicate: counts.duplicate += 1
