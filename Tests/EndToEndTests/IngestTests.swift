@@ -135,6 +135,51 @@ import Testing
     }
 
     /// A service that is started with another port, and then without one.
+    /// A room's output is a participant of another room, and never of its own.
+    @Test(.timeLimit(.minutes(2))) func aProgramIsPublishedIntoAnotherRoom() async throws {
+        let port = HookingMediaServer.anyPort()
+        try await Stage.run(environment: Self.environment(port)) { stage in
+            let client = stage.client
+            let place = "rtmp://127.0.0.1:\(port)/live"
+            func send(_ room: String, to keys: [String]) async throws {
+                let outputs = keys.map { #"{"id": "\#($0)", "url": "\#(place)/\#($0)"}"# }.joined(separator: ",")
+                let json = #"{"outputs": [\#(outputs)]}"#
+                #expect(try await client.request("PUT", "/v1/rooms/\(room)", json: json).status < 300)
+            }
+            try await send(stage.room, to: ["\(stage.room)__self", "second__first"])
+            try await send("second", to: ["\(stage.room)__back"])
+            try await waitUntil("the ingest runs", within: 10) { Self.ingest(stage) != nil }
+            let alice = try Self.publish("alice", 1, port, stage)
+            try await stage.waitForOnAir("bypass", within: 20)
+            try await waitUntil("the program is in the second room", within: 20) {
+                try await client.users("second") == ["first"]
+            }
+            struct Task: Decodable {
+                struct Output: Decodable {
+                    var id: String
+                    var state: String
+                    var lastError: String?
+                }
+                var outputs: [Output]
+            }
+            func outputs(_ room: String) async throws -> [Task.Output] {
+                let answer = try await client.request("GET", "/v1/tasks/auto-\(room)")
+                return try JSONDecoder().decode(Task.self, from: answer.body).outputs.sorted { $0.id < $1.id }
+            }
+            try await waitUntil("the second room is on air, and both circles are refused", within: 20) {
+                let (first, second) = (try await outputs(stage.room), try await outputs("second"))
+                return (first + second).filter { $0.lastError?.contains("own program") == true }.count == 2
+            }
+            let first = try await outputs(stage.room)
+            #expect(first.count { $0.state == "live" } == 1, "\(first)")
+            #expect(try await client.users(stage.room) == ["alice"])
+            let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/second.flv", as: "second")
+            try await waitUntil("the second room's program has pictures", within: 15) { viewer.progress.tags > 50 }
+            viewer.stop()
+            await alice.stop(within: 5)
+        }
+    }
+
     @Test(.timeLimit(.minutes(2))) func anIngestIsMovedAndSwitchedOff() async throws {
         let (port, other) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port)) { stage in

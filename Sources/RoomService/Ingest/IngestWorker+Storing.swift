@@ -35,6 +35,7 @@ extension IngestWorker {
             let outcome = try await registry.owner(event.room).receive(event, at: now)
             registry.services.metrics.count(.events, outcome.rawValue)
             desk.settleEnd(key, session: session, as: .stored)
+            circles.end(key)
             writeJournal()
         } catch {
             let isFault = [.unavailable, .failed].contains(error.kind)

@@ -27,6 +27,7 @@ actor IngestWorker {
     var desk: IngestDesk
     private let hook: PublishHookCaller?
     private var lanes = IngestLanes()
+    var circles = ProgramCircles()
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
@@ -271,7 +272,14 @@ actor IngestWorker {
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, "another publisher is live with this stream key")
         }
+        let sender = registry.services.destinations.sender(of: request, at: rules)
+        guard circles.begin(key, from: sender.flatMap { registry.room(of: $0) }) else {
+            return refuse(
+                request, isName: true,
+                "this is the room's own program, which would be a picture of itself: change the URL of the output")
+        }
         if let fault = await store(key, request.session, now) {
+            circles.end(key)
             let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
             return refuse(request, isName: false, reason, logged: fault.title)
         }

@@ -46,6 +46,9 @@ package final class DestinationClaims: Sendable {
         }
     }
 
+    /// Returns the task that pushes to a destination, as `destination(_:)` writes it.
+    func holder(of destination: String) -> TaskID? { state.withLock { $0.holders[destination] } }
+
     fileprivate typealias Wanted = (output: OutputID, destination: String)
 
     private static func destinations(_ outputs: [PushDestination]) -> [Wanted] {

@@ -74,5 +74,6 @@ extension RoomRegistry {
 
     private func ownerInMemory(_ id: RoomID) -> RoomOwner? { state.withLock { $0.owners[id]?.owner } }
 
-    private func room(of task: TaskID) -> RoomID? { services.taskIndex.room(of: task) ?? task.roomOfAutomatic }
+    /// Returns the room of a task.
+    func room(of task: TaskID) -> RoomID? { services.taskIndex.room(of: task) ?? task.roomOfAutomatic }
 }
