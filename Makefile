@@ -67,7 +67,7 @@ bench-media: setup ## measure bypass, mix, density, switches and latency beside 
 chaos: build ## inject faults into a service on air for MINUTES (5), with SEED, and print what a viewer notices
 	@scripts/chaos.sh --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
-fuzz: setup ## feed every door for bytes of strangers what libFuzzer finds: SECONDS_EACH (60) for each of ten
+fuzz: setup ## feed every door for bytes of strangers what libFuzzer finds: SECONDS_EACH (60) for each of eleven
 	@scripts/fuzz.sh
 
 clean: ## remove all build products

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a publisher and a pulling relay cost the service's RTMP server, beside nginx-rtmp.
+"""Measures what a publisher and a pulling relay cost the service's RTMP server, and what it delays them, beside nginx-rtmp.
 
 Both servers run at the same time and get the same bytes from one generator, so that whatever else the machine does concerns
 both. Processor time is that of all threads of a server (/proc/PID/task/*/schedstat), as medians of several windows.
@@ -54,6 +54,8 @@ class Publisher:
         self.client, self.fps, self.picture, self.aps, self.sound = client, *kind
         self.start, self.pictures, self.sounds = time.monotonic() + phase, 0, 0
         self.late = 0.0
+        # Time at which each picture was sent.
+        self.sent = []
         self._put(9, 0, b"\x17\0\0\0\0" + SETUP)
         self._put(8, 0, b"\xaf\0\x11\x90")
 
@@ -66,7 +68,9 @@ class Publisher:
         while (at := self.start + self.pictures / self.fps) <= now:
             self.late = max(self.late, now - at)
             is_key = self.pictures % (2 * self.fps) == 0
-            self._put(9, int(self.pictures * 1000 / self.fps), (b"\x17" if is_key else b"\x27") + b"\1\0\0\0" + bytes(self.picture))
+            body = struct.pack(">Q", self.pictures) + bytes(self.picture - 8)
+            self.sent.append(time.monotonic())
+            self._put(9, int(self.pictures * 1000 / self.fps), (b"\x17" if is_key else b"\x27") + b"\1\0\0\0" + body)
             self.pictures += 1
         while self.start + self.sounds / self.aps <= now:
             self._put(8, int(self.sounds * 1000 / self.aps), b"\xaf\1" + bytes(self.sound))
@@ -219,6 +223,28 @@ class Stage:
         return used
 
 
+    def delays(self, seconds):
+        """Returns the delays of the pictures in ms, of each pair of publisher and player in the order of the servers."""
+        players = {player.fileno(): (player, publisher, []) for player, publisher in zip(self.players, self.publishers)}
+        end = time.monotonic() + seconds
+        while (now := time.monotonic()) < end:
+            for publisher in self.publishers:
+                publisher.step(now)
+            for descriptor, _ in self.poll.poll(0.001):
+                if descriptor not in players:
+                    self.sockets[descriptor].recv(1 << 18)
+                    continue
+                player, publisher, found = players[descriptor]
+                messages, arrival = player.read(), time.monotonic()
+                # Behind the header of a picture of H.264 in FLV.
+                found += [arrival - publisher.sent[struct.unpack(">Q", body[5:13])[0]] for kind, _, body in messages
+                          if kind == 9 and body[1] == 1]
+            for server in self.servers:
+                server.listen()
+        # The cached group of pictures that a player gets first is no delay.
+        return [sorted(delay * 1000 for delay in found[200:]) for _, _, found in players.values()]
+
+
 def shown(values, count):
     values = [value / count for value in values]
     return f"{statistics.median(values):.3f} ({min(values):.3f}–{max(values):.3f})"
@@ -237,6 +263,13 @@ def main():
         stage = Stage(servers)
         try:
             usual, idle = (25, 6900, 47, 340), (10, 1000, 10, 250)
+            for server in servers:
+                stage.add(server, "latency", "publish", usual)
+                stage.add(server, "latency", "play")
+            for server, delays in zip(servers, stage.delays(options.seconds * options.rounds)):
+                print(f"{server.name}: from sending to receiving a picture p50 {delays[len(delays) // 2]:.2f} ms, "
+                      f"p99 {delays[len(delays) * 99 // 100]:.2f} ms, max {delays[-1]:.2f} ms, {len(delays)} pictures")
+            stage.clear()
             for index in range(options.streams):
                 for server in servers:
                     stage.add(server, f"p{index}", "publish", usual, index / options.streams / 25)

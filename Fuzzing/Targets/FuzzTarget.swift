@@ -21,7 +21,7 @@ enum FuzzTargets {
     static var all: [any FuzzTarget.Type] {
         [
             AMFTarget.self, BitstreamTarget.self, EventTarget.self, HookTarget.self, ImageTarget.self,
-            LayoutTarget.self,
+            LayoutTarget.self, PlaylistTarget.self,
             ProgramTarget.self, RTMPServerTarget.self, RTMPTarget.self, WorkerTarget.self,
         ]
     }

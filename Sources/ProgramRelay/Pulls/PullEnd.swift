@@ -106,6 +106,7 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         let isUnauthorized = failure.domain == "gst-resource-error-quark" && failure.code == 15
         words =
             redaction.clean(failure.message)
-            + (isUnauthorized ? " (the server wants a user and a password, or others: rtsp://user:password@host/…)" : "")
+            + (isUnauthorized
+                ? " (the server wants a user and a password, or others: rtsp://user:password@host/…)" : "")
     }
 }
