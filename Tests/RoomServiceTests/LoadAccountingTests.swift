@@ -24,10 +24,13 @@ import Testing
             accounting = LoadAccounting(settings: LoadSettings(cores: cores, highestLevel: highestLevel))
         }
 
-        mutating func publish(_ name: String, _ user: UserID = "a", priority: Int = 5) {
+        mutating func publish(
+            _ name: String, _ user: UserID = "a", priority: Int = 5, redundancy: MixRedundancy? = nil
+        ) {
             var (room, task) =
                 rooms[name] ?? (Room(id: RoomID(name)), TaskMachine(id: TaskID("auto-\(name)"), room: RoomID(name)))
             room.settings.policy.priority = priority
+            room.settings.policy.redundancy = redundancy
             events += 1
             _ = RoomMachine.apply(
                 RoomEvent(
@@ -108,6 +111,28 @@ import Testing
         #expect(bypass < 0.03 && mix > bypass * 5)
         bench.end("r1")
         #expect(bench.accounting.committed == 0)
+    }
+
+    /// A twin does what the mixer does, and a room that asks for one is let in only if both fit.
+    @Test func aTwinIsBookedAsASecondMixer() {
+        var (single, double) = (Bench(cores: 4), Bench(cores: 4))
+        for user in ["a", "b"] {
+            single.publish("r1", UserID(user))
+            double.publish("r1", UserID(user), redundancy: .twin)
+        }
+        let (one, two) = (single.accounting.committed, double.accounting.committed)
+        #expect(two > 1.8 * one && two < 2.1 * one, "\(one) and \(two)")
+        /// Number of mixes until one is refused.
+        func mixes(_ redundancy: MixRedundancy?) -> Int {
+            var bench = Bench(cores: 4)
+            for index in 0..<100 {
+                bench.publish("r\(index)", redundancy: redundancy)
+                guard bench.accounting.refusals == 0 else { return index }
+                bench.publish("r\(index)", "b", redundancy: redundancy)
+            }
+            return 100
+        }
+        #expect(mixes(.twin) * 2 <= mixes(nil) + 1 && mixes(.twin) > 1, "\(mixes(.twin)) and \(mixes(nil))")
     }
 
     @Test func higherPrioritiesAreServedFirstAndThenTheLongestWaiting() {
