@@ -23,10 +23,10 @@ fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixMode
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
-network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay)|Pull(RTMP|Socket)|TCPDialler|TLSSession|IngestServer)Tests(/|$)'
-patient='EndToEndTests[.](Crash|ForkServerLoss|Hook|Ingest|Leak|Redaction|Restart|Shutdown)Tests(/|$)'
+network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
+patient='EndToEndTests[.](Attack|BadInput|Crash|ForkServerLoss|Hook|Ingest|Leak|Playback|Readoption|Redaction|Restart|SDKFlow|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
-long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|CrashTests|LeakTests|RestartTests)$'
+long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|CrashTests|LeakTests|RestartTests)$'
 
 status=0
 run() {
