@@ -141,6 +141,8 @@ func buildOrchestrator(
         deliveries: deliveries, subscriptions: subscriptions
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
+    PageController(publish: WebPage(EmbeddedFiles.publishPage), watch: WebPage(EmbeddedFiles.watchPage))
+        .addRoutes(to: router)
     methods.fill(from: router)
 
     let ingest = try ingest(configuration, registry, limits, logger)

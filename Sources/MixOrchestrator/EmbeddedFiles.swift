@@ -1,11 +1,17 @@
 import CEmbeddedFiles
 
-/// Files of the repository that are in the binary.
+/// Files of the repository that are in the binary, as they were when the program was built.
 enum EmbeddedFiles {
-    /// Returns the bytes of openapi.yaml, as they were when the program was built.
-    static var openAPI: [UInt8] {
+    /// Bytes of openapi.yaml.
+    static var openAPI: [UInt8] { bytes(embedded_openapi) }
+    /// Bytes of pages/publish.html.
+    static var publishPage: [UInt8] { bytes(embedded_publish_page) }
+    /// Bytes of pages/watch.html.
+    static var watchPage: [UInt8] { bytes(embedded_watch_page) }
+
+    private static func bytes(_ file: (UnsafeMutablePointer<Int>) -> UnsafePointer<UInt8>) -> [UInt8] {
         var count = 0
-        let bytes = embedded_openapi(&count)
+        let bytes = file(&count)
         return Array(UnsafeBufferPointer(start: bytes, count: count))
     }
 }

@@ -55,6 +55,51 @@ struct BrowserTests {
         }
     }
 
+    /// What the watch page says once a second.
+    struct Watched: Decodable {
+        var frames: Int
+        var connections: Int
+        /// Number of times that the player had nothing to show.
+        var waits: Int
+        /// Longest time between two pictures on the screen, in ms.
+        var longest: Double
+        var shown: Int
+        var dropped: Int
+        var size: String
+        /// Distance from the newest picture in seconds.
+        var behind: Double?
+        var words: String
+    }
+
+    /// The page for viewers: one connection, without a pause, while the program switches.
+    @Test(.timeLimit(.minutes(2))) func theWatchPagePlaysAcrossSwitches() async throws {
+        try await Stage.run { stage in
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, bFrames: 2, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let page = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
+            func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
+            try await waitUntil("the page plays", within: 30) { (latest()?.shown ?? 0) > 40 }
+            for _ in 0..<2 {
+                try await stage.join("bob")
+                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+                try await Task.sleep(for: .seconds(3))
+                try await stage.leave("bob")
+                try await stage.waitForOnAir("bypass")
+                try await Task.sleep(for: .seconds(3))
+            }
+            let watched = try #require(latest())
+            print("the watch page: \(watched)")
+            await page.stop()
+            #expect(watched.connections == 1 && watched.waits == 0 && watched.words.hasPrefix("Live"))
+            #expect(watched.shown > 200 && watched.dropped * 20 < watched.shown)
+            #expect(watched.longest < 250)
+            #expect(watched.size == "360x640" && (watched.behind ?? 9) < 3)
+        }
+    }
+
     private func check(_ playback: Browser.Playback, _ what: String) throws {
         print("\(what) in Chromium: \(playback)")
         #expect(playback.error == nil)

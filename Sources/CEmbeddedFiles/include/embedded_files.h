@@ -10,4 +10,10 @@
 /// Returns the text of openapi.yaml, which lives as long as the program, and sets `count` to its size in bytes.
 const unsigned char *_Nonnull embedded_openapi(size_t *_Nonnull count);
 
+/// The same of pages/publish.html.
+const unsigned char *_Nonnull embedded_publish_page(size_t *_Nonnull count);
+
+/// The same of pages/watch.html.
+const unsigned char *_Nonnull embedded_watch_page(size_t *_Nonnull count);
+
 #endif

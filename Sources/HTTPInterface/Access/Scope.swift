@@ -40,6 +40,8 @@ package enum RouteAccess: Hashable, Sendable {
             "POST /v1/hooks/{hook}/{token}")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
+        // Pages are the same for everybody.
+        add(.open, "GET /publish/{room}", "GET /watch/{room}")
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
             "OPTIONS /live/{app}/{room}.flv")

@@ -24,23 +24,13 @@ struct Browser {
     ///
     /// - Parameter address: A URL, or a file's name relative to the directory.
     func play(_ address: String, within seconds: Double) async throws -> Playback {
-        guard let executable = Self.executable else { throw EndToEndError("chromium is missing: run deploy/setup.sh") }
         let page = directory.appendingPathComponent("page-\(UUID().uuidString).html")
         try Self.page(playing: address).write(to: page, atomically: true, encoding: .utf8)
-        let process = try ManagedProcess(
-            "chromium-\(page.lastPathComponent)", executable,
-            [
-                // Containers and root have no user namespaces for its sandbox; it plays what these tests made.
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
-                "--no-first-run",
-                "--autoplay-policy=no-user-gesture-required", "--allow-file-access-from-files",
-                "--user-data-dir=\(directory.appendingPathComponent("profile").path)", "--enable-logging=stderr",
-                "--v=0",
-                page.absoluteString,
-            ], in: directory)
+        let process = try open(page.absoluteString)
         var playback: Playback?
         try await waitUntil("chromium has played \(address)", within: seconds, every: 200) {
-            playback = Self.result(in: process.messages(last: 1000))
+            let logged: [Playback] = Self.logged(Self.mark, by: process)
+            playback = logged.first
             return playback != nil || !process.isRunning
         }
         await process.stop()
@@ -48,18 +38,34 @@ struct Browser {
         return playback
     }
 
+    /// Opens a page, with a camera and a microphone that are not real and that every page may use.
+    func open(_ url: String) throws -> ManagedProcess {
+        guard let executable = Self.executable else { throw EndToEndError("chromium is missing: run deploy/setup.sh") }
+        let name = "chromium-\(UUID().uuidString)"
+        return try ManagedProcess(
+            name, executable,
+            [
+                // Containers and root have no user namespaces for its sandbox; it plays what these tests made.
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
+                "--no-first-run", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
+                "--autoplay-policy=no-user-gesture-required", "--allow-file-access-from-files",
+                "--user-data-dir=\(directory.appendingPathComponent("profile-\(name)").path)",
+                "--enable-logging=stderr",
+                "--v=0", url,
+            ], in: directory)
+    }
+
     private static let mark = "PLAYBACK "
 
-    /// The page logs it; Chromium quotes what pages log.
-    private static func result(in messages: String) -> Playback? {
-        for line in messages.split(separator: "\n") {
+    /// What the page has logged as JSON behind `mark`. Chromium quotes what pages log.
+    static func logged<Value: Decodable>(_ mark: String, by process: ManagedProcess) -> [Value] {
+        process.messages(last: 1000).split(separator: "\n").compactMap { line in
             guard let start = line.firstRange(of: mark), let end = line.range(of: "}", options: .backwards) else {
-                continue
+                return nil
             }
             let json = line[start.upperBound..<end.upperBound].replacing("\\\"", with: "\"")
-            if let playback = try? JSONDecoder().decode(Playback.self, from: Data(json.utf8)) { return playback }
+            return try? JSONDecoder().decode(Value.self, from: Data(json.utf8))
         }
-        return nil
     }
 
     private static func page(playing address: String) -> String {
