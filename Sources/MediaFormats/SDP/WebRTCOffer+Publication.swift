@@ -1,0 +1,96 @@
+extension WebRTCOffer {
+    /// A profile of H.264, the better the less it asks of those who decode it.
+    public enum H264Profile: Int, Hashable, Sendable, Comparable {
+        case constrainedBaseline, baseline, main, high
+
+        public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+        /// Reads `profile-level-id` (RFC 6184 §8.1, table 5).
+        ///
+        /// - Returns: `nil` for other profiles, and for text that is not six hexadecimal digits.
+        public init?(profileLevelID text: String) {
+            guard text.utf8.count == 6, text.utf8.first != UInt8(ascii: "+"), let value = UInt32(text, radix: 16) else {
+                return nil
+            }
+            let (profile, constraints) = (value >> 16, value >> 8 & 0xFF)
+            switch profile {
+            case 0x42: self = constraints & 0x40 != 0 ? .constrainedBaseline : .baseline
+            case 0x4D: self = constraints & 0x80 != 0 ? .constrainedBaseline : .main
+            case 0x64: self = .high
+            default: return nil
+            }
+        }
+    }
+
+    /// A format that is taken of a section.
+    public struct Track: Hashable, Sendable {
+        /// Place of the section in `sections`.
+        public var section: Int
+        public var format: Format
+        /// Payload type of retransmissions.
+        public var retransmission: Int?
+    }
+
+    /// What is taken of an offer: one picture, and one sound if there is any.
+    public struct Publication: Hashable, Sendable {
+        public var video: Track
+        public var audio: Track?
+    }
+
+    /// What `profile-level-id` means where it is left out (RFC 6184 §8.1).
+    private static let defaultProfileLevelID = "42000a"
+    private static let mostNames = 16
+
+    /// Chooses what a publisher sends: H.264 with `packetization-mode=1` in the simplest profile, and Opus.
+    ///
+    /// The first picture and the first sound that qualify are taken.
+    ///
+    /// - Throws: Why nothing is taken; `isUnsuitable` is true for each.
+    public func publication() throws(WebRTCOfferError) -> Publication {
+        guard let video = try track(.video, Self.h264) else { throw .noVideo }
+        return Publication(video: video, audio: try track(.audio, Self.opus))
+    }
+
+    /// - Returns: `nil` if the offer has no section of this kind.
+    private func track(_ kind: Kind, _ choice: (Section) -> Format?) throws(WebRTCOfferError) -> Track? {
+        let offered = sections.indices.filter { sections[$0].kind == kind && !sections[$0].isRejected }
+        guard !offered.isEmpty else { return nil }
+        let sent = offered.filter { sections[$0].direction.sends }
+        guard !sent.isEmpty else {
+            // Who offers only to hear something has no sound to send, which is no fault.
+            if kind == .audio { return nil }
+            throw .sendsNothing(kind)
+        }
+        for index in sent {
+            let section = sections[index]
+            guard let format = choice(section) else { continue }
+            guard section.multiplexesRTCP, sent.count == 1 && sections.count == 1 || bundle.contains(section.mid) else {
+                throw .separateTransports
+            }
+            return Track(
+                section: index, format: format, retransmission: section.retransmission(of: format.payload))
+        }
+        var names: [String] = []
+        for format in sent.lazy.flatMap({ sections[$0].formats }) {
+            let isMedia = !["RTX", "RED", "ULPFEC", "FLEXFEC-03", "CN", "TELEPHONE-EVENT"].contains(format.encoding)
+            guard isMedia, !names.contains(format.encoding), names.count < Self.mostNames else { continue }
+            names.append(format.encoding)
+        }
+        throw kind == .video ? .noH264(offered: names) : .noOpus(offered: names)
+    }
+
+    private static func h264(_ section: Section) -> Format? {
+        var best: (profile: H264Profile, format: Format)?
+        for format in section.formats where format.encoding == "H264" && format.clockRate == 90_000 {
+            guard format["packetization-mode"] == "1",
+                let profile = H264Profile(profileLevelID: format["profile-level-id"] ?? defaultProfileLevelID)
+            else { continue }
+            if best.map({ profile < $0.profile }) ?? true { best = (profile, format) }
+        }
+        return best?.format
+    }
+
+    private static func opus(_ section: Section) -> Format? {
+        section.formats.first { $0.encoding == "OPUS" && $0.clockRate == 48_000 }
+    }
+}

@@ -1,0 +1,102 @@
+/// What a WebRTC client offers to send (RFC 8829, RFC 8839, RFC 8842, RFC 9143).
+public struct WebRTCOffer: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
+        case audio, video, application
+    }
+
+    /// From the client's point of view.
+    public enum Direction: String, Hashable, Sendable {
+        case sendrecv, sendonly, recvonly, inactive
+
+        public var sends: Bool { self == .sendrecv || self == .sendonly }
+    }
+
+    /// One format of a section.
+    public struct Format: Hashable, Sendable {
+        /// Payload type, 0…127.
+        public var payload: Int
+        /// Name of the encoding in upper case: `H264`, `OPUS`, `RTX`.
+        public var encoding: String
+        /// In hertz.
+        public var clockRate: Int
+        public var channels: Int?
+        /// The value of `a=fmtp` after the payload type; empty without one.
+        public var parameters = ""
+        /// The values of `a=rtcp-fb` that hold for it: `nack`, `nack pli`, `transport-cc`.
+        public var feedback: [String] = []
+
+        /// The value of a parameter, whose name is compared without regard to case.
+        public subscript(parameter: String) -> String? { WebRTCOffer.value(of: parameter, in: parameters) }
+    }
+
+    /// An RTP header extension (RFC 8285).
+    public struct HeaderExtension: Hashable, Sendable {
+        /// 1…255.
+        public var id: Int
+        public var uri: String
+    }
+
+    /// Name and password of one side of ICE (RFC 8839 §5.4).
+    public struct Credentials: Hashable, Sendable {
+        public var name: String
+        public var password: String
+    }
+
+    /// Digest of the certificate that the client shows in DTLS (RFC 8122 §5).
+    public struct Fingerprint: Hashable, Sendable {
+        /// In lower case: `sha-256`.
+        public var algorithm: String
+        public var digest: [UInt8]
+    }
+
+    /// One `m=` with its attributes. Those of the transport are the session's or the bundle's if it has none of its own.
+    public struct Section: Hashable, Sendable {
+        public var kind: Kind
+        /// Name by which ICE and the bundle know it; empty without `a=mid`.
+        public var mid: String
+        public var direction: Direction
+        /// Whether the client wants it not to be used (port 0 without `bundle-only`).
+        public var isRejected: Bool
+        /// In the client's order; without those that have neither a map nor a fixed meaning.
+        public var formats: [Format]
+        public var headerExtensions: [HeaderExtension]
+        public var credentials: Credentials
+        public var fingerprint: Fingerprint
+        /// Value of `a=setup`: `actpass`, `active` or `passive`.
+        public var setup: String
+        public var multiplexesRTCP: Bool
+        /// The values of `a=candidate`, at most `WebRTCOffer.mostCandidates`.
+        public var candidates: [String]
+
+        /// The payload type that repeats lost packets of another one (RFC 4588 §8.6).
+        public func retransmission(of payload: Int) -> Int? {
+            formats.first { $0.encoding == "RTX" && $0["apt"] == String(payload) }?.payload
+        }
+
+        /// The number of a header extension.
+        public func headerExtension(_ uri: String) -> Int? { headerExtensions.first { $0.uri == uri }?.id }
+    }
+
+    /// Largest offer, in bytes.
+    public static let longest = SDPText.longest
+    /// Candidates of a section that are kept. Browsers have a few for each network.
+    public static let mostCandidates = 64
+    /// The extension by which a sender learns what the network carries.
+    public static let transportWideCongestionControl =
+        "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+
+    /// In the order of the offer, which an answer must have as well.
+    public var sections: [Section]
+    /// The names of the sections that share one transport (RFC 9143); empty without a group.
+    public var bundle: [String]
+
+    static func value(of name: String, in parameters: String) -> String? {
+        for part in Substring(parameters).parts(between: ";") {
+            let trimmed = part.drop { $0 == " " || $0 == "\t" }
+            guard let equals = trimmed.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            guard trimmed[..<equals].lowercased().utf8.elementsEqual(name.lowercased().utf8) else { continue }
+            return trimmed[trimmed.utf8.index(after: equals)...].token(limit: 1024)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,51 @@
+/// Why an offer cannot be taken.
+public enum WebRTCOfferError: Error, Hashable, Sendable {
+    /// It is larger than 64 KiB.
+    case tooLarge
+    /// It is not an offer of WebRTC.
+    ///
+    /// - Parameter words: What is wrong, without text of the offer.
+    case broken(_ words: String)
+    /// No video is offered.
+    case noVideo
+    /// Video is offered, but no H.264 with `packetization-mode=1`.
+    ///
+    /// - Parameter offered: Names of what is offered.
+    case noH264(offered: [String])
+    /// Audio is offered, but no Opus.
+    case noOpus(offered: [String])
+    /// Media are offered that the client does not send.
+    case sendsNothing(WebRTCOffer.Kind)
+    /// Media are not bundled on one transport, or RTCP has a port of its own.
+    case separateTransports
+
+    /// Whether it is an offer that another client, or the same one with other settings, could make suitable.
+    public var isUnsuitable: Bool {
+        switch self {
+        case .tooLarge, .broken: false
+        case .noVideo, .noH264, .noOpus, .sendsNothing, .separateTransports: true
+        }
+    }
+
+    /// Words for the person who publishes, with the cure.
+    public var reason: String {
+        switch self {
+        case .tooLarge: "The offer is larger than \(SDPText.longest >> 10) KiB."
+        case .broken(let words): "The body is not an offer of WebRTC: \(words)."
+        case .noVideo:
+            "The offer has no video. Publish H.264 video, with Opus audio or without any."
+        case .noH264(let offered):
+            "The offer has no H.264 video with packetization-mode=1, only \(Self.list(offered)). Let the client offer H.264."
+        case .noOpus(let offered):
+            "The offer has no Opus audio, only \(Self.list(offered)). Let the client offer Opus, or leave out the audio."
+        case .sendsNothing(let kind):
+            "The client does not send the \(kind.rawValue) that it offers. Let it offer a=sendonly."
+        case .separateTransports:
+            "The offer needs a transport for each stream. Let the client bundle them (max-bundle) and use rtcp-mux."
+        }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "formats without a name" : names.joined(separator: ", ")
+    }
+}
