@@ -68,7 +68,7 @@ if wantsMedia {
     targets += [
         .systemLibrary(
             name: "CGStreamer",
-            pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0",
+            pkgConfig: "gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-audio-1.0 gstreamer-sdp-1.0",
             providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
         .target(name: "GStreamerKit", dependencies: ["CGStreamer", "MediaFormats"], swiftSettings: strict),
         .target(name: "ProgramMixer", dependencies: ["GStreamerKit", "ProgramSplicer"], swiftSettings: strict),

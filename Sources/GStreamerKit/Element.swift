@@ -3,7 +3,7 @@ import CGStreamer
 /// One element of a pipeline. Holds a reference: release it before the pipeline is expected to be freed.
 public struct Element: Sendable {
     public let name: String
-    private let reference: ObjectRef<GstElement>
+    let reference: ObjectRef<GstElement>
 
     init(_ reference: ObjectRef<GstElement>, name: String) {
         self.reference = reference

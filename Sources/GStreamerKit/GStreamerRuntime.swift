@@ -89,19 +89,21 @@ public struct MissingElement: Hashable, Sendable, CustomStringConvertible {
         "gstreamer1.0-plugins-base": [
             "appsrc", "appsink", "videotestsrc", "audiotestsrc", "videoconvert", "videoscale", "videoconvertscale",
             "videorate", "audioconvert", "audioresample", "audiorate", "audiomixer", "compositor", "decodebin",
-            "textoverlay", "clockoverlay", "timeoverlay", "volume",
+            "textoverlay", "clockoverlay", "timeoverlay", "volume", "opusdec", "opusenc",
         ],
         "gstreamer1.0-plugins-good": [
             "flvdemux", "flvmux", "aacparse", "souphttpsrc", "jpegdec", "pngdec", "pngenc", "qtmux", "mp4mux",
-            "isomp4mux", "rtspsrc", "videobox", "videocrop", "videoflip", "imagefreeze", "matroskamux", "jpegenc",
+            "isomp4mux", "rtspsrc", "rtpbin", "rtph264depay", "rtpopusdepay", "videobox", "videocrop", "videoflip", "imagefreeze", "matroskamux", "jpegenc",
         ],
         "gstreamer1.0-plugins-bad": [
             "rtmpsrc", "rtmpsink", "rtmp2src", "rtmp2sink", "h264parse", "h265parse", "voaacenc", "fdkaacenc",
             "x265enc", "faac", "faad", "srtsrc", "srtsink", "mpegtsmux", "tsdemux", "hlssink2", "nvh264enc",
             "nvh264dec",
+            "webrtcbin", "dtlsenc", "dtlsdec", "srtpenc", "srtpdec",
             "vah264enc", "vah264dec", "openh264enc", "openh264dec", "rsvgdec", "webpdec", "webpenc",
         ],
         "gstreamer1.0-plugins-ugly": ["x264enc"],
+        "gstreamer1.0-nice": ["nicesrc", "nicesink"],
         "gstreamer1.0-libav": ["avdec_h264", "avdec_aac", "avenc_aac", "avdec_h265"],
     ]
 }

@@ -1,0 +1,89 @@
+import CGStreamer
+import EncodedMedia
+import Synchronization
+
+/// What the callbacks of a `WebRTCPeer` share: the receiver of its events, its chains and its counters.
+///
+/// Does not know the peer, so that there is no circle of references through GStreamer's objects.
+final class PeerWatch: Sendable {
+    private struct State {
+        var chains: [WebRTCPeer.Media: ObjectRef<GstElement>]
+        var traffic: [WebRTCPeer.Media: WebRTCPeer.Traffic] = [:]
+        var onEvent: (@Sendable (WebRTCPeer.Event) -> Void)?
+        var hasGathered = false
+    }
+
+    private let state: Mutex<State>
+
+    init(
+        chains: [WebRTCPeer.Media: ObjectRef<GstElement>], onEvent: @escaping @Sendable (WebRTCPeer.Event) -> Void
+    ) {
+        state = Mutex(State(chains: chains, onEvent: onEvent))
+    }
+
+    /// Lets no further event out.
+    func silence() { state.withLock { $0.onEvent = nil } }
+
+    /// Releases the elements.
+    func release() { state.withLock { $0.chains = [:] } }
+
+    func send(_ event: WebRTCPeer.Event) {
+        let onEvent = state.withLock { state -> (@Sendable (WebRTCPeer.Event) -> Void)? in
+            // The state is reported anew with each stream that is added.
+            if event == .gathered {
+                guard !state.hasGathered else { return nil }
+                state.hasGathered = true
+            }
+            return state.onEvent
+        }
+        onEvent?(event)
+    }
+
+    func chain(of media: WebRTCPeer.Media) -> ObjectRef<GstElement>? { state.withLock { $0.chains[media] } }
+
+    func traffic(of media: WebRTCPeer.Media) -> WebRTCPeer.Traffic { state.withLock { $0.traffic[media] ?? .init() } }
+
+    func count(_ packets: Int, bytes: Int, of media: WebRTCPeer.Media) {
+        let now = MonotonicClock.now()
+        state.withLock { state in
+            state.traffic[media, default: .init()].packets += packets
+            state.traffic[media, default: .init()].bytes += bytes
+            state.traffic[media, default: .init()].last = now
+        }
+    }
+
+    /// Links a pad that has appeared to the chain of its media. A sender that begins anew gets the chain.
+    func link(_ pad: UnsafeMutablePointer<GstPad>) {
+        guard cgst_is_source_pad(pad) != 0, let name = consumingText(of: cgst_pad_caps_text(pad, "media")),
+            let media = WebRTCPeer.Media(rawValue: name), let chain = chain(of: media),
+            let entrance = gst_element_get_static_pad(chain.pointer, "sink")
+        else { return }
+        defer { gst_object_unref(entrance) }
+        if let former = gst_pad_get_peer(entrance) {
+            gst_pad_unlink(former, entrance)
+            gst_object_unref(former)
+        }
+        gst_pad_add_probe(
+            pad, cgst_probe_of_buffers(), onPackets, CallbackBox.retain(PacketCounter(watch: self, media: media)),
+            releaseBox)
+        gst_pad_link(pad, entrance)
+    }
+}
+
+/// The user data of a probe.
+private struct PacketCounter: Sendable {
+    let watch: PeerWatch
+    let media: WebRTCPeer.Media
+}
+
+private func onPackets(
+    _ pad: UnsafeMutablePointer<GstPad>?, _ info: UnsafeMutablePointer<GstPadProbeInfo>?,
+    _ data: UnsafeMutableRawPointer?
+) -> GstPadProbeReturn {
+    guard let info, let counter = CallbackBox<PacketCounter>.peek(data) else { return GST_PAD_PROBE_OK }
+    var bytes: gsize = 0
+    var packets: guint = 0
+    cgst_probed(info, &bytes, &packets)
+    counter.watch.count(Int(packets), bytes: Int(bytes), of: counter.media)
+    return GST_PAD_PROBE_OK
+}

@@ -1,0 +1,149 @@
+import CGStreamer
+import Synchronization
+
+/// One WebRTC connection: a pipeline with a `webrtcbin` that sends or receives media.
+///
+/// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a chain
+/// whose first element is called `video` or `audio`. A chain is linked when the first packet of its media arrives.
+///
+/// Usable from any thread. Events come from threads of the connection, one after another, also while a method runs;
+/// the receiver must return at once and must not tear down the peer from there. The owner tears it down.
+public final class WebRTCPeer: Sendable {
+    public enum Event: Hashable, Sendable {
+        /// This side's description is in force. Candidates follow, each in an event of its own.
+        case described(String)
+        /// A candidate of this side, for the media section of this index.
+        case candidate(section: Int, String)
+        /// No further candidate follows.
+        case gathered
+        case connection(Connection)
+        /// A description could not be made or taken. The reason is GStreamer's.
+        case failed(String)
+    }
+
+    /// State of the connection (W3C WebRTC 1.0, `RTCPeerConnectionState`). A peer that has vanished stays `connected`.
+    public enum Connection: Int, Hashable, Sendable {
+        case new, connecting, connected, disconnected, failed, closed
+    }
+
+    /// The media of a received stream, by the name of its chain.
+    public enum Media: String, Hashable, Sendable, CaseIterable {
+        case audio, video
+    }
+
+    /// Packets that have come out of the jitter buffer.
+    public struct Traffic: Hashable, Sendable {
+        public var packets = 0
+        public var bytes = 0
+        /// Arrival of the last packet in ns of CLOCK_MONOTONIC; `nil` before the first one.
+        public var last: Int64?
+    }
+
+    /// Where and how the connection looks for paths.
+    public struct Network: Hashable, Sendable {
+        /// Addresses of this machine to use, in digits; empty for all but loopback.
+        public var addresses: [String] = []
+        /// Lowest and highest UDP port; `nil` leaves them to the system.
+        public var ports: ClosedRange<Int>?
+        /// URL of a STUN server: `stun://host:port`.
+        public var stun: String?
+        /// URLs of TURN servers: `turn://user:password@host:port`.
+        public var turn: [String] = []
+
+        public init() {}
+    }
+
+    public let pipeline: Pipeline
+    private let peer: ObjectRef<GstElement>
+    private let watch: PeerWatch
+    private let signals: PeerSignals
+
+    /// - Parameters:
+    ///   - description: As for `Pipeline`, with `webrtcbin name=peer`.
+    ///   - name: Name in GStreamer's logs.
+    public init(
+        _ description: String, network: Network = Network(), name: String,
+        onEvent: @escaping @Sendable (Event) -> Void
+    ) throws(GStreamerError) {
+        pipeline = try Pipeline(description, name: name)
+        peer = try pipeline.element("peer").reference
+        guard
+            cgst_configure_agent(
+                peer.pointer, UInt32(clamping: network.ports?.lowerBound ?? 0),
+                UInt32(clamping: network.ports?.upperBound ?? 0)) != 0
+        else { throw GStreamerError(.missingElement, "\(name): \(MissingElement(name: "nicesrc"))") }
+        for address in network.addresses where cgst_add_local_address(peer.pointer, address) == 0 {
+            throw GStreamerError(.resource, "\(name): \(address) is not an address of this machine")
+        }
+        if let stun = network.stun { try pipeline.element("peer").set("stun-server", to: stun) }
+        for turn in network.turn where cgst_add_turn_server(peer.pointer, turn) == 0 {
+            throw GStreamerError(.syntax, "\(name): a TURN server has no valid URL: use turn://user:password@host:port")
+        }
+        var chains: [Media: ObjectRef<GstElement>] = [:]
+        for media in Media.allCases { chains[media] = try? pipeline.element(media.rawValue).reference }
+        watch = PeerWatch(chains: chains, onEvent: onEvent)
+        signals = PeerSignals(of: peer, watch)
+    }
+
+    deinit { signals.disconnect() }
+
+    /// Starts the pipeline, and with it the connection's threads. Call before everything below.
+    public func play() async throws(GStreamerError) { try await pipeline.play() }
+
+    /// Ends the connection, joins its threads and frees it. No event comes afterwards. Idempotent.
+    public func tearDown() async {
+        watch.silence()
+        signals.disconnect()
+        await pipeline.tearDown()
+        watch.release()
+    }
+
+    /// Prepares to receive the next media section of the offer that follows: call once for each, in order, before
+    /// `answer(_:)`. Later nothing of this has an effect.
+    ///
+    /// - Parameters:
+    ///   - caps: Caps `application/x-rtp` of what is taken.
+    ///   - asksAgain: Whether lost packets are asked for again (NACK, and RTX if it is offered).
+    public func addReceiver(_ caps: String, asksAgain: Bool) throws(GStreamerError) {
+        guard let parsed = gst_caps_from_string(caps) else {
+            throw GStreamerError(.syntax, "\(pipeline.name): '\(caps)' is not a valid caps string")
+        }
+        defer { cgst_caps_unref(parsed) }
+        guard cgst_add_receiver(peer.pointer, parsed, asksAgain ? 1 : 0) != 0 else {
+            throw GStreamerError(.resource, "\(pipeline.name): no receiver can be added")
+        }
+    }
+
+    /// Takes the offer of the other side and makes an answer, which `described` brings, or `failed`.
+    public func answer(_ offer: String) {
+        Negotiation(peer, watch, sets: CGST_OFFER, makes: CGST_ANSWER).begin(with: offer)
+    }
+
+    /// Makes an offer of what the pipeline sends. `described` brings it.
+    public func offer() {
+        Negotiation(peer, watch, sets: nil, makes: CGST_OFFER).create()
+    }
+
+    /// Takes the answer to `offer()`.
+    public func accept(_ answer: String) {
+        Negotiation(peer, watch, sets: CGST_ANSWER, makes: nil).begin(with: answer)
+    }
+
+    /// Adds a candidate of the other side, in the notation of `a=candidate`. Names that are not resolved are ignored.
+    public func addCandidate(_ candidate: String, section: Int) {
+        cgst_add_candidate(peer.pointer, UInt32(clamping: section), candidate)
+    }
+
+    /// Asks the sender for a keyframe (PLI). Does nothing before video has come.
+    public func requestKeyframe() {
+        guard let chain = watch.chain(of: .video) else { return }
+        _ = cgst_request_keyframe(chain.pointer, "sink")
+    }
+
+    public func traffic(of media: Media) -> Traffic { watch.traffic(of: media) }
+
+    /// Number of packets that never came, also after they were asked for again.
+    public var lostPackets: Int {
+        Int(clamping: cgst_sum_of_statistics(peer.pointer, "rtpjitterbuffer", "num-lost"))
+    }
+}
