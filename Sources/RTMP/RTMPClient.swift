@@ -27,6 +27,8 @@ package struct RTMPClient: Sendable {
         case media(RTMPMessage)
         /// The server has acknowledged more of the bytes sent to it.
         case acknowledged
+        /// A player of the published stream needs a keyframe (`KeyframeRequest`).
+        case keyframeRequested
         /// The last event.
         case ended(RTMPError)
     }
@@ -42,6 +44,9 @@ package struct RTMPClient: Sendable {
 
     package let address: RTMPAddress
     package let purpose: Purpose
+    /// Whether a publishing client says that it can be asked for keyframes, and whether the server of a playing one has said
+    /// that it passes requests on.
+    package private(set) var takesKeyframeRequests: Bool
     package private(set) var step = Step.handshake
     /// Bytes received so far.
     package private(set) var received: Int64 = 0
@@ -60,11 +65,14 @@ package struct RTMPClient: Sendable {
     /// Whether the server has sent a valid message.
     private var isProven = false
 
-    /// - Parameter random: Source of the handshake's random numbers, which protect nothing.
+    /// - Parameters:
+    ///   - takesKeyframeRequests: Whether a publisher can be asked for keyframes.
+    ///   - random: Source of the handshake's random numbers, which protect nothing.
     package init(
-        _ purpose: Purpose, _ address: RTMPAddress, limits: RTMPChunkReader.Limits = RTMPChunkReader.Limits(),
-        using random: inout some RandomNumberGenerator
+        _ purpose: Purpose, _ address: RTMPAddress, takesKeyframeRequests: Bool = false,
+        limits: RTMPChunkReader.Limits = RTMPChunkReader.Limits(), using random: inout some RandomNumberGenerator
     ) {
+        self.takesKeyframeRequests = purpose == .publish && takesKeyframeRequests
         self.purpose = purpose
         self.address = address
         handshake = RTMPHandshake(using: &random)
@@ -207,6 +215,8 @@ package struct RTMPClient: Sendable {
         case ("_error", .number(Self.createTransaction)?) where step == .createStream:
             throw refused(.stream, "create a stream in", information)
         case ("onStatus", _): try take(status: information, into: &events)
+        case (KeyframeRequest.command, _) where step == .running && purpose == .publish && takesKeyframeRequests:
+            events.append(.keyframeRequested)
         case ("close", _): throw .closed
         default: break
         }
@@ -220,6 +230,7 @@ package struct RTMPClient: Sendable {
         switch (purpose, code) {
         case (.play, "NetStream.Play.Start"), (.play, "NetStream.Play.Reset"), (.play, "NetStream.Play.PublishNotify"),
             (.publish, "NetStream.Publish.Start"):
+            if purpose == .play, status[KeyframeRequest.property] == .boolean(true) { takesKeyframeRequests = true }
             guard step == .start else { break }
             step = .running
             events.append(.began)
@@ -248,6 +259,7 @@ package struct RTMPClient: Sendable {
     private mutating func sendConnect() {
         var properties: [AMF0.Property] = [.init(name: "app", value: .string(address.application))]
         if purpose == .publish { properties.append(.init(name: "type", value: .string("nonprivate"))) }
+        if takesKeyframeRequests { properties.append(.init(name: KeyframeRequest.property, value: .boolean(true))) }
         properties += [
             .init(name: "flashVer", value: .string(purpose == .play ? "LNX 9,0,124,2" : "FMLE/3.0 (compatible)")),
             .init(name: "tcUrl", value: .string(address.connectURL)),
@@ -289,6 +301,12 @@ package struct RTMPClient: Sendable {
         case .publish:
             command("publish", 0, [.null, .string(address.stream), .string("live")], stream: stream)
         }
+    }
+
+    /// Asks the server for a keyframe of the stream that is played, if it passes that on.
+    mutating func requestKeyframe() {
+        guard step == .running, purpose == .play, takesKeyframeRequests else { return }
+        command(KeyframeRequest.command, 0, [.null], stream: stream)
     }
 
     /// Tells the server that the stream is over. The connection stays open.

@@ -13,6 +13,10 @@ package final class RTMPSession: @unchecked Sendable {
         case media([RTMPMessage], arrivedAt: Int64)
         /// The server has acknowledged more bytes.
         case acknowledged
+        /// A player of the published stream needs a keyframe. Comes only if the session was made to take such requests.
+        case keyframeRequested
+        /// The server passes requests for keyframes on to the publisher: `requestKeyframe()` has an effect.
+        case takesKeyframeRequests
         /// The last event.
         case ended(ConnectionFault)
     }
@@ -48,14 +52,16 @@ package final class RTMPSession: @unchecked Sendable {
 
     /// - Parameters:
     ///   - limits: Addresses to which the connection may go; `nil` allows all.
+    ///   - takesKeyframeRequests: Whether the server of a published stream may ask for keyframes.
     ///   - trust: Trusted certificates if the address is `rtmps`; `nil` uses those of the system.
     ///   - onEvent: Called on the loop, one event after another; must return at once.
     package init(
-        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, limits: Destination.Limits?,
-        trust: TLSContext? = nil, timeouts: Timeouts, onEvent: @escaping @Sendable (Event) -> Void
+        _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, takesKeyframeRequests: Bool = false,
+        limits: Destination.Limits?, trust: TLSContext? = nil, timeouts: Timeouts,
+        onEvent: @escaping @Sendable (Event) -> Void
     ) {
         var random = SystemRandomNumberGenerator()
-        client = RTMPClient(purpose, address, using: &random)
+        client = RTMPClient(purpose, address, takesKeyframeRequests: takesKeyframeRequests, using: &random)
         self.timeouts = timeouts
         self.limits = limits
         tls = address.isSecure ? trust ?? .system : nil
@@ -110,6 +116,15 @@ package final class RTMPSession: @unchecked Sendable {
         }
     }
 
+    /// Asks for a keyframe of the stream that is played, if the server takes such requests. Returns at once.
+    package func requestKeyframe() {
+        loop.run { [self] in
+            guard !isOver, let connection else { return }
+            client.requestKeyframe()
+            connection.send(client.takeOutput())
+        }
+    }
+
     // MARK: - On the loop
 
     private struct Farewell {
@@ -147,18 +162,21 @@ package final class RTMPSession: @unchecked Sendable {
 
     private func read(_ bytes: ArraySlice<UInt8>, _ arrival: Int64) {
         let before = client.step
+        let couldAsk = client.takesKeyframeRequests
         var messages: [RTMPMessage] = []
         for event in client.read(bytes) {
             switch event {
             case .began: begin()
             case .media(let message): messages.append(message)
             case .acknowledged: onEvent(.acknowledged)
+            case .keyframeRequested: onEvent(.keyframeRequested)
             case .ended(let error):
                 take(messages, arrival)
                 return end(with: ConnectionFault(error))
             }
         }
         take(messages, arrival)
+        if client.takesKeyframeRequests, !couldAsk { onEvent(.takesKeyframeRequests) }
         guard !isOver, let connection else { return }
         let answers = client.takeOutput()
         if !answers.isEmpty {

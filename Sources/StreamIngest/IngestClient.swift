@@ -73,6 +73,12 @@ final class IngestClient {
         leave()
     }
 
+    /// Asks a publisher for a keyframe, if it can be asked.
+    func requestKeyframe() {
+        session.requestKeyframe()
+        sendOutput()
+    }
+
     /// Closes at once, without an event.
     func close() {
         connection?.close()

@@ -184,6 +184,7 @@ final class IngestServer: @unchecked Sendable {
         for event in events {
             switch event {
             case .tag(let tag): tags.append(tag)
+            case .keyframeWanted: requestKeyframe(for: client, now)
             case .requested(let wish):
                 perform(book.requested(wish, by: client.id, address: "\(client.address)", now: now))
             case .left:
@@ -196,6 +197,14 @@ final class IngestServer: @unchecked Sendable {
             }
         }
         push(tags, of: client, now)
+    }
+
+    private func requestKeyframe(for player: IngestClient, _ now: Int64) {
+        guard let name = clients[player.id]?.stream, let stream = streams[name],
+            let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client,
+            publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now)
+        else { return }
+        publisher.requestKeyframe()
     }
 
     private func push(_ tags: [FLVTag], of client: IngestClient, _ now: Int64) {

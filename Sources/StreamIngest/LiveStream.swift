@@ -9,6 +9,11 @@ final class LiveStream {
     private(set) var cache: TagCache
     private var times = StreamTimes()
     private var players: [Int: Player] = [:]
+    /// Time in ns before which the publisher is not asked for another keyframe.
+    private var quietUntil: Int64 = 0
+
+    /// Shortest time in ns between two requests for a keyframe, however many players need one.
+    static let keyframePause: Int64 = 250_000_000
 
     private final class Player {
         let client: IngestClient
@@ -41,6 +46,13 @@ final class LiveStream {
     }
 
     func remove(_ client: IngestClient) { players[client.id] = nil }
+
+    /// Returns whether the publisher is to be asked for a keyframe that a player needs now.
+    func passesKeyframeRequest(now: Int64) -> Bool {
+        guard now >= quietUntil else { return false }
+        quietUntil = now.saturatingSum(Self.keyframePause)
+        return true
+    }
 
     /// Passes on what one read of the publisher has brought.
     ///

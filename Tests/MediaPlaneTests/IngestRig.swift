@@ -26,12 +26,16 @@ final class IngestRig: Sendable {
 
     /// Returns when it listens.
     ///
-    /// - Parameter certificate: Certificate for RTMPS; `nil` for RTMP alone.
-    static func start(grace: Double = 10, certificate: TestCertificate? = nil) async throws -> IngestRig {
+    /// - Parameters:
+    ///   - port: Port to listen on; 0 for any.
+    ///   - certificate: Certificate for RTMPS; `nil` for RTMP alone.
+    static func start(
+        port: Int = 0, grace: Double = 10, certificate: TestCertificate? = nil
+    ) async throws -> IngestRig {
         let rig = try await IngestRig()
         rig.send(.hello(version: IngestCommand.version))
         let tls = certificate.map { IngestTLS(host: "127.0.0.1", port: 0, certificate: $0.file, key: $0.key) }
-        rig.send(.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: secret, rtmps: tls)))
+        rig.send(.configure(IngestSettings(host: "127.0.0.1", port: port, grace: grace, secret: secret, rtmps: tls)))
         guard try await outputEventually({ rig.port != nil && (tls == nil || rig.securePort != nil) }) else {
             throw Failure.notListening
         }
@@ -195,7 +199,7 @@ final class IngestPlayer: Sendable {
                 case .began: progress.hasBegun = true
                 case .media(let messages, let arrival):
                     progress.tags += messages.map { ($0.kind, $0.timestamp, Array($0.body.prefix(16)), arrival) }
-                case .acknowledged: break
+                case .acknowledged, .keyframeRequested, .takesKeyframeRequests: break
                 case .ended(let fault): progress.end = fault
                 }
             }

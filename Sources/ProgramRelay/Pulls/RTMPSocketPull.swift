@@ -1,6 +1,7 @@
 import Dispatch
 import EncodedMedia
 import RTMP
+import Synchronization
 import TextFormats
 
 /// Pulls a stream over RTMP or RTMPS with a socket of its own. Each event holds the items that came together.
@@ -24,8 +25,12 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
 
     private let receiver: PullReceiver
     private let reader: FLVPullReader
+    private let asks = Asks()
     /// The session; `nil` if the URL is invalid.
     private let session: RTMPSession?
+
+    /// Whether the server passes requests for keyframes on.
+    private final class Asks: Sendable { let areTaken = Atomic(false) }
 
     private init(_ request: PullRequest, _ onEvent: @escaping @Sendable (PullEvent) -> Void) {
         let receiver = PullReceiver(onEvent)
@@ -46,9 +51,10 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
         let session = RTMPSession(
             .play, address, limits: request.limits, trust: request.trust,
             timeouts: RTMPSession.Timeouts(step: request.options.connectTimeout, idle: request.options.idleTimeout)
-        ) { event in
+        ) { [asks] event in
             switch event {
-            case .began, .acknowledged: break
+            case .began, .acknowledged, .keyframeRequested: break
+            case .takesKeyframeRequests: asks.areTaken.store(true, ordering: .relaxed)
             case .media(let messages, let arrival): reader.push(messages, arrivedAt: arrival)
             case .ended(let fault): receiver.end(PullEnd(fault, redaction))
             }
@@ -62,6 +68,8 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
         reader.stop()
     }
 
+    package var takesKeyframeRequests: Bool { asks.areTaken.load(ordering: .relaxed) }
+    package func requestKeyframe() { session?.requestKeyframe() }
     package var transcoded: Set<Track> { reader.transcoded }
 
     package func stop() {

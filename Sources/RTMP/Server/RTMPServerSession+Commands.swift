@@ -24,6 +24,7 @@ extension RTMPServerSession {
         case ("deleteStream", _):
             if case .number(let number)? = arguments.last, number != Double(self.stream) { break }
             unpublish(transaction, into: &events)
+        case (KeyframeRequest.command, _): if phase == .playing { events.append(.keyframeWanted) }
         // What is asked on the way, of which no answer matters. A client may wait for one.
         case ("getStreamLength", _), ("_checkbw", _): answer(transaction, .number(0))
         default: answer(transaction, .null)
@@ -32,6 +33,7 @@ extension RTMPServerSession {
 
     private mutating func connect(_ transaction: Double, _ argument: AMF0?) throws(RTMPServerEnd) {
         application = argument?["app"]?.text ?? ""
+        takesKeyframeRequests = argument?[KeyframeRequest.property] == .boolean(true)
         control(.windowSize, Self.window)
         // Dynamic: the client may keep a limit of its own (§5.4.5).
         var bandwidth: [UInt8] = []
@@ -91,8 +93,8 @@ extension RTMPServerSession {
 
     // MARK: - Sending
 
-    mutating func status(_ status: RTMPStatus, isError: Bool) {
-        command("onStatus", 0, [.null, status.information(isError: isError)], stream: stream)
+    mutating func status(_ status: RTMPStatus, isError: Bool, and properties: [AMF0.Property] = []) {
+        command("onStatus", 0, [.null, status.information(isError: isError, and: properties)], stream: stream)
     }
 
     func streamEvent(_ event: UInt8) -> [UInt8] {
@@ -110,7 +112,7 @@ extension RTMPServerSession {
         command("_result", transaction, [.null, value])
     }
 
-    private mutating func command(_ name: String, _ transaction: Double, _ values: [AMF0], stream: UInt32 = 0) {
+    mutating func command(_ name: String, _ transaction: Double, _ values: [AMF0], stream: UInt32 = 0) {
         var body: [UInt8] = []
         for value in [AMF0.string(name), .number(transaction)] + values { value.encode(into: &body) }
         writer.append(.command, on: stream == 0 ? 3 : 5, stream: stream, body: body[...], to: &output)

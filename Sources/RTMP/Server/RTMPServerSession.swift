@@ -13,6 +13,8 @@ package struct RTMPServerSession: Sendable {
         /// Metadata, a sequence header or a frame of the stream that is published. The stream's first metadata may come
         /// after its first frames.
         case tag(FLVTag)
+        /// A player needs a keyframe (`KeyframeRequest`).
+        case keyframeWanted
         /// The client has ended its stream and may request another one.
         case left
         /// The last event.
@@ -50,6 +52,8 @@ package struct RTMPServerSession: Sendable {
 
     /// The application of the connect command, with its query.
     var application = ""
+    /// Whether a publisher has said that it can be asked for keyframes.
+    package internal(set) var takesKeyframeRequests = false
     /// Number of message streams that were created.
     var streams = 0
     /// The message stream that a request, a publisher or a player uses.
@@ -149,9 +153,17 @@ package struct RTMPServerSession: Sendable {
             phase = .playing
             streamBegins()
             status(RTMPStatus("NetStream.Play.Reset", "the stream is played from now on"), isError: false)
-            status(RTMPStatus("NetStream.Play.Start", "the stream is played"), isError: false)
+            status(
+                RTMPStatus("NetStream.Play.Start", "the stream is played"), isError: false,
+                and: [.init(name: KeyframeRequest.property, value: .boolean(true))])
         default: break
         }
+    }
+
+    /// Asks a publisher for a keyframe, if it can be asked.
+    package mutating func requestKeyframe() {
+        guard phase == .publishing, takesKeyframeRequests else { return }
+        command(KeyframeRequest.command, 0, [.null], stream: stream)
     }
 
     /// Tells the client that it may not publish or play, or no longer, after which the owner sends the output and closes.

@@ -24,11 +24,12 @@ package struct RTMPStatus: Hashable, Sendable {
     static let longest = 512
 
     /// The information object of `onStatus`.
-    func information(isError: Bool) -> AMF0 {
-        .object([
-            .init(name: "level", value: .string(isError ? "error" : "status")),
-            .init(name: "code", value: .string(code)),
-            .init(name: "description", value: .string(words.shortened(toBytes: Self.longest))),
-        ])
+    func information(isError: Bool, and properties: [AMF0.Property] = []) -> AMF0 {
+        .object(
+            [
+                .init(name: "level", value: .string(isError ? "error" : "status")),
+                .init(name: "code", value: .string(code)),
+                .init(name: "description", value: .string(words.shortened(toBytes: Self.longest))),
+            ] + properties)
     }
 }

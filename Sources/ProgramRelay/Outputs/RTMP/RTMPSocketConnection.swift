@@ -38,7 +38,7 @@ final class RTMPSocketConnection: OutputConnection {
                     for tag in state.early { uplink.send(tag) }
                     state.early = []
                     state.uplink = uplink
-                case .media: return nil
+                case .media, .keyframeRequested, .takesKeyframeRequests: return nil
                 case .acknowledged:
                     state.reading.confirmed(state.taken(), at: MonotonicClock.now())
                     return nil

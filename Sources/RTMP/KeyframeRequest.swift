@@ -1,0 +1,9 @@
+/// The request of a player for a keyframe, which the server passes on to the publisher. It is no part of RTMP: a client sends
+/// the command only to a server that has announced it, and a server only to a publisher that has.
+enum KeyframeRequest {
+    /// Command of a player to its server, and of a server to a publisher: a name, 0, and null.
+    static let command = "requestKeyframe"
+    /// Property, true, with which both announce that they take the command: a server in the information of
+    /// `NetStream.Play.Start`, a publisher in the object of `connect`.
+    static let property = "keyframeRequests"
+}
