@@ -90,11 +90,17 @@ if wantsMedia {
             name: "StreamIngest",
             dependencies: ["MediaFormats", "MixModel", "RTMP", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
+        .target(
+            name: "WebRTCGateway",
+            dependencies: [
+                "GStreamerKit", "MediaFormats", "MixModel", "RTMP", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "MixWorker",
             dependencies: [
                 "ChildProcesses", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay", "StreamIngest",
-                "ViewerProbe",
+                "ViewerProbe", "WebRTCGateway",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -106,7 +112,7 @@ if wantsMedia {
             name: "MediaPlaneTests",
             dependencies: [
                 "ChildProcesses", "COpenSSL", "ForkServer", "ProcessContainment", "ProgramMixer", "ProgramRelay",
-                "StreamIngest", "TestSupport", "ViewerProbe",
+                "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),

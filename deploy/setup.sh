@@ -17,7 +17,7 @@ packages=(
     libssl3 ca-certificates
     # Running: rtmp2src, rtmp2sink, avdec_h264, x264enc, avenc_aac and friends.
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-plugins-ugly
-    gstreamer1.0-libav
+    gstreamer1.0-libav gstreamer1.0-nice
     # Drawing: the font that names and texts are measured for. Names in Chinese, Japanese or Korean and emoji need
     # fonts-noto-cjk and fonts-noto-color-emoji too, 100 MB that a service without such names can do without.
     fonts-dejavu-core

@@ -6,8 +6,9 @@ import GStreamerKit
 import ProcessContainment
 import ProgramMixer
 import ProgramRelay
+import WebRTCGateway
 
-/// `mixworker doctor`: checks that this machine has every GStreamer element that relays and mixers use.
+/// `mixworker doctor`: checks that this machine has every GStreamer element that relays, mixers and WebRTC publishers use.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -43,14 +44,15 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         try GStreamerRuntime.start()
-        let missing = GStreamerRuntime.missingElements(RequiredElements.all.map(\.name)).map { element in
-            let required = RequiredElements.all.first { $0.name == element.name }
+        let all = RequiredElements.all + Self.ofWebRTC
+        let missing = GStreamerRuntime.missingElements(all.map(\.name)).map { element in
+            let required = all.first { $0.name == element.name }
             return Finding(
                 element: element.name, purpose: required?.purpose ?? "",
                 package: required?.package ?? element.package)
         }
         let report = Report(
-            healthy: missing.isEmpty, checked: RequiredElements.all.count, missing: missing,
+            healthy: missing.isEmpty, checked: all.count, missing: missing,
             encoders: await encoders(), containment: await containment())
         if json {
             print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
@@ -69,6 +71,12 @@ struct DoctorCommand: AsyncParsableCommand {
             print(report.containment ?? "mixers are contained: no files, no network, no programs")
         }
         if !report.healthy { throw ExitCode.failure }
+    }
+
+    /// The elements of WebRTC publishers that relays and mixers do not need.
+    private static var ofWebRTC: [RequiredElements.Required] {
+        WhipProcess.elements.filter { element in !RequiredElements.all.contains { $0.name == element.name } }
+            .map { .init(name: $0.name, purpose: "receiving WebRTC publishers", package: $0.package) }
     }
 
     /// Tries what a mixer may not do, in a process that is contained like one.

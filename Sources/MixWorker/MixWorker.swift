@@ -9,6 +9,7 @@ struct MixWorker: AsyncParsableCommand {
         subcommands: [
             RelayCommandLine.self,
             IngestCommandLine.self,
+            WhipCommandLine.self,
             MixerCommandLine.self,
             PackagerCommand.self,
             RenditionCommand.self,

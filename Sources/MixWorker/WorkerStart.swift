@@ -38,12 +38,14 @@ enum WorkerStart {
             keepNiceness()
             let media = kind == .mixer ? limits.media : []
             contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
-        case .pull, .push:
+        case .pull, .push, .whip:
             keepNiceness()
             // Settings of a desktop, which would be read and written.
             setenv("GSETTINGS_BACKEND", "memory", 1)
             setenv("GIO_USE_PROXY_RESOLVER", "dummy", 1)
-            contain(readable: kind == .pull ? limits.media : [], restrictsFiles: true, keepsNetwork: true)
+            contain(
+                readable: kind == .pull ? limits.media : [], restrictsFiles: true, keepsNetwork: true,
+                sockets: kind == .whip ? socketDirectory(arguments) : [])
         }
     }
 
@@ -53,18 +55,32 @@ enum WorkerStart {
         Containment.keepNiceness()
     }
 
-    private static func contain(readable: [String], restrictsFiles: Bool, keepsNetwork: Bool = false) {
+    private static func contain(
+        readable: [String], restrictsFiles: Bool, keepsNetwork: Bool = false, sockets: [String] = []
+    ) {
         // Reads the registry of plug-ins, and may have to write it with a helper process. A failure shows again later.
         try? GStreamerRuntime.start()
         let found = Containment.enter(
-            readable: readable, restrictsFiles: restrictsFiles, keepsNetwork: keepsNetwork)
+            readable: readable, restrictsFiles: restrictsFiles, keepsNetwork: keepsNetwork, sockets: sockets)
         outcome.withLock { $0 = found }
     }
 
     /// Whether no driver of a device is needed. A rendition has no choice.
     private static func usesSoftwareEncoder(_ arguments: [String]) -> Bool {
-        guard let option = arguments.firstIndex(where: { $0.hasPrefix("--encoder") }) else { return true }
-        let parts = arguments[option].split(separator: "=", maxSplits: 1)
-        return (parts.count == 2 ? String(parts[1]) : arguments.dropFirst(option + 1).first) == "software"
+        guard arguments.contains(where: { $0.hasPrefix("--encoder") }) else { return true }
+        return value(of: "--encoder", in: arguments) == "software"
+    }
+
+    /// The directory of the socket that the process listens on.
+    private static func socketDirectory(_ arguments: [String]) -> [String] {
+        value(of: "--socket", in: arguments).map { [URL(filePath: $0).deletingLastPathComponent().path] } ?? []
+    }
+
+    private static func value(of option: String, in arguments: [String]) -> String? {
+        guard let place = arguments.firstIndex(where: { $0 == option || $0.hasPrefix(option + "=") }) else {
+            return nil
+        }
+        let parts = arguments[place].split(separator: "=", maxSplits: 1)
+        return parts.count == 2 ? String(parts[1]) : arguments.dropFirst(place + 1).first
     }
 }

@@ -62,8 +62,9 @@ public enum Containment {
     ///   - readable: Directories that stay readable beside those of the system.
     ///   - restrictsFiles: Whether opening files is restricted.
     ///   - keepsNetwork: Whether the process may open sockets and look up names.
+    ///   - sockets: Directories in which the process may make Unix sockets.
     public static func enter(
-        readable: [String], restrictsFiles: Bool = true, keepsNetwork: Bool = false
+        readable: [String], restrictsFiles: Bool = true, keepsNetwork: Bool = false, sockets: [String] = []
     ) -> Outcome {
         var outcome = Outcome()
         let network = keepsNetwork ? 0 : leaveNetwork()
@@ -78,7 +79,7 @@ public enum Containment {
             outcome[.files] = "\(threads) threads were running"
         } else {
             let readable = systemFiles + readable + (keepsNetwork ? nameFiles : [])
-            outcome[.files] = FileRules(readable: readable, refusesNetwork: !keepsNetwork).apply()
+            outcome[.files] = FileRules(readable: readable, sockets: sockets, refusesNetwork: !keepsNetwork).apply()
         }
         let program = SystemCallFilter.program(process: UInt32(getpid()), allowsSockets: keepsNetwork)
         let filter = containment_filter(program, UInt16(program.count))

@@ -8,12 +8,16 @@ struct FileRules {
     private static let writeFile: UInt64 = 1 << 1
     private static let readFile: UInt64 = 1 << 2
     private static let readDirectory: UInt64 = 1 << 3
+    /// Removing what is not a directory, and making sockets.
+    private static let ownSocket: UInt64 = 1 << 5 | 1 << 9
     /// Binding and connecting TCP sockets.
     private static let network: UInt64 = 0b11
     /// Abstract Unix sockets and signals of processes outside.
     private static let scopes: UInt64 = 0b11
 
     var readable: [String]
+    /// Directories in which sockets may be made and removed.
+    var sockets: [String] = []
     /// Whether TCP sockets are refused too.
     var refusesNetwork = true
 
@@ -41,6 +45,7 @@ struct FileRules {
         guard descriptor >= 0 else { return "Landlock: \(Self.reason(descriptor))" }
         defer { close(descriptor) }
         for path in readable { Self.allow(Self.readFile | Self.readDirectory, path, descriptor) }
+        for path in sockets { Self.allow(Self.ownSocket, path, descriptor) }
         Self.allow(Self.readFile | Self.writeFile, "/dev/null", descriptor)
         let applied = containment_landlock_apply(descriptor)
         return applied == 0 ? nil : "Landlock: \(Self.reason(applied))"

@@ -8,7 +8,7 @@ public enum RequiredElements {
         /// The Debian package that contains it; `nil` if `GStreamerRuntime` knows it.
         public let package: String?
 
-        init(name: String, purpose: String, package: String? = nil) {
+        package init(name: String, purpose: String, package: String? = nil) {
             self.name = name
             self.purpose = purpose
             self.package = package

@@ -37,10 +37,11 @@ struct ModuleEdgesTests {
             "TextFormats",
         ],
         "StreamIngest": ["EncodedMedia", "MediaFormats", "MixModel", "RTMP", "TextFormats"],
+        "WebRTCGateway": ["EncodedMedia", "GStreamerKit", "MediaFormats", "MixModel", "RTMP", "TextFormats"],
         "MixWorker": [
             "ChildProcesses", "EncodedMedia", "ForkServer", "GStreamerKit", "LayoutEngine", "MediaFormats", "MixModel",
             "ProcessContainment", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "StreamIngest", "TextFormats",
-            "ViewerProbe",
+            "ViewerProbe", "WebRTCGateway",
         ],
         "RoomService": [
             "ChildProcesses", "EncodedMedia", "EventSubscription", "LayoutEngine", "MediaFormats", "MixModel",

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+import Logging
+import WebRTCGateway
+
+/// `mixworker whip`: one WebRTC publisher.
+struct WhipCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whip",
+        abstract: "Receives one publisher over WebRTC, and publishes its stream to the ingest.",
+        discussion: """
+            Started by mixorchestrator for each publisher over WHIP, which sends it the offer over the socket and gets the \
+            answer. H.264 goes on untouched; Opus becomes AAC. It exits with its publisher, after --orphan-timeout \
+            without an orchestrator, and on SIGTERM.
+            """)
+
+    @Option(help: "Unix socket to listen on, at most 100 bytes long.")
+    var socket: String
+
+    @Option(help: "Seconds without an orchestrator after which the process ends.")
+    var orphanTimeout: Double = 300
+
+    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
+    var logLevel: Logger.Level = .info
+
+    func run() async throws {
+        try await SocketWorker.run("whip", logLevel: logLevel) { logger in
+            if let warning = WorkerStart.containment?.warning { logger.warning("the worker \(warning)") }
+            let process = WhipProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
+            try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
+        }
+    }
+}

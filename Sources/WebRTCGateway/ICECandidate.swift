@@ -1,0 +1,65 @@
+import Foundation
+import TextFormats
+
+/// The fields of an ICE candidate that decide whether it is named (RFC 8839 §5.1): `candidate:foundation component
+/// transport priority address port typ type …`.
+struct ICECandidate: Hashable, Sendable {
+    private var words: [String]
+
+    /// - Parameter text: With or without `a=`. `nil` if it is not a candidate.
+    init?(_ text: String) {
+        let text = text.hasPrefix("a=") ? String(text.dropFirst(2)) : text
+        guard text.hasPrefix("candidate:"), text.utf8.count <= 1024,
+            text.utf8.allSatisfy({ 0x20...0x7E ~= $0 })
+        else { return nil }
+        words = text.split(separator: " ").map { String($0) }
+        guard words.count >= 8, words[6] == "typ", UInt16(words[5]) != nil else { return nil }
+    }
+
+    var isUDP: Bool { words[2].lowercased() == "udp" }
+    /// Whether it is an address of the machine itself.
+    var isHost: Bool { words[7] == "host" }
+    var address: String { words[4] }
+    /// `nil` for a name.
+    var internetAddress: InternetAddress? { InternetAddress(text: address) }
+    /// As `webrtcbin` takes it.
+    var text: String { words.joined(separator: " ") }
+
+    func replacingAddress(with address: String) -> String {
+        var copy = self
+        copy.words[4] = address
+        return copy.text
+    }
+
+    /// Returns the candidates in a fragment of a session description, or in a description, at most `limit`. Others are left
+    /// out.
+    static func all(in fragment: String, limit: Int) -> [ICECandidate] {
+        Array(
+            fragment.utf8.split { $0 == 0x0A || $0 == 0x0D }.lazy.compactMap { line in
+                let line = String(Substring(line))
+                return line.hasPrefix("a=") ? ICECandidate(line) : nil
+            }.prefix(limit))
+    }
+}
+
+extension InternetAddress {
+    /// Reads an address in digits.
+    init?(text: String) {
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            self.init(withUnsafeBytes(of: four) { Array($0) })
+        } else if inet_pton(AF_INET6, text, &six) == 1 {
+            self.init(withUnsafeBytes(of: six) { Array($0) })
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether it holds on one link only: 169.254.0.0/16, fe80::/10.
+    var isLinkLocal: Bool {
+        bytes.count == 4
+            ? bytes[0] == 169 && bytes[1] == 254
+            : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+    }
+}

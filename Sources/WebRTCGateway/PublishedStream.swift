@@ -1,0 +1,127 @@
+import EncodedMedia
+import MediaFormats
+
+/// The tags of a publisher's stream: what a server is sent of its frames. Pure.
+///
+/// A server that has just been connected to gets the configurations and then the frames from the last keyframe on, if these
+/// are few; otherwise it waits for the next one.
+struct PublishedStream: Sendable {
+    /// One frame as it leaves the pipeline.
+    struct Frame: Hashable, Sendable {
+        var track: Track
+        /// Times of the pipeline.
+        var pts: MediaTime
+        /// `nil` where the transport does not tell.
+        var dts: MediaTime?
+        var isIDR = false
+        var payload: [UInt8]
+        /// AVCDecoderConfigurationRecord or AudioSpecificConfig.
+        var configuration: [UInt8]?
+    }
+
+    /// Limits of what is kept for a server that is not connected.
+    static let mostHeldBytes = 4 << 20
+    static let longestHeld = MediaTime.seconds(2)
+    /// Added to all times, so that none is negative.
+    private static let shift = MediaTime.milliseconds(500)
+    /// Time by which the encoder's frames of sound come before the samples that they decode to: one frame of run-up.
+    private static let runUp = MediaTime.units(1024, rate: 48_000)
+
+    private var configurations: [Track: CodecConfiguration] = [:]
+    private var times = DecodingTimes()
+    private var lastSound: MediaTime?
+    /// Frames from a keyframe on, while no server is connected.
+    private var held: [FLVTag] = []
+    private var heldBytes = 0
+    private var heldSince = MediaTime.zero
+    private var isOpen = false
+    /// Whether video is left out until the next keyframe.
+    private var waitsForKeyframe = true
+
+    init() {}
+
+    /// Whether a connected server needs a keyframe to go on.
+    var needsKeyframe: Bool { waitsForKeyframe }
+
+    /// Begins with a server that has taken the stream. Returns the tags for it.
+    mutating func open() -> [FLVTag] {
+        isOpen = true
+        let tags = headers(at: held.first?.timestamp ?? 0) + held
+        dropHeld()
+        return tags
+    }
+
+    /// Notes that the server has gone.
+    mutating func close() {
+        isOpen = false
+        waitsForKeyframe = true
+        dropHeld()
+    }
+
+    /// Returns the tags to send; none while no server is connected.
+    mutating func take(_ frame: Frame) -> [FLVTag] {
+        var pts = frame.pts + Self.shift
+        let dts: MediaTime
+        switch frame.track {
+        case .audio:
+            pts -= Self.runUp
+            if let last = lastSound { pts = max(pts, last) }
+            lastSound = pts
+            dts = pts
+        case .video: dts = frame.dts.map { min($0 + Self.shift, pts) } ?? times.next(pts: pts)
+        }
+        guard dts >= .zero else { return [] }
+        var tags: [FLVTag] = []
+        if let bytes = frame.configuration, configurations[frame.track]?.bytes != bytes {
+            configurations[frame.track] = CodecConfiguration(track: frame.track, bytes: bytes)
+            let time = UInt32(truncatingIfNeeded: dts.roundedMilliseconds)
+            // All of them: what the metadata say has changed, too.
+            tags = headers(at: time)
+        }
+        guard configurations[frame.track] != nil else { return [] }
+        if frame.track == .video {
+            if frame.isIDR { waitsForKeyframe = false }
+            guard !waitsForKeyframe else { return isOpen ? tags : [] }
+        }
+        let encoded = EncodedFrame(
+            track: frame.track, pts: pts, dts: dts, isIDR: frame.isIDR, payload: frame.payload)
+        tags.append(FLVTag(encoded, origin: .zero))
+        guard !isOpen else { return tags }
+        hold(tags, from: dts, isIDR: frame.isIDR)
+        return []
+    }
+
+    private mutating func hold(_ tags: [FLVTag], from time: MediaTime, isIDR: Bool) {
+        if isIDR {
+            dropHeld()
+            heldSince = time
+        }
+        // Sound alone is not kept: a server begins with a keyframe.
+        guard isIDR || !held.isEmpty else { return }
+        held += tags.filter { if case .frame = $0.role { true } else { false } }
+        heldBytes += tags.reduce(0) { $0 + $1.footprint }
+        if heldBytes > Self.mostHeldBytes || time - heldSince > Self.longestHeld {
+            dropHeld()
+            waitsForKeyframe = true
+        }
+    }
+
+    private mutating func dropHeld() {
+        held = []
+        heldBytes = 0
+    }
+
+    private func headers(at time: UInt32) -> [FLVTag] {
+        guard !configurations.isEmpty else { return [] }
+        let metadata = FLVMetadata(
+            video: configurations[.video], audio: configurations[.audio], framesPerSecond: nil)
+        var tags = [FLVTag(role: .metadata, timestamp: time, body: metadata.body)]
+        for track in [Track.video, .audio] {
+            guard let configuration = configurations[track] else { continue }
+            var tag = FLVTag(configuration, at: .zero, origin: .zero)
+            tag.timestamp = time
+            tags.append(tag)
+        }
+        return tags
+    }
+}

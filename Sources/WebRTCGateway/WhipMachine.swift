@@ -1,0 +1,154 @@
+import EncodedMedia
+import GStreamerKit
+import MixModel
+import RTMP
+
+/// The life of a WebRTC worker: one publisher from its offer to its end. Pure; times in ns of a monotonic clock.
+struct WhipMachine: Sendable {
+    struct Limits: Hashable, Sendable {
+        /// Time from the answer to a connection.
+        var connect: Int64 = 20_000_000_000
+        /// Time for which the server that takes the stream may be away.
+        var absence: Int64 = 30_000_000_000
+        /// Pauses before it is connected to again; the last one is repeated.
+        var pauses: [Int64] = [100_000_000, 250_000_000, 500_000_000, 1_000_000_000]
+    }
+
+    enum Action: Hashable, Sendable {
+        /// Makes an answer to the offer: `answered` or `failed` follows.
+        case open(WebRTCPublisher)
+        case report(WebRTCReport)
+        /// Connects to the server that takes the stream: `uplinkBegan` or `uplinkEnded` follows.
+        case dial
+        case requestKeyframe
+        /// Unpublishes the stream and ends the process.
+        case finish
+    }
+
+    private enum Step: Hashable, Sendable {
+        case waiting, answering
+        case connecting(until: Int64)
+        case live(since: Int64)
+        case over
+    }
+
+    /// What has come of the publisher. Times of arrival; `nil` for nothing yet.
+    struct Arrivals: Hashable, Sendable {
+        var last: Int64?
+        var lastVideo: Int64?
+    }
+
+    private let limits: Limits
+    private var step = Step.waiting
+    private var silence: Int64 = 0
+    private var wish = KeyframeWish()
+    private(set) var keyframeRequests = 0
+    /// Time since which the server has been away; `nil` while it takes the stream.
+    private var awaySince: Int64?
+    /// Whether the server has taken the stream once.
+    private var wasTaken = false
+    private var attempts = 0
+    private var dialAt: Int64?
+
+    init(limits: Limits = Limits()) { self.limits = limits }
+
+    /// Whether media can flow.
+    var isLive: Bool { if case .live = step { true } else { false } }
+    var isOver: Bool { step == .over }
+    var hasPublisher: Bool { step != .waiting }
+
+    mutating func publish(_ publisher: WebRTCPublisher) -> [Action] {
+        guard step == .waiting else { return [.report(.refused(reason: "This worker has a publisher already."))] }
+        step = .answering
+        silence = Int64(saturating: min(max(publisher.silence, 0.5), 3600) * 1e9)
+        return [.open(publisher)]
+    }
+
+    mutating func answered(_ answer: String, now: Int64) -> [Action] {
+        guard step == .answering else { return [] }
+        step = .connecting(until: now.saturatingSum(limits.connect))
+        return [.report(.answered(answer: answer))]
+    }
+
+    /// Notes that no answer could be made, or that the pipeline has failed.
+    mutating func failed(_ reason: String) -> [Action] {
+        guard step == .answering else { return end(reason) }
+        step = .over
+        return [.report(.refused(reason: reason)), .finish]
+    }
+
+    mutating func connection(_ state: WebRTCPeer.Connection, now: Int64) -> [Action] {
+        switch (state, step) {
+        case (.connected, .connecting):
+            step = .live(since: now)
+            awaySince = now
+            return [.report(.connected), .dial]
+        case (.failed, .connecting):
+            return end("no connection to the client could be made: can it reach this machine's UDP ports?")
+        case (.failed, .live): return end("the connection to the client is lost")
+        case (.closed, .connecting), (.closed, .live): return end("the client closed the connection")
+        default: return []
+        }
+    }
+
+    mutating func uplinkBegan() {
+        awaySince = nil
+        wasTaken = true
+        attempts = 0
+    }
+
+    mutating func uplinkEnded(_ fault: ConnectionFault, now: Int64) -> [Action] {
+        guard isLive else { return [] }
+        switch fault.kind {
+        case .refused, .unreachable, .timedOut, .lost, .ended: break
+        // After a crash it asks a service about the stream that may be away itself. One that takes the stream and then
+        // refuses it has another publisher.
+        case .streamRefused where wasTaken && awaySince != nil: break
+        default: return end("the stream was not taken: \(fault.words)")
+        }
+        let since = awaySince ?? now
+        awaySince = since
+        guard now.saturatingDifference(since) < limits.absence else {
+            return end("the ingest is away: \(fault.words)")
+        }
+        dialAt = now.saturatingSum(limits.pauses[min(attempts, limits.pauses.count - 1)])
+        attempts += 1
+        return []
+    }
+
+    mutating func keyframeWanted() { wish.want() }
+
+    mutating func tookPicture(isIDR: Bool, now: Int64) { wish.took(isIDR: isIDR, now: now) }
+
+    /// Call this every 50 ms or so.
+    mutating func tick(_ arrivals: Arrivals, now: Int64) -> [Action] {
+        switch step {
+        case .waiting, .answering, .over: return []
+        case .connecting(let until):
+            return now < until ? [] : end("the client did not connect within \(limits.connect / 1_000_000_000) s")
+        case .live(let since):
+            if now.saturatingDifference(max(since, arrivals.last ?? since)) >= silence {
+                let seconds = Double(silence) / 1e9
+                return end("no media for \(seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)") s")
+            }
+            var actions: [Action] = []
+            if let time = dialAt, now >= time {
+                dialAt = nil
+                actions.append(.dial)
+            }
+            if wish.isDue(now: now, lastPacket: arrivals.lastVideo) {
+                keyframeRequests += 1
+                actions.append(.requestKeyframe)
+            }
+            return actions
+        }
+    }
+
+    /// Ends the publication.
+    mutating func end(_ reason: String) -> [Action] {
+        guard step != .over else { return [] }
+        let hadPublisher = hasPublisher
+        step = .over
+        return (hadPublisher ? [.report(.ended(reason: reason))] : []) + [.finish]
+    }
+}

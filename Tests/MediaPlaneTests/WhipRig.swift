@@ -1,0 +1,248 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import MediaFormats
+import MixModel
+import Synchronization
+import TestSupport
+import TextFormats
+
+@testable import RTMP
+
+/// A real `mixworker whip`, and the service that rules it.
+final class WhipRig: Sendable {
+    let process: LaunchedProcess
+    let directory: URL
+    private let channel: SocketChannel
+    private let state = Mutex(State())
+
+    private struct State {
+        var reports: [WebRTCReport] = []
+        var lines = LineBuffer(limit: WebRTCCommand.longestLine)
+    }
+
+    enum Failure: Error { case notThere }
+
+    /// Returns when it has said hello.
+    static func start(orphanTimeout: Double = 60) async throws -> WhipRig {
+        let rig = try await WhipRig(orphanTimeout: orphanTimeout)
+        rig.send(.hello(version: WebRTCCommand.version))
+        guard try await outputEventually({ rig.reports.contains { if case .hello = $0 { true } else { false } } })
+        else { throw Failure.notThere }
+        return rig
+    }
+
+    private init(orphanTimeout: Double) async throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "whip-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let socket = directory.appending(path: "w.sock").path
+        var launch = ProcessLaunch(
+            try WorkerStartTests.executable(),
+            ["whip", "--socket", socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", "debug"])
+        launch.output = .null
+        launch.errors = .file(directory.appending(path: "whip.log").path, truncates: true)
+        process = try launch.start()
+        var descriptor: Int32?
+        _ = try await outputEventually {
+            descriptor = UnixListener.dial(socket)
+            return descriptor != nil
+        }
+        let box = Box()
+        channel = SocketChannel(descriptor: descriptor ?? -1, onBytes: { box.rig?.read($0) }, onClosed: {})
+        box.rig = self
+    }
+
+    /// The rig of a channel, which is made after it.
+    private final class Box: @unchecked Sendable {
+        weak var rig: WhipRig?
+    }
+
+    func send(_ command: WebRTCCommand) {
+        guard let text = try? DocumentEncoder.json(command) else { return }
+        channel.send(Array(text.utf8) + [0x0A])
+    }
+
+    private func read(_ bytes: [UInt8]) {
+        state.withLock { state in
+            for line in state.lines.push(bytes) ?? [] {
+                if let report = try? JSONDecoder().decode(WebRTCReport.self, from: Data(line)) {
+                    state.reports.append(report)
+                }
+            }
+        }
+    }
+
+    var reports: [WebRTCReport] { state.withLock { $0.reports } }
+
+    var answer: String? {
+        reports.lazy.compactMap { if case .answered(let text) = $0 { text } else { nil } }.first
+    }
+    var refusal: String? {
+        reports.lazy.compactMap { if case .refused(let reason) = $0 { reason } else { nil } }.first
+    }
+    var end: String? { reports.lazy.compactMap { if case .ended(let reason) = $0 { reason } else { nil } }.first }
+    var isConnected: Bool { reports.contains(.connected) }
+    var figures: WebRTCFigures? {
+        reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
+    }
+
+    var log: String {
+        (try? String(contentsOf: directory.appending(path: "whip.log"), encoding: .utf8)) ?? ""
+    }
+
+    func stop() {
+        channel.close()
+        process.signal(SIGKILL)
+        process.waitForExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
+
+/// A WebRTC client that publishes H.264 and Opus, as a browser does: no keyframe unless it is asked for one.
+final class WhipClient: Sendable {
+    private struct State {
+        var offer: String?
+        var candidates: [String] = []
+        var isGathered = false
+        var isConnected = false
+        var failure: String?
+        /// The access units that were sent, as AVC: their pictures and SEI messages.
+        var sent: [[UInt8]] = []
+    }
+
+    let peer: WebRTCPeer
+    private let state: Shared
+
+    private final class Shared: Sendable { let state = Mutex(State()) }
+
+    private static func description(hasAudio: Bool) -> String {
+        """
+        webrtcbin name=peer bundle-policy=max-bundle
+        videotestsrc is-live=true pattern=ball ! capsfilter name=size caps=video/x-raw,width=320,height=240,framerate=30/1 \
+        ! valve name=camera drop=true ! x264enc name=encoder tune=zerolatency speed-preset=ultrafast key-int-max=100000 bitrate=500 bframes=0 \
+        ! video/x-h264,profile=constrained-baseline ! h264parse ! tee name=encoded
+        encoded. ! queue ! video/x-h264,stream-format=avc,alignment=au ! appsink name=sent sync=false async=false
+        encoded. ! queue ! rtph264pay config-interval=-1 aggregate-mode=zero-latency \
+        ! application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,packetization-mode=(string)1 ! peer.
+        """
+            + (hasAudio
+                ? """
+
+                audiotestsrc is-live=true ! audio/x-raw,rate=48000,channels=2 ! valve name=microphone drop=true ! opusenc ! rtpopuspay \
+                ! application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000 ! peer.
+                """ : "")
+    }
+
+    /// Waits until there is an offer with candidates.
+    init(hasAudio: Bool = true) async throws {
+        let shared = Shared()
+        state = shared
+        var network = WebRTCPeer.Network()
+        network.addresses = ["127.0.0.1"]
+        peer = try WebRTCPeer(Self.description(hasAudio: hasAudio), network: network, name: "client") { event in
+            shared.state.withLock { state in
+                switch event {
+                case .described(let text): state.offer = text
+                case .candidate(_, let text): state.candidates.append(text)
+                case .gathered: state.isGathered = true
+                case .connection(let connection): state.isConnected = connection == .connected
+                case .failed(let reason): state.failure = reason
+                }
+            }
+        }
+        try peer.pipeline.appSink("sent") { sample in
+            let bytes = Self.pictureParts(sample.bytes)
+            shared.state.withLock { $0.sent.append(bytes) }
+        }
+        try await peer.play()
+        peer.offer()
+        _ = try await outputEventually { shared.state.withLock { $0.offer != nil && $0.isGathered } }
+    }
+
+    /// The offer with its candidates.
+    var offer: String {
+        state.state.withLock { state in
+            (state.offer ?? "") + state.candidates.map { "a=\($0)\r\n" }.joined()
+        }
+    }
+    var candidates: [String] { state.state.withLock { $0.candidates } }
+    var failure: String? { state.state.withLock { $0.failure } }
+    var isConnected: Bool { state.state.withLock { $0.isConnected } }
+    var sent: [[UInt8]] { state.state.withLock { $0.sent } }
+
+    /// Leaves out parameter sets, which AVC has in its configuration, and delimiters: that of the first keyframe is a packet
+    /// before it, which a receiver that waits for a keyframe drops.
+    static func pictureParts(_ unit: [UInt8]) -> [UInt8] {
+        var (kept, rest): ([UInt8], ArraySlice<UInt8>) = ([], unit[...])
+        while rest.count > 4 {
+            let size = 4 + rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            let piece = rest.prefix(size)
+            let kind = piece[piece.startIndex + 4] & 31
+            if !(7...9 ~= kind) { kept += piece }
+            rest = rest.dropFirst(size)
+        }
+        return kept
+    }
+
+    /// Begins to send. As in browsers, nothing is encoded before there is a connection.
+    func begin() {
+        for valve in ["camera", "microphone"] { try? peer.pipeline.element(valve).set("drop", to: "false") }
+    }
+
+    func resize(_ width: Int, _ height: Int) throws {
+        try peer.pipeline.element("size").set(
+            "caps", to: "video/x-raw,width=\(width),height=\(height),framerate=30/1")
+    }
+
+    func stop() async { await peer.tearDown() }
+}
+
+/// A player of the ingest that keeps whole tags.
+final class WholePlayer: Sendable {
+    struct Tag: Sendable {
+        var kind: RTMPMessage.Kind
+        var timestamp: UInt32
+        var body: [UInt8]
+        var arrival: Int64
+
+        var isVideoHeader: Bool { kind == .video && body.starts(with: [0x17, 0]) }
+        var isPicture: Bool { kind == .video && body.dropFirst().first == 1 }
+        var isIDR: Bool { kind == .video && body.starts(with: [0x17, 1]) }
+        var isSound: Bool { kind == .audio && body.dropFirst().first == 1 }
+        var payload: [UInt8] { Array(body.dropFirst(5)) }
+        /// As `WhipClient.sent` has it.
+        var unit: [UInt8] { WhipClient.pictureParts(payload) }
+    }
+
+    private let shared = Shared()
+    private let session: RTMPSession
+
+    private final class Shared: Sendable {
+        let tags = Mutex<[Tag]>([])
+        let end = Mutex<ConnectionFault?>(nil)
+    }
+
+    init(_ url: String) throws {
+        session = RTMPSession(.play, try RTMPAddress(url), limits: nil, timeouts: .init(step: 10, idle: 30)) {
+            [shared] event in
+            switch event {
+            case .media(let messages, let arrival):
+                shared.tags.withLock { tags in
+                    tags += messages.map {
+                        Tag(kind: $0.kind, timestamp: $0.timestamp, body: $0.body, arrival: arrival)
+                    }
+                }
+            case .ended(let fault): shared.end.withLock { $0 = fault }
+            default: break
+            }
+        }
+        session.start()
+    }
+
+    var tags: [Tag] { shared.tags.withLock { $0 } }
+    var pictures: [Tag] { tags.filter(\.isPicture) }
+    var end: ConnectionFault? { shared.end.withLock { $0 } }
+    func requestKeyframe() { session.requestKeyframe() }
+    func stop() { session.stop() }
+}
