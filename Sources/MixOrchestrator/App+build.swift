@@ -24,6 +24,7 @@ func buildOrchestrator(
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     hooks: [any EventHook] = EventHooks.all
 ) async throws -> some ApplicationProtocol {
+    let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts()
@@ -152,7 +153,7 @@ func buildOrchestrator(
 
     return Application(
         router: router,
-        server: configuration.http.server(logger: logger),
+        server: configuration.http.server(certificate: certificate, logger: logger),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator",
@@ -168,7 +169,7 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + [ingest].compactMap { $0 },
+        ] + ([ingest, certificate] as [(any Service)?]).compactMap(\.self),
         logger: logger)
 }
 

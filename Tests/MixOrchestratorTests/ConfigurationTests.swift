@@ -176,6 +176,11 @@ import Testing
         (Self.ingest("app: shop"), "one of the apps"),
         (Self.ingest("key: short"), "ingest.key: found 5 bytes"),
         ("ingest: { rtmps: { listen: \"127.0.0.1:443\" } }", "RTMPS without ingest.rtmp.listen"),
+        (
+            "http: { tls: { certificateFile: /c.pem } }",
+            "http.tls.keyFile: found nothing beside http.tls.certificateFile"
+        ),
+        ("http: { tls: { keyFile: /k.pem } }", "http.tls.certificateFile: found nothing beside http.tls.keyFile"),
         (Self.ingest("rtmps: { listen: \"127.0.0.1:443\", certificate: /c.pem }"), "ingest.rtmps.key: found nothing"),
         (
             Self.ingest("rtmps: { certificate: /c.pem }"),

@@ -50,26 +50,7 @@ import Testing
         _ settings: [String: [String]], _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         try await withDirectory { directory in
-            let picked = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .bind(host: "127.0.0.1", port: 0).get()
-            let port = try #require(picked.localAddress?.port)
-            try await picked.close()
-            let settings = settings.merging(["http.listen": ["127.0.0.1:\(port)"]]) { $1 }
-            let application = try await buildOrchestrator(
-                testConfiguration(directory, settings), store: MemoryTaskStore(), starter: ScriptedRelays(),
-                logger: LogRecorder().logger)
-            let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
-            async let running: Void = group.run()
-            do {
-                try await eventually { try? await RawConnection.open(port).close() }
-                try await body(port)
-            } catch {
-                await group.triggerGracefulShutdown()
-                try await running
-                throw error
-            }
-            await group.triggerGracefulShutdown()
-            try await running
+            try await withLiveService(directory: directory, settings: settings) { try await body($0.port) }
         }
     }
 

@@ -16,20 +16,27 @@ package struct HTTPSettings: Hashable, Sendable {
     /// Maximum requests per second without a valid token from one address, which may be a proxy's. 0 = no limit.
     package var failureRate = 20
 
+    /// Files of the certificate; `nil` means plain HTTP.
+    package var tls: TLSFiles?
+
     package init() {}
 
-    /// An HTTP/1.1 server with these limits.
+    /// An HTTP/1.1 server with these limits, over TLS if there is a certificate.
     ///
     /// The server answers the requests of a connection one after another. Of pipelined requests, it reads at most ten
     /// parts ahead.
-    package func server(logger: Logger) -> HTTPServerBuilder {
+    package func server(certificate: CertificateKeeper?, logger: Logger) -> HTTPServerBuilder {
         let limits = ConnectionGuard.Limits(request: .seconds(Int64(requestTimeout)))
         let notices = RTMPRecognition.Notices(logger: logger)
-        return .http1(
-            configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionGuard(limits, notices)],
-                idleTimeout: .seconds(Int64(idleTimeout)),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: HeadLimit.bytes, maxHeaderListSize: HeadLimit.bytes, maxHeaderFieldCount: 100)))
+        let configuration = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [ConnectionGuard(limits, notices)],
+            idleTimeout: .seconds(Int64(idleTimeout)),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: HeadLimit.bytes, maxHeaderListSize: HeadLimit.bytes, maxHeaderFieldCount: 100))
+        guard let certificate else { return .http1(configuration: configuration) }
+        return HTTPServerBuilder { responder in
+            HTTPSChannel(
+                base: HTTP1Channel(responder: responder, configuration: configuration), certificate: certificate)
+        }
     }
 }

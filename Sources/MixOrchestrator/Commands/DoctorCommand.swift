@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPInterface
 import NIOCore
 import NIOPosix
 import RoomService
@@ -28,6 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
             findings.append(await Self.port(configuration.listen, setting: "--listen"))
+            if let files = configuration.http.tls { findings.append(Self.certificate(files)) }
             if let rules = configuration.ingest?.rules {
                 let address = try ListenAddress(
                     rules.host.contains(":") ? "[\(rules.host)]:\(rules.port)" : "\(rules.host):\(rules.port)",
@@ -53,6 +55,18 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             return Finding(
                 isGood: false, text: "address \(address) cannot be used (\(error)): choose another one with \(setting)")
+        }
+    }
+
+    private static func certificate(_ files: TLSFiles) -> Finding {
+        do throws(ServerCertificate.Failure) {
+            guard let problem = try ServerCertificate(files).problem() else {
+                return Finding(isGood: true, text: "http.tls: \(files.certificate) can be used")
+            }
+            return Finding(
+                verdict: problem.isFatal ? .bad : .note, text: "http.tls: \(files.certificate): \(problem.words)")
+        } catch {
+            return Finding(isGood: false, text: "http.tls: \(error)")
         }
     }
 

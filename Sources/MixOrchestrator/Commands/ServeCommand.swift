@@ -85,8 +85,9 @@ struct ServeCommand: AsyncParsableCommand {
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
-        logger.info("serving http://\(configuration.listen), data in \(configuration.data)")
-        logger.info("programs can be watched at http://\(configuration.listen)/live/{room}.flv")
+        let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
+        logger.info("serving \(address), data in \(configuration.data)")
+        logger.info("programs can be watched at \(address)/live/{room}.flv")
         if let ingest = configuration.ingest {
             logger.info("streams can be published to \(ingest.invitation)")
         }

@@ -13,7 +13,8 @@ enum ConfigurationKeys {
     static let known: [String: Kind] = [
         "http.listen": .scalar, "http.maxConnections": .scalar, "http.idleTimeout": .scalar,
         "http.requestTimeout": .scalar, "http.rate.requests": .scalar, "http.rate.events": .scalar,
-        "http.rate.failures": .scalar, "data": .scalar,
+        "http.rate.failures": .scalar, "http.tls.certificateFile": .scalar, "http.tls.keyFile": .scalar,
+        "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "callbacks.allow": .list,
         "rooms.outputs": .list, "media.directory": .scalar,

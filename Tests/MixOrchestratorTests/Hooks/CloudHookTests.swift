@@ -268,24 +268,6 @@ import Testing
     /// Returns what a script writes to its output. Its calls may take longer than in operation: other tests keep the cores
     /// busy.
     private static func shell(_ script: String) async throws -> String {
-        let script = script.replacing("-m 10", with: "-m 100")
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = ["-c", script]
-        let output = Pipe()
-        process.standardOutput = output
-        return try await withCheckedThrowingContinuation { continuation in
-            // The service needs the threads of the pool.
-            Thread.detachNewThread {
-                do {
-                    try process.run()
-                    let data = output.fileHandleForReading.readDataToEndOfFile()
-                    process.waitUntilExit()
-                    continuation.resume(returning: String(decoding: data, as: UTF8.self))
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-        }
+        try await outputOfShell(script.replacing("-m 10", with: "-m 100"))
     }
 }

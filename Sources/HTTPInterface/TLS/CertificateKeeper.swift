@@ -1,0 +1,92 @@
+import Foundation
+import Logging
+import NIOPosix
+import NIOSSL
+import RoomService
+import ServiceLifecycle
+import Synchronization
+
+/// The certificate of the HTTP server, which is read again when its files change.
+///
+/// Existing connections keep the certificate with which they began. Files that cannot be used leave the former
+/// certificate in use.
+package final class CertificateKeeper: Service {
+    private struct State {
+        var certificate: ServerCertificate
+        /// What was read last, whether it could be used or not; `nil` = nothing could be read.
+        var contents: ServerCertificate.Contents?
+        /// Words that were logged last, so that each is logged once.
+        var told: String?
+    }
+
+    private let files: TLSFiles
+    private let state: Mutex<State>
+    private let logger: Logger
+    private let interval: Duration
+
+    /// Reads the files.
+    ///
+    /// - Parameter interval: Time between two looks at the files.
+    /// - Throws: `StartupError` that names the file.
+    package init(_ files: TLSFiles, logger: Logger, interval: Duration = .seconds(1)) throws(StartupError) {
+        self.files = files
+        self.logger = logger
+        self.interval = interval
+        do throws(ServerCertificate.Failure) {
+            let contents = try ServerCertificate.contents(of: files)
+            state = Mutex(State(certificate: try ServerCertificate(files, contents), contents: contents))
+        } catch {
+            throw StartupError("http.tls: \(error)")
+        }
+        tell()
+    }
+
+    /// The context of new connections.
+    var context: NIOSSLContext { state.withLock { $0.certificate.context } }
+
+    package func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: self.interval)
+                try await NIOThreadPool.singleton.runIfActive { self.look() }
+            }
+        }
+    }
+
+    /// Reads the files, and uses what they hold if it has changed.
+    private func look() {
+        do throws(ServerCertificate.Failure) {
+            let contents = try ServerCertificate.contents(of: files)
+            guard state.withLock({ $0.contents != contents }) else { return tell() }
+            state.withLock { $0.contents = contents }
+            let certificate = try ServerCertificate(files, contents)
+            state.withLock { ($0.certificate, $0.told) = (certificate, nil) }
+            logger.notice("the changed certificate of http.tls is in use")
+            tell()
+        } catch {
+            let words = "http.tls: the former certificate stays in use: \(error)"
+            guard state.withLock({ $0.told.exchange(for: words) }) else { return }
+            logger.error("\(words)")
+        }
+    }
+
+    /// Logs a problem of the validity, once.
+    private func tell() {
+        let problem = state.withLock { state -> ServerCertificate.Problem? in
+            guard let problem = state.certificate.problem(), state.told.exchange(for: problem.words) else { return nil }
+            return problem
+        }
+        guard let problem else { return }
+        logger.log(level: problem.isFatal ? .error : .warning, "http.tls: \(files.certificate): \(problem.words)")
+    }
+}
+
+extension String? {
+    /// Takes a new value.
+    ///
+    /// - Returns: False if it is the present one.
+    fileprivate mutating func exchange(for words: String) -> Bool {
+        defer { self = words }
+        return self != words
+    }
+}

@@ -1,0 +1,37 @@
+import ServiceLifecycle
+import TaskStore
+import Testing
+
+@testable import MixOrchestrator
+
+/// A service as `serve` runs it, on a port of 127.0.0.1.
+struct LiveService: Sendable {
+    let port: Int
+    let log: LogRecorder
+    let directory: String
+}
+
+/// Runs a service for the length of `body`: the test framework's server leaves out TLS and the number of connections.
+func withLiveService(
+    directory: String, settings: [String: [String]] = [:],
+    _ body: @escaping @Sendable (LiveService) async throws -> Void
+) async throws {
+    let log = LogRecorder()
+    let application = try await buildOrchestrator(
+        testConfiguration(directory, settings),
+        store: MemoryTaskStore(), starter: ScriptedRelays(), logger: log.logger)
+    let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
+    async let running: Void = group.run()
+    do {
+        let port = try await eventually {
+            log.text.firstMatch(of: /Server started and listening on 127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) }
+        }
+        try await body(LiveService(port: port, log: log, directory: directory))
+    } catch {
+        await group.triggerGracefulShutdown()
+        try await running
+        throw error
+    }
+    await group.triggerGracefulShutdown()
+    try await running
+}
