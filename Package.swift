@@ -172,8 +172,10 @@ if wantsControl {
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
@@ -200,7 +202,14 @@ if wantsControl {
             swiftSettings: strict),
         .testTarget(name: "RoomServiceTests", dependencies: ["RoomService", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "HTTPInterfaceTests", dependencies: ["HTTPInterface", "TestSupport"], swiftSettings: strict),
+            name: "HTTPInterfaceTests",
+            dependencies: [
+                "HTTPInterface", "TestSupport",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "MixOrchestratorTests",
             dependencies: [

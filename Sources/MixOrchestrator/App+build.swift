@@ -153,7 +153,7 @@ func buildOrchestrator(
 
     return Application(
         router: router,
-        server: configuration.http.server(certificate: certificate, logger: logger),
+        server: configuration.http.server(certificate: certificate, sockets: nil, logger: logger),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator",

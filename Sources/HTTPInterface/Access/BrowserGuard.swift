@@ -5,8 +5,9 @@ import HTTPTypes
 /// A page open in a browser on this machine can send requests to a loopback address. By resolving its own name to a
 /// loopback address (DNS rebinding), it can even read the answers.
 enum BrowserGuard {
+    /// - Parameter isUpgrade: Whether a WebSocket is asked for, which pages can open anywhere and read.
     /// - Throws: `HTTPProblem` of status 421 or 403.
-    static func check(_ request: HTTPRequest) throws(HTTPProblem) {
+    static func check(_ request: HTTPRequest, isUpgrade: Bool = false) throws(HTTPProblem) {
         if let authority = request.authority, !authority.isEmpty, !isLoopback(host(of: authority)) {
             throw HTTPProblem(
                 .misdirectedRequest, "host-refused", "The request is meant for another host",
@@ -14,7 +15,7 @@ enum BrowserGuard {
                     "without tokens only requests to a loopback address are served, not to \(authority.prefix(bytes: 100))",
                 field: "Host", expected: "localhost, 127.0.0.1 or [::1]; or configure tokens under apps")
         }
-        guard ![.get, .head, .options].contains(request.method) else { return }
+        guard isUpgrade || ![.get, .head, .options].contains(request.method) else { return }
         if let origin = request.headerFields[.origin], !isLoopback(host(ofOrigin: origin)) {
             throw foreign(
                 "Origin", "\(origin.prefix(bytes: 100))",

@@ -71,7 +71,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head):
             // RFC 9112, section 3.2: a proxy in front may have used the other Host header. The first one is
             // `authority`.
-            guard !head.headerFields.hasHost else { return refuse(Self.twoHosts, .badRequest, context) }
+            guard !head.headerFields.hasHost else { return refuse(.twoHosts, context) }
             // RFC 9110, section 7.6.1: options are compared without case, but later handlers know only `close`. nginx-rtmp
             // sends `Close` and waits until the connection ends.
             if let option = head.headerFields[.connection], option.utf8.count == 5, option.lowercased() == "close" {
@@ -172,15 +172,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         guard case HTTPParserError.headerOverflow? = error as? HTTPParserError, answersOpen == 0 else {
             return context.fireErrorCaught(error)
         }
-        refuse(Self.tooLarge, .requestHeaderFieldsTooLarge, context)
+        refuse(.headTooLarge, context)
     }
 
     /// Answers a head that later handlers do not receive, and closes the connection.
-    private func refuse(_ body: ByteBuffer, _ status: HTTPResponse.Status, _ context: ChannelHandlerContext) {
+    private func refuse(_ problem: HTTPProblem, _ context: ChannelHandlerContext) {
         isOver = true
         guard answersOpen == 0 else { return context.close(promise: nil) }
+        let body = problem.document
         let head = HTTPResponse(
-            status: status,
+            status: problem.status,
             headerFields: [
                 .contentType: "application/problem+json", .contentLength: "\(body.readableBytes)", .connection: "close",
             ])
@@ -190,22 +191,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             context.close(promise: nil)
         }
     }
-
-    private struct Problem: Encodable {
-        var type: String
-        var title: String
-        var status: Int
-        var detail: String
-    }
-    private static let tooLarge = jsonBytes(
-        Problem(
-            type: "urn:mixorchestrator:problem:head-too-large", title: "The request's head is too large",
-            status: HTTPResponse.Status.requestHeaderFieldsTooLarge.code,
-            detail: "request line and headers together may have at most \(HeadLimit.bytes) bytes and 100 headers"))
-    private static let twoHosts = jsonBytes(
-        Problem(
-            type: "urn:mixorchestrator:problem:two-hosts", title: "The request names two hosts",
-            status: HTTPResponse.Status.badRequest.code, detail: "there are several Host headers: send one"))
 
     func handlerRemoved(context: ChannelHandlerContext) { cancelTimers() }
 
@@ -222,9 +207,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-extension HTTPFields {
-    /// Whether there is a second `Host` header. The first one is the request's `authority`.
-    fileprivate var hasHost: Bool { contains { $0.name.canonicalName == "host" } }
+extension HTTPProblem {
+    fileprivate static let headTooLarge = HTTPProblem(
+        .requestHeaderFieldsTooLarge, "head-too-large", "The request's head is too large",
+        detail: "request line and headers together may have at most \(HeadLimit.bytes) bytes and 100 headers")
 }
 
 enum HeadLimit {

@@ -25,11 +25,15 @@ package struct HTTPSettings: Hashable, Sendable {
     ///
     /// The server answers the requests of a connection one after another. Of pipelined requests, it reads at most ten
     /// parts ahead.
-    package func server(certificate: CertificateKeeper?, logger: Logger) -> HTTPServerBuilder {
+    package func server(
+        certificate: CertificateKeeper?, sockets: WebSocketServer?, logger: Logger
+    ) -> HTTPServerBuilder {
         let limits = ConnectionGuard.Limits(request: .seconds(Int64(requestTimeout)))
         let notices = RTMPRecognition.Notices(logger: logger)
         let configuration = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ConnectionGuard(limits, notices)],
+            additionalChannelHandlers: (sockets.map { [WebSocketUpgrade($0)] } ?? []) + [
+                ConnectionGuard(limits, notices)
+            ],
             idleTimeout: .seconds(Int64(idleTimeout)),
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: HeadLimit.bytes, maxHeaderListSize: HeadLimit.bytes, maxHeaderFieldCount: 100))

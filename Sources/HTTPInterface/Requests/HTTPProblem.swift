@@ -2,6 +2,7 @@ import EventSubscription
 import HTTPTypes
 import LayoutEngine
 import MixModel
+import NIOCore
 import RoomService
 
 /// The error answer of an API call, as RFC 9457 problem details.
@@ -75,6 +76,35 @@ struct HTTPProblem: Error, Hashable, Sendable {
         expected: "RFC 9112, chapter 7", headers: [.connection: "close"])
 }
 
+extension HTTPProblem {
+    static let twoHosts = HTTPProblem(
+        .badRequest, "two-hosts", "The request names two hosts", detail: "there are several Host headers: send one")
+
+    private struct Document: Encodable {
+        var type: String
+        var title: String
+        var status: Int
+        var detail: String
+        var field: String?
+        var expected: String?
+        var issues: [LayoutIssue]?
+        var checks: [Readiness.Check]?
+        var neededCores: Double?
+        var availableCores: Double?
+        var quota: String?
+        var limit: Int?
+    }
+
+    /// The body of the answer, `application/problem+json`.
+    var document: ByteBuffer {
+        jsonBytes(
+            Document(
+                type: "urn:mixorchestrator:problem:\(code)", title: title, status: status.code, detail: detail,
+                field: field, expected: expected, issues: issues, checks: checks, neededCores: refusal?.neededCores,
+                availableCores: refusal?.availableCores, quota: quota?.name.rawValue, limit: quota?.limit))
+    }
+}
+
 extension HTTPResponse.Status {
     /// Creates the status of an answer to an error of the service.
     fileprivate init(_ kind: OrchestratorError.Kind) {
@@ -90,4 +120,9 @@ extension HTTPResponse.Status {
             case .failed: .internalServerError
             }
     }
+}
+
+extension HTTPFields {
+    /// Whether there is a second `Host` header. The first one is the request's `authority`.
+    var hasHost: Bool { contains { $0.name.canonicalName == "host" } }
 }

@@ -65,32 +65,11 @@ package struct ProblemMiddleware<Context: RequestContext>: RouterMiddleware {
         }
     }
 
-    private struct Body: Encodable {
-        var type: String
-        var title: String
-        var status: Int
-        var detail: String
-        var field: String?
-        var expected: String?
-        var issues: [LayoutIssue]?
-        var checks: [Readiness.Check]?
-        var neededCores: Double?
-        var availableCores: Double?
-        var quota: String?
-        var limit: Int?
-    }
-
     static func response(_ problem: HTTPProblem) -> Response {
-        let body = Body(
-            type: "urn:mixorchestrator:problem:\(problem.code)", title: problem.title, status: problem.status.code,
-            detail: problem.detail, field: problem.field, expected: problem.expected, issues: problem.issues,
-            checks: problem.checks, neededCores: problem.refusal?.neededCores,
-            availableCores: problem.refusal?.availableCores, quota: problem.quota?.name.rawValue,
-            limit: problem.quota?.limit)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
         if problem.status == .serviceUnavailable, headers[.retryAfter] == nil { headers[.retryAfter] = "1" }
-        return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: jsonBytes(body)))
+        return Response(status: problem.status, headers: headers, body: ResponseBody(byteBuffer: problem.document))
     }
 }
 

@@ -1,0 +1,121 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOWebSocket
+
+/// Takes the requests for WebSockets out of a connection's HTTP, and turns the connection into one.
+///
+/// The request never reaches Hummingbird, whose task for the connection waits for the next request until the connection ends.
+///
+/// Lives on the connection's event loop.
+final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let server: WebSocketServer
+    private var answersOpen = 0
+    /// The request that is being read, and its route.
+    private var asked: (HTTPRequest, WebSocketRoute)?
+    /// Whether all further parts are dropped.
+    private var isOver = false
+
+    init(_ server: WebSocketServer) { self.server = server }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOver else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            guard let route = server.route(for: head) else {
+                answersOpen += 1
+                break
+            }
+            // Its answer would overtake others.
+            guard answersOpen == 0 else { return stop(context) }
+            asked = (head, route)
+            return
+        case .body:
+            // A request for a WebSocket has none.
+            if asked != nil { return stop(context) }
+        case .end:
+            guard let (head, route) = asked else { break }
+            asked = nil
+            return answer(head, route, context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { answersOpen -= 1 }
+        context.write(data, promise: promise)
+    }
+
+    private func stop(_ context: ChannelHandlerContext) {
+        isOver = true
+        context.close(promise: nil)
+    }
+
+    private func answer(_ head: HTTPRequest, _ route: WebSocketRoute, _ context: ChannelHandlerContext) {
+        let address = context.remoteAddress?.ipAddress ?? "unknown"
+        do throws(HTTPProblem) {
+            guard !head.headerFields.hasHost else { throw .twoHosts }
+            if let refusal = route.refusal(head) { throw refusal }
+            let fields = try WebSocketHandshake.answer(to: head)
+            try server.enter(address)
+            isOver = true
+            context.write(
+                wrapOutboundOut(.head(HTTPResponse(status: .switchingProtocols, headerFields: fields))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            upgrade(context, route, address)
+        } catch {
+            refuse(error, context)
+        }
+    }
+
+    private func refuse(_ problem: HTTPProblem, _ context: ChannelHandlerContext) {
+        isOver = true
+        let body = problem.document
+        var fields = problem.headers
+        fields[.contentType] = "application/problem+json"
+        fields[.contentLength] = "\(body.readableBytes)"
+        fields[.connection] = "close"
+        context.write(
+            wrapOutboundOut(.head(HTTPResponse(status: problem.status, headerFields: fields))), promise: nil)
+        context.write(wrapOutboundOut(.body(body)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
+            context.close(promise: nil)
+        }
+    }
+
+    /// Replaces HTTP's handlers by those of WebSockets.
+    private func upgrade(_ context: ChannelHandlerContext, _ route: WebSocketRoute, _ address: String) {
+        let pipeline = context.pipeline.syncOperations
+        let handler = WebSocketHandler(route.limits, address: address) { [server] socket in
+            server.take(socket, at: route)
+        } onEnd: { [server] in
+            server.leave(address)
+        }
+        do {
+            try pipeline.addHandlers(
+                [
+                    WebSocketFrameEncoder(),
+                    ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: route.limits.message)), handler,
+                ], position: .before(self))
+            // Its idle time counts requests.
+            pipeline.removeHandler(try pipeline.handler(type: HTTPConnectionStateHandler.self), promise: nil)
+            pipeline.removeHandler(try pipeline.handler(type: HTTP1ToHTTPServerCodec.self), promise: nil)
+            pipeline.removeHandler(try pipeline.handler(type: HTTPResponseEncoder.self), promise: nil)
+            // It leaves when the bytes that it is reading are done.
+            pipeline.removeHandler(
+                try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self), promise: nil)
+            pipeline.removeHandler(self, promise: nil)
+        } catch {
+            // Hummingbird's pipeline has these handlers; another one's connections are closed.
+            context.close(promise: nil)
+        }
+    }
+}
