@@ -68,7 +68,7 @@ public final class WebSocketClient: @unchecked Sendable {
             Foundation.close(descriptor)
             throw failure
         }
-        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        var patience = timeval(tv_sec: 240, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -115,7 +115,7 @@ public final class WebSocketClient: @unchecked Sendable {
         }
     }
 
-    /// Returns the next frame; `nil` once the server has closed the connection, or after a minute of silence.
+    /// Returns the next frame; `nil` once the server has closed the connection, or after four minutes of silence.
     public func next() async -> Frame? {
         await perform { client in
             while true {

@@ -49,6 +49,8 @@ package struct ServerCertificate: Sendable {
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["http/1.1"]
+        // A client that does not answer the end of TLS must not delay a shutdown.
+        configuration.shutdownTimeout = .seconds(1)
         do {
             context = try NIOSSLContext(configuration: configuration)
         } catch {
