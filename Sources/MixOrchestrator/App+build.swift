@@ -17,12 +17,13 @@ import TaskStore
 ///   - metrics: The metrics, which also measure the store.
 ///   - policy: Returns the delivery policy for each kind of subscription.
 ///   - hooks: The media servers whose callbacks are understood.
+///   - door: Where clients that publish over WebRTC are let in.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
-    hooks: [any EventHook] = EventHooks.all
+    hooks: [any EventHook] = EventHooks.all, door: any WebRTCDoor = ClosedWebRTCDoor()
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
@@ -137,6 +138,17 @@ func buildOrchestrator(
         channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
         limits: limits, metrics: metrics
     ).addRoutes(to: router)
+    let wcs = configuration.wcs.map { settings in
+        WCSServer(
+            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: door, limits: limits,
+            logger: logger)
+    }
+    WCSController(
+        server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
+    ).addRoutes(to: router)
+    let webSockets = wcs.map { wcs in
+        WebSocketServer(routes: [wcs.route], numbers: configuration.wcs?.numbers ?? .init(), logger: logger)
+    }
     MetricsController(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
         deliveries: deliveries, subscriptions: subscriptions
@@ -153,7 +165,7 @@ func buildOrchestrator(
 
     return Application(
         router: router,
-        server: configuration.http.server(certificate: certificate, sockets: nil, logger: logger),
+        server: configuration.http.server(certificate: certificate, sockets: webSockets, logger: logger),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.listen.host, port: configuration.listen.port),
             serverName: "mixorchestrator",
@@ -169,7 +181,7 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, certificate] as [(any Service)?]).compactMap(\.self),
+        ] + ([ingest, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
         logger: logger)
 }
 

@@ -1,3 +1,4 @@
+import HTTPInterface
 import ServiceLifecycle
 import TaskStore
 import Testing
@@ -9,24 +10,26 @@ struct LiveService: Sendable {
     let port: Int
     let log: LogRecorder
     let directory: String
+    let relays: ScriptedRelays
 }
 
 /// Runs a service for the length of `body`: the test framework's server leaves out TLS and the number of connections.
 func withLiveService(
-    directory: String, settings: [String: [String]] = [:],
+    directory: String, settings: [String: [String]] = [:], door: any WebRTCDoor = ClosedWebRTCDoor(),
     _ body: @escaping @Sendable (LiveService) async throws -> Void
 ) async throws {
     let log = LogRecorder()
+    let relays = ScriptedRelays()
     let application = try await buildOrchestrator(
         testConfiguration(directory, settings),
-        store: MemoryTaskStore(), starter: ScriptedRelays(), logger: log.logger)
+        store: MemoryTaskStore(), starter: relays, logger: log.logger, door: door)
     let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
     async let running: Void = group.run()
     do {
         let port = try await eventually {
             log.text.firstMatch(of: /Server started and listening on 127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) }
         }
-        try await body(LiveService(port: port, log: log, directory: directory))
+        try await body(LiveService(port: port, log: log, directory: directory, relays: relays))
     } catch {
         await group.triggerGracefulShutdown()
         try await running

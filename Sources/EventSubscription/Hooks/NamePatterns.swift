@@ -31,6 +31,8 @@ package struct NamePatterns: Hashable, Sendable {
     /// The reason why a name belongs to no room. Contains no part of the name.
     package struct Unmatched: Error, Hashable, Sendable {
         package var text: String
+
+        package init(text: String) { self.text = text }
     }
 
     /// - Parameters:

@@ -68,6 +68,9 @@ package enum RouteAccess: Hashable, Sendable {
             "DELETE /v1/subscriptions/{subscription}", "POST /v1/subscriptions/{subscription}/secret",
             "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",
             "POST /v1/subscriptions/{subscription}/deliveries/{message}/redeliver")
+        // Calls of Web Call Server's interface, which says of a call only by its name what it does.
+        add(.scope(.tasks), "POST /rest-api/{family}/{action}")
+        add(.scope(.read), "GET /rest-api/{family}/{action}")
         add(
             .scope(.layouts), "PUT /v1/layouts/{name}", "DELETE /v1/layouts/{name}",
             "POST /v1/layouts/{name}/rollback")

@@ -43,6 +43,8 @@ enum ConfigurationKeys {
         "ingest.arguments": .scalar, "ingest.app": .scalar, "ingest.onPublish.url": .scalar,
         "ingest.onPublish.timeout": .scalar, "ingest.onPublish.secret": .scalar,
         "ingest.onPublish.secretFile": .scalar,
+        "wcs.enabled": .scalar, "wcs.patterns": .list, "wcs.maxConnections": .scalar,
+        "wcs.maxConnectionsPerAddress": .scalar,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.

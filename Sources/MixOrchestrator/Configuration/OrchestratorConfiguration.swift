@@ -33,6 +33,8 @@ struct OrchestratorConfiguration: Sendable {
     var hooks: HookRules
     /// The service's own RTMP server; `nil` = off.
     var ingest: IngestConfiguration?
+    /// Web Call Server's interface; `nil` = off.
+    var wcs: WCSSettings?
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
@@ -102,6 +104,7 @@ struct OrchestratorConfiguration: Sendable {
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
+        wcs = try WCSSettings(values)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName

@@ -52,6 +52,8 @@ package struct SettingsChange: Sendable {
         @Sendable (_ settings: RoomSettings, _ outputs: [PushDestination]) throws(OrchestratorError) -> RoomSettings
     /// Replaces `apply` for a task whose creator keeps an attachment with it.
     var revise: Revision?
+    /// Whether an explicit task may have no output afterwards. It is off the air until it has one.
+    package var mayLeaveNoOutput = false
 
     package init(
         task: TaskID? = nil, precondition: SettingsPrecondition = SettingsPrecondition.none, summary: String,

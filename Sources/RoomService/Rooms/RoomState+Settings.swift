@@ -47,7 +47,9 @@ extension RoomState {
         guard new.settings != seen.settings || new.attachment != explicit?.attachment || !isThere else {
             return .unchanged(tag)
         }
-        if explicit != nil, new.settings.outputs?.isEmpty != false { throw .lastOutput(new.holder) }
+        if explicit != nil, !change.mayLeaveNoOutput, new.settings.outputs?.isEmpty != false {
+            throw .lastOutput(new.holder)
+        }
         return .changed(new)
     }
 

@@ -83,6 +83,7 @@ struct OpenAPIRequest: Sendable {
         "hooks.nginx-rtmp.url": ["rtmp://127.0.0.1:1935/{app}/{name}"],
         // Requests of tests may come from no address.
         "hooks.nginx-rtmp.allow": ["*"],
+        "wcs.enabled": ["true"],
     ]
 
     /// What the examples take for granted: the rooms `demo` of two apps on air with alice, the layout `mine` at its second

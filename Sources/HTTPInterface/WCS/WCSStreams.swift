@@ -1,0 +1,91 @@
+import Crypto
+import EventSubscription
+import Foundation
+import MixModel
+import RoomService
+
+/// Streams of Web Call Server's interface: all that are in the app's rooms, whoever publishes them.
+struct WCSStreams: Sendable {
+    let registry: RoomRegistry
+    let server: WCSServer
+
+    /// Maximum number of streams of an answer.
+    static let most = 1000
+
+    /// - Parameter filter: Whether the call's fields name the streams that are wanted.
+    func list(_ call: WCSCall, filter: Bool) async throws -> [JSONValue] {
+        let clients = Dictionary(server.publishers(of: call.app).map { ($0.names, $0) }) { $1 }
+        var entries = try await Self.all(of: call.app, registry).map { names, stream in
+            entry(names, audio: stream.audio, video: stream.video, clients[names])
+        }
+        let listed = Set(try await Self.all(of: call.app, registry).map(\.names))
+        // Clients whose media have not arrived yet.
+        for client in clients.values where !listed.contains(client.names) {
+            entries.append(entry(client.names, audio: client.hasAudio, video: client.hasVideo, client))
+        }
+        guard filter else { return entries.map { .object($0) } }
+        return entries.filter { entry in
+            ["mediaSessionId", "name"].allSatisfy { key in call.fields[key].map { $0 == entry[key] } ?? true }
+                && call.fields.flag("published") != false
+        }.map { .object($0) }
+    }
+
+    func stop(_ call: WCSCall) async throws {
+        var ids: Set<String> = []
+        if let id = call.fields.text("mediaSessionId") { ids.insert(id) }
+        if case .array(let elements)? = call.fields["mediaSessionIds"] {
+            for case .string(let id) in elements { ids.insert(id) }
+        }
+        let name = call.fields.text("name")
+        guard !ids.isEmpty || name != nil else {
+            throw InputError(.missingField, field: "mediaSessionId", expected: "the stream's identifier, or its name")
+        }
+        let chosen = server.publishers(of: call.app).filter {
+            ids.contains($0.id) || name?.hasSameUTF8(as: WCSStreamName.text($0.names)) == true
+        }
+        guard !chosen.isEmpty else {
+            throw OrchestratorError.notFound(
+                "stream", (name ?? ids.sorted().joined(separator: ", ")).shortened(toBytes: 100),
+                cure: "only streams of WCS clients can be ended here; end others where they are published")
+        }
+        for publisher in chosen { await server.terminate(publisher) }
+    }
+
+    private func entry(
+        _ names: StreamNames, audio: Bool, video: Bool, _ client: WCSServer.Publisher?
+    ) -> [String: JSONValue] {
+        var entry: [String: JSONValue] = [
+            "mediaSessionId": .string(client?.id ?? Self.id(of: names)), "name": .string(WCSStreamName.text(names)),
+            "published": .boolean(true), "status": .string(client?.status ?? "PUBLISHING"), "hasAudio": .boolean(true),
+            "hasVideo": .boolean(names.stream != .audio), "mediaType": .string("publish"),
+            "audioState": .object(["muted": .boolean(!audio)]), "videoState": .object(["muted": .boolean(!video)]),
+        ]
+        if let client {
+            entry["mediaProvider"] = .string("WebRTC")
+            entry["createDate"] = .number((client.begun * 1000).rounded())
+        }
+        return entry
+    }
+
+    /// Returns an identifier of a stream that no WCS client publishes: the same for the same name.
+    static func id(of names: StreamNames) -> String {
+        let text = [names.room.app.rawValue, names.room.name, names.user.rawValue, names.stream.rawValue]
+        return SHA256.hash(data: Data(text.joined(separator: "/").utf8)).prefix(16)
+            .map { String(format: "%02x", $0) }.joined()
+    }
+
+    static func all(
+        of app: AppID, _ registry: RoomRegistry
+    ) async throws(OrchestratorError) -> [(names: StreamNames, stream: LiveStream)] {
+        var found: [(names: StreamNames, stream: LiveStream)] = []
+        try await registry.forEachRoom { room in
+            guard room.id.app == app, found.count < most else { return }
+            for participant in room.participants {
+                for stream in participant.streams where found.count < most {
+                    found.append((StreamNames(room: room.id, user: participant.user, stream: stream.kind), stream))
+                }
+            }
+        }
+        return found
+    }
+}

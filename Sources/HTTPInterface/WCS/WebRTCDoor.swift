@@ -1,0 +1,54 @@
+import EventSubscription
+import MixModel
+import RoomService
+
+/// Where publishers over WebRTC are let in, by whatever way their offers come.
+package protocol WebRTCDoor: Sendable {
+    /// Answers an offer.
+    ///
+    /// - Parameters:
+    ///   - names: Room, participant and kind of the stream.
+    ///   - offer: The session description.
+    ///   - address: The client's IP address, which may be a proxy's.
+    ///   - onChange: Called with what happens to the session, if it has begun; at last once with its end.
+    /// - Throws: `OrchestratorError` within some seconds.
+    func open(
+        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCDoorChange) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession
+
+    /// Ends a session, whose stream ends at once. A session that has ended is ignored.
+    func close(_ session: String, of app: AppID)
+}
+
+/// A session that has begun.
+package struct WebRTCDoorSession: Hashable, Sendable {
+    /// Identifier of the session.
+    package var id: String
+    /// The session description of the answer, with the service's candidates.
+    package var answer: String
+
+    package init(id: String, answer: String) {
+        self.id = id
+        self.answer = answer
+    }
+}
+
+package enum WebRTCDoorChange: Hashable, Sendable {
+    /// Media arrive.
+    case connected
+    case ended(reason: String)
+}
+
+/// The door of a service without WebRTC.
+package struct ClosedWebRTCDoor: WebRTCDoor {
+    package init() {}
+
+    package func open(
+        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCDoorChange) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession {
+        throw OrchestratorError(
+            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service takes no publishers over WebRTC")
+    }
+
+    package func close(_ session: String, of app: AppID) {}
+}
