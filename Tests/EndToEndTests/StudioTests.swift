@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// Two people in browsers, and a third who watches: no media server, no app server, no event.
+@Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
+struct StudioTests {
+    @Test(.timeLimit(.minutes(3))) func twoTabsAreACoStream() async throws {
+        let port = HookingMediaServer.anyPort()
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            let client = stage.client
+            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
+            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            let place = "http://127.0.0.1:\(client.port)"
+            let browser = Browser(directory: stage.directory)
+            func publish(_ user: String) throws -> ManagedProcess {
+                try browser.open("\(place)/publish/\(stage.room)#user=\(user)&live=1")
+            }
+            let alice = try publish("alice")
+            try await stage.waitForOnAir("bypass", within: 30)
+            let watch = try browser.open("\(place)/watch/\(stage.room)#figures")
+            func latest() -> BrowserTests.Watched? {
+                (Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last
+            }
+            try await waitUntil("the watch page plays", within: 30) { (latest()?.shown ?? 0) > 30 }
+            #expect(latest()?.size == "1280x720", "\(String(describing: latest()))")
+            let bob = try publish("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"], within: 30)
+            try await Task.sleep(for: .seconds(4))
+            // Killed without a word.
+            bob.kill9()
+            let onAir = try await stage.waitForOnAir("bypass", within: 20)
+            #expect(onAir.outputs.map(\.reconnects) == [0])
+            try await Task.sleep(for: .seconds(3))
+            let watched = try #require(latest())
+            print("two tabs, and one that watches: \(watched)")
+            #expect(watched.connections == 1 && watched.words.hasPrefix("Live") && watched.size == "1280x720")
+            #expect((watched.behind ?? 9) < 3)
+            await alice.stop(within: 5)
+            try await waitUntil("alice has left", within: 15) { try await client.users(stage.room).isEmpty }
+            await watch.stop()
+        }
+    }
+}
