@@ -93,7 +93,8 @@ public struct MissingElement: Hashable, Sendable, CustomStringConvertible {
         ],
         "gstreamer1.0-plugins-good": [
             "flvdemux", "flvmux", "aacparse", "souphttpsrc", "jpegdec", "pngdec", "pngenc", "qtmux", "mp4mux",
-            "isomp4mux", "rtspsrc", "rtpbin", "rtph264depay", "rtpopusdepay", "videobox", "videocrop", "videoflip", "imagefreeze", "matroskamux", "jpegenc",
+            "isomp4mux", "rtspsrc", "rtpbin", "rtph264depay", "rtpopusdepay", "videobox", "videocrop", "videoflip",
+            "imagefreeze", "matroskamux", "jpegenc",
         ],
         "gstreamer1.0-plugins-bad": [
             "rtmpsrc", "rtmpsink", "rtmp2src", "rtmp2sink", "h264parse", "h265parse", "voaacenc", "fdkaacenc",

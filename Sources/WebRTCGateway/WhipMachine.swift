@@ -55,6 +55,8 @@ struct WhipMachine: Sendable {
     /// Whether media can flow.
     var isLive: Bool { if case .live = step { true } else { false } }
     var isOver: Bool { step == .over }
+    /// Whether nothing is left to answer.
+    var isAnswered: Bool { step != .waiting && step != .answering }
     var hasPublisher: Bool { step != .waiting }
 
     mutating func publish(_ publisher: WebRTCPublisher) -> [Action] {

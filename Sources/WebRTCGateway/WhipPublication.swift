@@ -19,6 +19,8 @@ final class WhipPublication: @unchecked Sendable {
     /// take a round trip or more. The answer waits for them, because nothing can follow it.
     private static let gathering: Int64 = 250_000_000
     private static let gatheringWithServers: Int64 = 1_000_000_000
+    /// Time in ns after which a machine without any candidate has no address.
+    private static let patience: Int64 = 5_000_000_000
     /// Candidates that a client may add after its offer.
     private static let mostCandidates = 64
 
@@ -46,10 +48,12 @@ final class WhipPublication: @unchecked Sendable {
     private struct Gatherer {
         let answer: WebRTCAnswer
         let section: Int
+        /// Time in ns for finding candidates.
+        let limit: Int64
         var made: String?
+        var madeAt: Int64 = 0
         var candidates: [WebRTCAnswer.Candidate] = []
         var isDone = false
-        var until: Int64
     }
 
     /// - Parameters:
@@ -102,6 +106,8 @@ final class WhipPublication: @unchecked Sendable {
             }
         }
         await peer?.tearDown()
+        // A process that ends while a plug-in is loaded crashes.
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 
     // MARK: - Actions
@@ -135,7 +141,7 @@ final class WhipPublication: @unchecked Sendable {
             answer: WebRTCAnswer(
                 to: offer, publication, network: publisher.network, startBitRate: publisher.startBitRate),
             section: offer.sections.firstIndex { $0.mid == offer.bundle.first } ?? 0,
-            until: MonotonicClock.now() + (hasServers ? Self.gatheringWithServers : Self.gathering))
+            limit: hasServers ? Self.gatheringWithServers : Self.gathering)
         opening = Task { [weak self] in await self?.connect(publisher, offer, publication) }
         ticker.set(MonotonicClock.now() + Self.interval)
     }
@@ -193,6 +199,7 @@ final class WhipPublication: @unchecked Sendable {
         switch event {
         case .described(let text):
             gatherer?.made = text
+            gatherer?.madeAt = MonotonicClock.now()
             for candidate in earlyCandidates { peer?.addCandidate(candidate, section: gatherer?.section ?? 0) }
             earlyCandidates = []
         case .candidate(let section, let text):
@@ -209,15 +216,16 @@ final class WhipPublication: @unchecked Sendable {
 
     /// Answers if the candidates are there, or the time for them is over.
     private func answer() {
+        guard !machine.isAnswered else { return }
         let now = MonotonicClock.now()
-        guard let gatherer, let made = gatherer.made, !machine.isOver, gatherer.isDone || now >= gatherer.until else {
-            return
+        guard let gatherer, let made = gatherer.made, !machine.isOver else { return }
+        let time = now - gatherer.madeAt
+        guard gatherer.isDone || time >= gatherer.limit else { return }
+        if let text = gatherer.answer.text(of: made, gatherer.candidates) {
+            perform(machine.answered(text, now: now))
+        } else if gatherer.isDone || time >= Self.patience {
+            perform(machine.failed("This machine has no address for WebRTC: see ingest.webrtc in the configuration."))
         }
-        guard let text = gatherer.answer.text(of: made, gatherer.candidates) else {
-            return perform(
-                machine.failed("This machine has no address for WebRTC: see ingest.webrtc in the configuration."))
-        }
-        perform(machine.answered(text, now: now))
     }
 
     private func take(_ frame: PublishedStream.Frame) {
