@@ -229,7 +229,8 @@ final class WhipPublication: @unchecked Sendable {
     }
 
     private func take(_ frame: PublishedStream.Frame) {
-        guard machine.isLive else { return }
+        // The first ones may come before it is known that there is a connection.
+        guard !machine.isOver else { return }
         if frame.track == .video { machine.tookPicture(isIDR: frame.isIDR, now: MonotonicClock.now()) }
         let tags = stream.take(frame)
         uplink?.send(tags)
