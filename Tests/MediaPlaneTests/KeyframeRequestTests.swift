@@ -3,6 +3,7 @@ import MediaFormats
 import Testing
 
 @testable import RTMP
+@testable import StreamIngest
 
 /// Requests for keyframes on the way from a player over the server to a publisher.
 struct KeyframeRequestTests {
@@ -54,6 +55,13 @@ struct KeyframeRequestTests {
         #expect(publisher.atClient.last == .keyframeRequested)
         publisher.client.requestKeyframe()
         #expect(publisher.client.takeOutput().isEmpty, "a publisher asks nobody")
+    }
+
+    @Test func manyPlayersAskOnce() {
+        let stream = LiveStream()
+        #expect(stream.passesKeyframeRequest(now: 0))
+        #expect(!stream.passesKeyframeRequest(now: LiveStream.keyframePause - 1))
+        #expect(stream.passesKeyframeRequest(now: LiveStream.keyframePause))
     }
 
     @Test func othersSeeNothingOfIt() throws {
