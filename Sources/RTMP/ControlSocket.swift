@@ -32,7 +32,7 @@ package final class ControlSocket: @unchecked Sendable {
     /// The connection that is obeyed.
     package private(set) var service: Sender?
 
-    /// Begins to listen. May be called from any thread.
+    /// Begins to listen. Call on the loop: lines may come as soon as it returns to its sockets.
     /// - Parameters:
     ///   - longestLine: In bytes. A sender of longer ones is disconnected.
     ///   - onLine: Called on the loop.

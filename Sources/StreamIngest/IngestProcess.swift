@@ -20,7 +20,7 @@ public final class IngestProcess: @unchecked Sendable {
     private var server: IngestServer?
     private let orphan = LoopDeadline()
     private let ticker = LoopDeadline()
-    private var ending: CheckedContinuation<Void, Never>?
+    private var ending: CheckedContinuation<Void, any Error>?
     private var isOver = false
 
     /// Time in ns between two reports of figures, by which the orchestrator knows that this process does not hang.
@@ -40,13 +40,15 @@ public final class IngestProcess: @unchecked Sendable {
     /// - Throws: The reason why the Unix socket cannot be listened on, in words.
     public func run() async throws {
         let run = String(UInt64.random(in: .min ... .max), radix: 36)
-        let socket = try ControlSocket(
-            path: path, longestLine: IngestCommand.longestLine,
-            onLine: { [weak self] in self?.read($0, from: $1) }, onLost: { [weak self] in self?.lost() })
-        await withCheckedContinuation { continuation in
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            // On the loop, so that no line comes before everything is there.
             loop.perform { [self] in
+                do throws(UnixListener.Failure) {
+                    socket = try ControlSocket(
+                        path: path, longestLine: IngestCommand.longestLine,
+                        onLine: { [weak self] in self?.read($0, from: $1) }, onLost: { [weak self] in self?.lost() })
+                } catch { return continuation.resume(throwing: error) }
                 ending = continuation
-                self.socket = socket
                 server = IngestServer(run: run, logger: logger) { [weak self] in self?.send($0) }
                 orphan.begin { [weak self] in
                     self?.logger.notice("no service has connected for a long time")

@@ -17,7 +17,7 @@ public final class WhipProcess: @unchecked Sendable {
     private let orphan = LoopDeadline()
     private var socket: ControlSocket?
     private var publication: WhipPublication?
-    private var ending: CheckedContinuation<Void, Never>?
+    private var ending: CheckedContinuation<Void, any Error>?
     private var isOver = false
 
     /// - Parameters:
@@ -36,13 +36,16 @@ public final class WhipProcess: @unchecked Sendable {
     ///
     /// - Throws: The reason why the Unix socket cannot be listened on, in words.
     public func run() async throws {
-        let socket = try ControlSocket(
-            path: path, longestLine: WebRTCCommand.longestLine,
-            onLine: { [weak self] in self?.read($0, from: $1) }, onLost: { [weak self] in self?.waitForService() })
-        await withCheckedContinuation { continuation in
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            // On the loop, so that no line comes before everything is there.
             loop.perform { [self] in
+                do throws(UnixListener.Failure) {
+                    socket = try ControlSocket(
+                        path: path, longestLine: WebRTCCommand.longestLine,
+                        onLine: { [weak self] in self?.read($0, from: $1) },
+                        onLost: { [weak self] in self?.waitForService() })
+                } catch { return continuation.resume(throwing: error) }
                 ending = continuation
-                self.socket = socket
                 publication = WhipPublication(
                     logger: logger, report: { [weak self] in self?.send($0) }, onEnd: { [weak self] in self?.end() })
                 orphan.begin { [weak self] in
@@ -55,8 +58,8 @@ public final class WhipProcess: @unchecked Sendable {
         }
         await publication?.close()
         await withCheckedContinuation { continuation in
-            loop.perform {
-                socket.close()
+            loop.perform { [self] in
+                socket?.close()
                 continuation.resume()
             }
         }
