@@ -160,7 +160,10 @@ struct WCSSessionTests {
         #expect(over == [.unpublish(id: "a-1"), .close(.goingAway("no pong"))])
         #expect(session.tick() == [])
         var silent = WCSSession()
-        for _ in 0..<WCSSession.patience { #expect(silent.tick() == []) }
+        for _ in 0..<WCSSession.patience {
+            #expect(silent.tick() == [])
+            #expect(silent.received(#"{"message":"pong","data":[null]}"#) == [])
+        }
         #expect(silent.tick() == [.close(.refused("no connection message"))])
     }
 

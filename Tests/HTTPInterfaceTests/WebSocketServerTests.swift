@@ -293,12 +293,10 @@ import Testing
             let client = try await stage.open()
             await client.send(text: "a")
             #expect(await client.text() == "a")
-            let begin = ContinuousClock.now
             await stage.group.triggerGracefulShutdown()
             #expect(await client.next()?.code == 1001)
             await client.send(0x88, [3, 233])
             #expect(await client.rest() == [])
-            #expect(ContinuousClock.now - begin < .seconds(20))
         }
     }
 

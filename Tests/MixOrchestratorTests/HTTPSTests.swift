@@ -39,12 +39,13 @@ import Testing
     }
 
     private func withServer(
-        name: String = "first", days: Int = 60,
+        name: String = "first", days: Int = 60, settings: [String: [String]] = [:],
         _ body: @escaping @Sendable (LiveService, _ address: String, _ certificate: String) async throws -> Void
     ) async throws {
         try await withDirectory { directory in
             let pair = try await Pair.make(in: directory, name: name, days: days)
-            try await withLiveService(directory: directory, settings: pair.settings) { service in
+            try await withLiveService(directory: directory, settings: pair.settings.merging(settings) { $1 }) {
+                service in
                 try await body(service, "https://localhost:\(service.port)", pair.certificate)
             }
         }
@@ -117,6 +118,25 @@ import Testing
                 try await curl("--cacert \(authority) -o /dev/null -w '%{http_code}' \(address)/healthz") == "200"
                     ? true : nil
             }
+        }
+    }
+
+    @Test func webSocketsWorkOverTLS() async throws {
+        try await withServer(settings: ["wcs.enabled": ["true"]]) { service, _, authority in
+            // The frame is masked with zeros.
+            let output = try await outputOfShell(
+                #"""
+                coproc TLS { exec openssl s_client -quiet -verify_return_error -CAfile \#(authority) \
+                    -connect localhost:\#(service.port) 2>/dev/null; }
+                exec 5<&${TLS[0]} 6>&${TLS[1]}
+                printf 'GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n' >&6
+                while IFS= read -r -t 60 -u 5 line && [ "$line" != $'\r' ]; do echo "$line"; done
+                printf '\x81\xa2\0\0\0\0{"message":"connection","data":[]}' >&6
+                timeout 60 head -c 60 <&5 | tr -d '\0-\10\176-\377'
+                kill $TLS_PID
+                """#)
+            #expect(output.hasPrefix("HTTP/1.1 101 "), "\(output)")
+            #expect(output.contains(#""status":"ESTABLISHED""#), "\(output)")
         }
     }
 

@@ -153,12 +153,13 @@ import Testing
     @Test func withTokensAClientShowsOne() async throws {
         let token = "0123456789abcdef-publish"
         try await withService([
-            "apps.default.tokens.0.token": [token], "apps.default.tokens.0.scopes": ["publish", "read", "tasks"],
-            "apps.default.tokens.1.token": ["0123456789abcdef-read"], "apps.default.tokens.1.scopes": ["read"],
+            "apps.0.id": ["default"], "apps.0.tokens.0.token": [token],
+            "apps.0.tokens.0.scopes": ["publish", "read", "tasks"],
+            "apps.0.tokens.1.token": ["0123456789abcdef-read"], "apps.0.tokens.1.scopes": ["read"],
         ]) { stage in
             for wrong in ["x", "0123456789abcdef-read"] {
                 let stranger = try await stage.connect(token: wrong)
-                #expect(await stranger.socket.rest().map(\.code) == [1008])
+                #expect(await stranger.socket.rest().compactMap(\.code) == [1008])
             }
             let client = try await stage.connect(token: token)
             #expect(try await client.next().name == "getUserData")
@@ -238,10 +239,13 @@ import Testing
                         "rtmp_mixed\",\"soundEnabled\":false,\"rtmpUrl\":\"rtmp://127.0.0.1/cdn/rtmp_mixed"),
                 "\(push)")
             // The program is planned: two panes, 640x360, and the push.
-            let plan = try await eventually { stage.service.relays.started.last?.plan }
+            let plan = try await eventually {
+                stage.service.relays.started.compactMap(\.plan).last {
+                    $0.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/cdn/rtmp_mixed"]
+                }
+            }
             #expect(plan.sources.count == 2)
             #expect(plan.scene.panes.count == 2)
-            #expect(plan.outputs.destinations.map(\.url) == ["rtmp://127.0.0.1/cdn/rtmp_mixed"])
             let id = try #require(push.firstMatch(of: /"mediaSessionId":"([^"]+)"/)?.1)
             #expect(try await stage.rest("/rest-api/push/find_all", "").contains(id))
             #expect(try await stage.rest("/rest-api/push/terminate", #"{"mediaSessionId":"\#(id)"}"#) == "200")

@@ -53,7 +53,7 @@ struct WCSMixers: Sendable {
     func change(_ call: WCSCall, adds: Bool) async throws {
         let id = try task(call)
         let (owner, view, _) = try await registry.task(id)
-        guard view.endReason == nil else { throw Self.unknown(id) }
+        guard !Self.isOver(view.endReason) else { throw Self.unknown(id) }
         let chosen = try streams(call).map { SourceSelection(room: $0.room, user: $0.user, kind: $0.stream) }
         if adds {
             for source in chosen where try await !isThere(source) { throw Self.unknownStream(source) }
@@ -85,14 +85,16 @@ struct WCSMixers: Sendable {
     func stop(_ call: WCSCall) async throws {
         let id = try task(call)
         let (owner, view, _) = try await registry.task(id)
-        guard view.endReason == nil, try await owner.stopTask(id, at: call.receivedAt) else { throw Self.unknown(id) }
+        guard !Self.isOver(view.endReason), try await owner.stopTask(id, at: call.receivedAt) else {
+            throw Self.unknown(id)
+        }
     }
 
     /// Returns one entry for each stream of each mixer, and one for a mixer without streams.
     func list(_ call: WCSCall) async throws -> [JSONValue] {
         var entries: [JSONValue] = []
         for id in registry.services.taskIndex.tasks(of: call.app) where id.name.startsInUTF8(with: Self.prefix) {
-            guard let (_, view, _) = try? await registry.task(id), view.endReason == nil,
+            guard let (_, view, _) = try? await registry.task(id), !Self.isOver(view.endReason),
                 let settings = try await registry.snapshot(of: id)?.task(id)?.machine.document.settings,
                 case .fixed(let fixed)? = settings.program?.composition
             else { continue }
@@ -120,13 +122,21 @@ struct WCSMixers: Sendable {
     /// Returns the mixer whose stream has this name.
     func mixer(ofStream name: String, app: AppID) async -> TaskID? {
         for id in registry.services.taskIndex.tasks(of: app) where id.name.startsInUTF8(with: Self.prefix) {
-            guard let (_, view, _) = try? await registry.task(id), view.endReason == nil else { continue }
+            guard let (_, view, _) = try? await registry.task(id), !Self.isOver(view.endReason) else { continue }
             if view.room.hasSameUTF8(as: name) { return id }
         }
         return nil
     }
 
     // MARK: Parts
+
+    /// Whether a task of this interface has ended for good: the others go on with a push, a stream or room on the machine.
+    static func isOver(_ reason: EndReason?) -> Bool {
+        switch reason {
+        case nil, .idle?, .roomClosed?, .hostLeft?, .noOutputs?, .noCapacity?: false
+        case .requested?, .roomDeleted?, .scheduled?: true
+        }
+    }
 
     private func task(_ call: WCSCall) throws(InputError) -> TaskID {
         TaskID(app: call.app, name: Self.prefix + (try call.name(inURI: "uri", scheme: "mixer")))

@@ -64,7 +64,8 @@ struct WCSPushes: Sendable {
         for id in registry.services.taskIndex.tasks(of: call.app) {
             let isMixer = id.name.startsInUTF8(with: WCSMixers.prefix)
             guard isMixer || id.name.startsInUTF8(with: Self.prefix), let (_, view, _) = try? await registry.task(id),
-                view.endReason == nil, let task = try await registry.snapshot(of: id)?.task(id)?.machine.document
+                !WCSMixers.isOver(view.endReason),
+                let task = try await registry.snapshot(of: id)?.task(id)?.machine.document
             else { continue }
             for output in task.settings?.outputs ?? [] where output.id.rawValue.startsInUTF8(with: Self.prefix) {
                 var name = view.room
@@ -85,14 +86,15 @@ struct WCSPushes: Sendable {
             + (try EventParser.identifier(
                 try call.required("mediaSessionId", "the identifier of a push"), field: "mediaSessionId"))
         let task = TaskID(app: call.app, name: id)
-        if let (owner, view, _) = try? await registry.task(task), view.endReason == nil {
+        if let (owner, view, _) = try? await registry.task(task), !WCSMixers.isOver(view.endReason) {
             _ = try await owner.stopTask(task, at: call.receivedAt)
             return
         }
         for mixer in registry.services.taskIndex.tasks(of: call.app)
         where mixer.name.startsInUTF8(with: WCSMixers.prefix) {
-            guard let (owner, view, _) = try? await registry.task(mixer),
-                view.outputs.contains(where: { $0.id == OutputID(id) })
+            let settings = try await registry.snapshot(of: mixer)?.task(mixer)?.machine.document.settings
+            guard settings?.outputs?.contains(where: { $0.id == OutputID(id) }) == true,
+                let (owner, view, _) = try? await registry.task(mixer), !WCSMixers.isOver(view.endReason)
             else { continue }
             var change = SettingsChange(task: mixer, summary: "output \(id) removed by API") {
                 current, outputs throws(OrchestratorError) in

@@ -50,7 +50,8 @@ struct WCSSession {
     mutating func received(_ text: String) -> [Action] {
         guard phase != .over else { return [] }
         guard let message = WCSMessage(parsing: text) else { return over(WebSocketClose(1003, "not a message of WCS")) }
-        missed = 0
+        // A client that is not let in has its time, whatever it sends.
+        if phase == .established { missed = 0 }
         let fields = message.fields
         switch message.name {
         case "connection": return connect(fields)
@@ -158,7 +159,7 @@ struct WCSSession {
     /// The client is let in. The first ping follows at once: some clients wait for it before they publish.
     mutating func admitted() -> [Action] {
         guard phase == .asking else { return [] }
-        phase = .established
+        (phase, missed) = (.established, 0)
         var answer = ["authToken", "appKey", "clientVersion", "mediaProviders"].reduce(into: [String: JSONValue]()) {
             $0[$1] = fields[$1]
         }
