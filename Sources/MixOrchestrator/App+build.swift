@@ -156,6 +156,14 @@ func buildOrchestrator(
     ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
     PageController(publish: WebPage(EmbeddedFiles.publishPage), watch: WebPage(EmbeddedFiles.watchPage))
         .addRoutes(to: router)
+    let webrtc = try webrtc(configuration, metrics, logger)
+    WHIPController(
+        supervisor: webrtc,
+        access: WHIPAccess(
+            tokens: configuration.apps.tokens, apps: configuration.apps.ids,
+            signatures: configuration.ingest?.signatures ?? PlaybackAccess(), limits: limits),
+        limits: limits, origins: configuration.webrtc?.origins ?? .none
+    ).addRoutes(to: router)
     methods.fill(from: router)
 
     let ingest = try ingest(configuration, registry, limits, logger)
@@ -181,8 +189,27 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
+        ] + ([ingest, webrtc, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
         logger: logger)
+}
+
+/// Returns the supervisor of publishers over WebRTC; without WebRTC in the configuration, what ends those of an earlier run.
+private func webrtc(
+    _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
+) throws -> WebRTCSupervisor? {
+    let starter = WebRTCStarter(
+        worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+    guard let settings = configuration.webrtc, let ingest = configuration.ingest else {
+        return try WebRTCSupervisor.Configuration.off(data: configuration.data, starter: starter).map {
+            WebRTCSupervisor($0, metrics: metrics, logger: logger)
+        }
+    }
+    return WebRTCSupervisor(
+        try WebRTCSupervisor.Configuration(
+            rules: settings.rules, ingest: ingest.rules, data: configuration.data, starter: starter,
+            isKept: configuration.keepsRelays),
+        metrics: metrics, logger: logger)
 }
 
 /// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.

@@ -202,6 +202,56 @@ import Testing
         #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
     }
 
+    @Test(arguments: [
+        ("webrtc: { whip: on }", "webrtc.whip: found on without ingest.rtmp.listen"),
+        (Self.webrtc("addresses: [localhost]"), "IP addresses of this machine"),
+        (Self.webrtc("publicAddress: mixer.example"), "an IP address, as in 203.0.113.7"),
+        (Self.webrtc("ports: 50000"), "as in 50000-50199"), (Self.webrtc("ports: 50010-50000"), "as in 50000-50199"),
+        (Self.webrtc("ports: 80-90"), "as in 50000-50199"), (Self.webrtc("stun: stun.example"), "stun:host:port"),
+        (Self.webrtc("turn: { user: mixer }"), "webrtc.turn.url: found nothing"),
+        (Self.webrtc("turn: { url: \"turn:turn.example:3478\" }"), "webrtc.turn.user: found nothing"),
+        (
+            Self.webrtc("turn: { url: \"turn:turn.example:3478\", user: mixer, password: short }"),
+            "webrtc.turn.password: found 5 bytes"
+        ),
+        (Self.webrtc("startBitRate: 5"), "webrtc.startBitRate: found \"5\""),
+        (Self.webrtc("silence: 0"), "a number, 1.0…60.0"), (Self.webrtc("maxPublishers: 0"), "webrtc.maxPublishers"),
+        (Self.webrtc("cors: [studio.example]"), "webrtc.cors: found \"studio.example\""),
+    ])
+    func whatIsWrongWithWebRTCIsNamed(_ yaml: String, _ expected: String) {
+        let error = #expect(throws: StartupError.self) { try configuration(yaml) }
+        #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func webRTCIsOnIfTheSettingSaysSo() throws {
+        for off in [Self.ingest("grace: 3"), Self.webrtc("whip: off"), "webrtc: { silence: 4 }"] {
+            #expect(try configuration(off).webrtc == nil)
+        }
+        let plain = try #require(try configuration(Self.webrtc("silence: 4")).webrtc)
+        #expect(plain.rules.silence == 4 && plain.rules.startBitRate == 2_500_000 && plain.rules.iceServers.isEmpty)
+        #expect(plain.rules.limits == WebRTCLimits(all: 64, perApp: 64, perAddress: 64))
+        let full = try #require(
+            try configuration(
+                Self.webrtc(
+                    "addresses: [10.0.0.7, \"fd00::7\"], startBitRate: 0, maxPublishers: 10, maxPublishersPerAddress: 2, "
+                        + "stun: \"stun://stun.example:3478\", turn: { url: \"turn:[::1]:3478\", user: \"a:b\", "
+                        + "password: \"p@ssword/0123456\" }")
+            ).webrtc)
+        #expect(full.rules.network.addresses == ["10.0.0.7", "fd00::7"] && full.rules.startBitRate == nil)
+        #expect(full.rules.limits == WebRTCLimits(all: 10, perApp: 10, perAddress: 2))
+        #expect(full.rules.network.turn == ["turn://a%3Ab:p%40ssword%2F0123456@[::1]:3478"])
+        #expect(
+            full.rules.iceServers == [
+                .init(url: "stun:stun.example:3478"),
+                .init(url: "turn:[::1]:3478", user: "a:b", password: "p@ssword/0123456"),
+            ])
+    }
+
+    private static func webrtc(_ more: String) -> String {
+        let isOff = more == "whip: off"
+        return ingest("grace: 3") + "\nwebrtc: { \(isOff ? "" : "whip: on, ")\(more) }"
+    }
+
     private static func ingest(_ more: String) -> String {
         "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
     }

@@ -1,16 +1,17 @@
 import HTTPTypes
 import RoomService
 
-/// The origins of web pages that may read what viewers get (Fetch, §3.2).
+/// The origins of web pages that may read answers, such as what viewers get (Fetch, §3.2).
 package enum PlaybackOrigins: Hashable, Sendable {
     case any
     case only(Set<String>)
 
     /// No origin but the service's own; the default.
-    static let none = PlaybackOrigins.only([])
+    package static let none = PlaybackOrigins.only([])
 
+    /// - Parameter setting: Name of the setting that has them.
     /// - Throws: `StartupError` when an entry is not an origin.
-    package init(_ origins: [String]) throws(StartupError) {
+    package init(_ origins: [String], setting: String = "playback.cors") throws(StartupError) {
         if origins == ["*"] {
             self = .any
             return
@@ -22,7 +23,7 @@ package enum PlaybackOrigins: Hashable, Sendable {
                 !parts[2].contains("@")
             else {
                 throw StartupError(
-                    "configuration: playback.cors: found \"\(origin)\"; expected \"*\" alone, or origins as in "
+                    "configuration: \(setting): found \"\(origin)\"; expected \"*\" alone, or origins as in "
                         + "\"https://player.example\"")
             }
         }

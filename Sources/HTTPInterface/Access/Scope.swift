@@ -13,7 +13,7 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case read
     /// Giving rooms and tasks a priority above the normal one, in addition to `tasks`.
     case priority
-    /// Publishing to the service's own RTMP server.
+    /// Publishing to the service itself, over RTMP and over WebRTC.
     case publish
 
     static let all = Set(allCases)
@@ -27,6 +27,8 @@ package enum RouteAccess: Hashable, Sendable {
     case signed
     /// Each request contains the secret of a media server's hook, which the route itself checks. Tokens do not count.
     case hook
+    /// The route itself checks a token with the scope `publish`, or a signature (`WHIPAccess`).
+    case publisher
 
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
@@ -38,6 +40,12 @@ package enum RouteAccess: Hashable, Sendable {
         add(
             .hook, "GET /v1/hooks/{hook}", "POST /v1/hooks/{hook}", "GET /v1/hooks/{hook}/{token}",
             "POST /v1/hooks/{hook}/{token}")
+        for path in ["/whip/{app}/{room}", "/whip/{app}/{room}/{user}"] {
+            add(.publisher, "POST \(path)", "OPTIONS \(path)", "POST \(path)/screen", "OPTIONS \(path)/screen")
+        }
+        add(
+            .publisher, "PATCH /whip-sessions/{session}", "DELETE /whip-sessions/{session}",
+            "OPTIONS /whip-sessions/{session}")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         // Pages are the same for everybody.

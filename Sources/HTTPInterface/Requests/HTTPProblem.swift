@@ -112,10 +112,12 @@ extension HTTPResponse.Status {
             switch kind {
             case .malformed: .badRequest
             case .invalid: .unprocessableContent
+            case .unacceptable: .notAcceptable
             case .forbidden: .forbidden
             case .notFound: .notFound
             case .conflict: .conflict
             case .outdated: .preconditionFailed
+            case .exhausted: .tooManyRequests
             case .unavailable: .serviceUnavailable
             case .failed: .internalServerError
             }

@@ -30,8 +30,10 @@ package struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let duration = MonotonicClock.now() - start
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
-        // The path of a hook may end with its secret.
-        let isSecret = request.uri.path.startsInUTF8(with: HookPath.prefix)
+        // The path of a hook may end with its secret, and who knows the path of a session may end it.
+        let isSecret = [HookPath.prefix, WHIPPath.sessions].contains {
+            request.uri.path.startsInUTF8(with: $0)
+        }
         let path = isSecret ? Metrics.route(context.endpointPath) : request.uri.path.shortened(toBytes: 256)
         context.logger.debug(
             "\(request.method.rawValue) \(path) \(response.status.code)",

@@ -24,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings.append(Finding(isGood: true, text: "configuration"))
             findings +=
                 (configuration.apps.warnings + configuration.hooks.warnings
-                + (configuration.ingest?.warnings ?? [])).map {
+                + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])).map {
                     Finding(isGood: false, text: $0)
                 }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }
@@ -36,6 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     key: "ingest.rtmp.listen", hasTokens: true)
                 findings.append(await Self.port(address, setting: "ingest.rtmp.listen"))
             }
+            findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
             findings += Self.directory(configuration.data)
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {

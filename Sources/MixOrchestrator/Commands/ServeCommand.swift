@@ -67,7 +67,8 @@ struct ServeCommand: AsyncParsableCommand {
             connections: configuration.http.maxConnections, descriptors: DescriptorLimit.raise())
         let warnings =
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
-            + (configuration.ingest?.warnings ?? []) + configuration.exposures + lowered
+            + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? []) + configuration.exposures
+            + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }
         // Before restoring anything: a second service must not affect the first one's relays.

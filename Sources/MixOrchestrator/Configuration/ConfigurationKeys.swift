@@ -45,6 +45,11 @@ enum ConfigurationKeys {
         "ingest.onPublish.secretFile": .scalar,
         "wcs.enabled": .scalar, "wcs.patterns": .list, "wcs.maxConnections": .scalar,
         "wcs.maxConnectionsPerAddress": .scalar,
+        "webrtc.whip": .scalar, "webrtc.addresses": .list, "webrtc.publicAddress": .scalar, "webrtc.ports": .scalar,
+        "webrtc.stun": .scalar, "webrtc.turn.url": .scalar, "webrtc.turn.user": .scalar,
+        "webrtc.turn.password": .scalar, "webrtc.turn.passwordFile": .scalar, "webrtc.startBitRate": .scalar,
+        "webrtc.silence": .scalar, "webrtc.maxPublishers": .scalar, "webrtc.maxPublishersPerApp": .scalar,
+        "webrtc.maxPublishersPerAddress": .scalar, "webrtc.cors": .list,
     ].merging(ofHooks) { $1 }.merging(WorkerKind.allCases.map { ("memory.\($0.rawValue)", .scalar) }) { $1 }
 
     /// The keys of each hook, below `hooks.{name}`.

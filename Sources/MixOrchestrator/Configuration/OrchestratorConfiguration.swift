@@ -35,6 +35,8 @@ struct OrchestratorConfiguration: Sendable {
     var ingest: IngestConfiguration?
     /// Web Call Server's interface; `nil` = off.
     var wcs: WCSSettings?
+    /// Publishers over WebRTC; `nil` = off.
+    var webrtc: WebRTCConfiguration?
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
@@ -105,6 +107,7 @@ struct OrchestratorConfiguration: Sendable {
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
         wcs = try WCSSettings(values)
+        webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName

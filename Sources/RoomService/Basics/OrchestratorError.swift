@@ -11,6 +11,8 @@ package struct OrchestratorError: Error, Hashable, Sendable {
         case malformed
         /// The request can be read, but contains a value that cannot be used.
         case invalid
+        /// The request is right, but nothing in it can be taken by this service.
+        case unacceptable
         /// The caller may not do that.
         case forbidden
         case notFound
@@ -18,6 +20,8 @@ package struct OrchestratorError: Error, Hashable, Sendable {
         case conflict
         /// The thing is not in the state that the request names as its condition.
         case outdated
+        /// The caller already has as much as it may have.
+        case exhausted
         /// The service cannot do it now. The same request may succeed later.
         case unavailable
         /// The service itself has failed, and a repetition does not help.

@@ -78,9 +78,49 @@ struct IngestStreamKey: Hashable, Sendable {
 
     /// The URL of the stream at the ingest. Holds a code that is worth nothing for other streams.
     func url(of rules: IngestRules, secret: String) -> String {
+        "rtmp://\(rules.pullPlace)/relay/\(text)?relay=\(Self.code(of: text, secret))"
+    }
+
+    // MARK: - Workers that publish
+
+    /// First part of the application to which workers of the service publish.
+    private static let publishing = "publish/"
+    private static let proof = "proof="
+
+    /// The URL to which a worker of the service publishes the stream. Its code lets nobody play, and that of `url` lets nobody
+    /// publish.
+    func publishingURL(of rules: IngestRules, secret: String) -> String {
+        "rtmp://\(rules.pullPlace)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
+    }
+
+    /// What a request of such a worker is worth.
+    enum Publishing: Hashable, Sendable {
+        /// It is another publisher's.
+        case none
+        case proven(IngestStreamKey)
+        case refused
+    }
+
+    /// Reads a request that may be a worker's, as `publishingURL` has it.
+    static func publishing(_ request: IngestRequest, of rules: IngestRules, secret: String) -> Publishing {
+        let path = "\(request.application)/\(request.name)"
+        guard request.isPublish, path.startsInUTF8(with: publishing), request.query.startsInUTF8(with: proof),
+            let key = IngestStreamKey(String(path.dropFirst(publishing.count)))
+        else { return .none }
+        let isOwn =
+            ["127.", "::1", "::ffff:127."].contains { request.address.startsInUTF8(with: $0) }
+            || request.address == rules.pullHost
+        let code = code(of: publishing + key.text, secret)
+        // To the last byte, so that the time that it takes reveals nothing.
+        let shown = request.query.utf8.dropFirst(proof.utf8.count)
+        let isRight =
+            shown.count == code.utf8.count && zip(shown, code.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+        return isOwn && isRight ? .proven(key) : .refused
+    }
+
+    private static func code(of text: String, _ secret: String) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
-        let proof = code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        return "rtmp://\(rules.pullPlace)/relay/\(text)?relay=\(proof)"
+        return code.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

@@ -146,6 +146,16 @@ actor IngestWorker {
     // MARK: - Requests
 
     private func answer(_ request: IngestRequest) -> [Job] {
+        switch IngestStreamKey.publishing(request, of: rules, secret: secret) {
+        case .none: break
+        case .refused:
+            refuse(request, isName: false, "only workers of the service publish here")
+            return []
+        case .proven(let key):
+            // Who publishes was decided when the worker was started; the operator's server has not been asked yet.
+            let names = key.names
+            return hook == nil ? begin(key, request, process) : question(request, names.room.app, names, misfit: "")
+        }
         switch gate.verdict(on: request) {
         case .refused(let isName, let reason): refuse(request, isName: isName, reason)
         case .nameless(let app, let reason):

@@ -22,6 +22,9 @@ extension Metrics {
         case viewersRefused = "viewers_refused_total"
         case webhookAttempts = "webhook_attempts_total"
         case webhookMessages = "webhook_messages_total"
+        case webrtcLost = "webrtc_lost_packets_total"
+        case webrtcPackets = "webrtc_packets_total"
+        case webrtcSessions = "webrtc_sessions_total"
         case wireCalls = "wire_calls_total"
 
         var help: String {
@@ -46,6 +49,9 @@ extension Metrics {
             case .viewersRefused: "Viewers refused because a viewer limit was reached."
             case .webhookAttempts: "Webhook delivery attempts, by result."
             case .webhookMessages: "Webhook messages settled, by outcome: delivered or given up."
+            case .webrtcLost: "Packets of WebRTC publishers that never came."
+            case .webrtcPackets: "Packets that came from WebRTC publishers."
+            case .webrtcSessions: "Offers of WebRTC publishers, by result: opened, refused or failed."
             case .wireCalls: "Calls to the ApsaraVideo Live interface, by action and code."
             }
         }
@@ -63,10 +69,11 @@ extension Metrics {
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
+            case .webrtcSessions: ["result"]
             case .wireCalls: ["action", "code"]
             case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
                 .viewerSkips,
-                .viewersRefused:
+                .viewersRefused, .webrtcLost, .webrtcPackets:
                 []
             }
         }
@@ -148,6 +155,7 @@ extension Metrics {
         case viewers
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
+        case webrtcPublishers = "webrtc_publishers"
 
         var help: String {
             switch self {
@@ -185,6 +193,7 @@ extension Metrics {
             case .viewers: "Viewers playing programs over HTTP-FLV."
             case .webhookCircuits: "Failing subscribers to which delivery is paused."
             case .webhooksWaiting: "Webhook messages waiting for delivery."
+            case .webrtcPublishers: "Sessions of WebRTC publishers."
             }
         }
 

@@ -24,8 +24,11 @@ struct OpenAPIRequest: Sendable {
         }) {
             for (name, value) in document.examples(of: media) {
                 let isForm = type == "application/x-www-form-urlencoded"
-                bodies.append(
-                    ("\(type) \(name)", type, isForm ? OpenAPIDocument.form(value) : try OpenAPIDocument.json(value)))
+                let isText = type == "application/sdp" || type == "application/trickle-ice-sdpfrag"
+                let body =
+                    isText
+                    ? value as? String : isForm ? OpenAPIDocument.form(value) : try OpenAPIDocument.json(value)
+                bodies.append(("\(type) \(name)", type, body))
             }
         }
         if operation.body?["required"] as? Bool != true { bodies.append(("no body", nil, nil)) }
@@ -72,6 +75,19 @@ struct OpenAPIRequest: Sendable {
         let method = try #require(HTTPRequest.Method(operation.method))
         (request.uri, request.headers) = WireCaller.signed(
             "ListRTCLiveRooms", uri.contains("AppId") ? ["AppId": "shop"] : [:], method: method)
+        return request
+    }
+
+    /// Sessions of WHIP have names that nobody knows before they begin.
+    func inSession(of bench: Bench, _ operation: OpenAPIDocument.Operation) async throws -> OpenAPIRequest {
+        guard operation.path == "/whip-sessions/{session}" else { return self }
+        let made = try await bench.call(
+            .post, "/whip/demo/carol", ScriptedWHIPWorker.offer(), headers: [.contentType: "application/sdp"])
+        #expect(made.status == 201, "\(made.text)")
+        var request = self
+        request.uri = try #require(made.headers[.location])
+        // Without the name of the offer's ICE it would be restarted, and with it `*` restarts nothing.
+        request.body = body?.replacing("a=ice-ufrag:EsAw", with: "a=ice-ufrag:\(ScriptedWHIPWorker.iceName)")
         return request
     }
 

@@ -237,10 +237,13 @@ import Yams
             // Programs go past the encoder of HTTP, which only a real connection has.
             try await withOrchestrator(
                 ["watch", "watchOfApp"].contains(operation.id) ? .ahc(.http) : .router, directory: directory,
-                store: OpenAPIRequest.filledStore(), settings: OpenAPIRequest.settings
+                store: OpenAPIRequest.filledStore(),
+                settings: operation.path.hasPrefix("/whip")
+                    ? OpenAPIRequest.settings.merging(ScriptedWHIPWorker.settings(in: directory)) { $1 }
+                    : OpenAPIRequest.settings
             ) { bench in
                 try await OpenAPIRequest.prepare(bench)
-                let request = try request.signed(for: operation)
+                let request = try await request.signed(for: operation).inSession(of: bench, operation)
                 async let watching: Void = OpenAPIRequest.end(operation.id, of: bench)
                 let answer = try await bench.call(
                     .init(operation.method) ?? .get, request.uri, request.body, headers: request.headers)

@@ -1,0 +1,155 @@
+import Foundation
+import HTTPInterface
+import MixModel
+import RoomService
+import TextFormats
+
+/// The settings under `webrtc`. WHIP is on if `webrtc.whip` says so.
+struct WebRTCConfiguration: Sendable {
+    var rules: WebRTCRules
+    /// Web pages that may publish.
+    var origins = PlaybackOrigins.none
+    /// Problems that do not prevent the service from starting but should be fixed.
+    var warnings: [String] = []
+
+    private enum Switch: String, CaseIterable { case on, off }
+    private static let mostAddresses = 16
+
+    /// - Parameters:
+    ///   - file: The configuration file, whose permissions are checked when it holds a password.
+    /// - Returns: `nil` if WHIP is off.
+    init?(_ values: ConfigurationValues, ingest: IngestConfiguration?, file: String?) throws(StartupError) {
+        let whip: Switch? = try values.choice("webrtc.whip")
+        let network = try Self.network(values)
+        var holder = PlaybackSettings()
+        let turn = try Self.turn(values, &holder, file: file)
+        let bitRate = try values.integer("webrtc.startBitRate", in: 0...WebRTCRules.bitRates.upperBound)
+        if let bitRate, bitRate != 0, !WebRTCRules.bitRates.contains(bitRate) {
+            throw Self.wrong(
+                "webrtc.startBitRate", "\"\(bitRate)\"",
+                "bit/s, \(WebRTCRules.bitRates.lowerBound)…\(WebRTCRules.bitRates.upperBound), or 0 to leave it to the sender"
+            )
+        }
+        rules = WebRTCRules(network: network)
+        rules.startBitRate = bitRate == 0 ? nil : bitRate ?? rules.startBitRate
+        rules.silence = try values.number("webrtc.silence", in: WebRTCRules.silences) ?? rules.silence
+        let places = 1...10_000
+        rules.limits.all = try values.integer("webrtc.maxPublishers", in: places) ?? rules.limits.all
+        rules.limits.perApp = try values.integer("webrtc.maxPublishersPerApp", in: places) ?? rules.limits.all
+        rules.limits.perAddress = try values.integer("webrtc.maxPublishersPerAddress", in: places) ?? rules.limits.all
+        if let stun = network.stun {
+            rules.iceServers.append(.init(url: stun.replacing("stun://", with: "stun:", maxReplacements: 1)))
+        }
+        if let turn {
+            rules.iceServers.append(turn.server)
+            rules.network.turn = [turn.url]
+        }
+        warnings = holder.warnings
+        let origins = values.list("webrtc.cors")
+        if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }
+        guard whip == .on else { return nil }
+        guard ingest != nil else {
+            throw Self.wrong(
+                "webrtc.whip", "on without ingest.rtmp.listen",
+                "both, because publishers over WebRTC are published to the ingest; "
+                    + "ingest.rtmp.listen: 127.0.0.1:1935 is for them alone")
+        }
+    }
+
+    /// What operators should know, for `doctor`.
+    var notes: [String] {
+        let ports =
+            rules.network.ports.map { "UDP ports \($0.lowest) to \($0.highest)" } ?? "UDP ports of the system's choice"
+        let isReachable = rules.network.publicAddress != nil || !rules.network.addresses.isEmpty
+        return [
+            "WebRTC: publishers connect to \(ports); the firewall has to let them through"
+                + (isReachable ? "" : ". Behind NAT set webrtc.publicAddress")
+        ]
+    }
+
+    private static func network(_ values: ConfigurationValues) throws(StartupError) -> WebRTCNetwork {
+        var network = WebRTCNetwork()
+        network.addresses = values.list("webrtc.addresses")
+        guard network.addresses.count <= mostAddresses, network.addresses.allSatisfy(isAddress) else {
+            throw wrong(
+                "webrtc.addresses", "\(network.addresses)", "at most \(mostAddresses) IP addresses of this machine")
+        }
+        network.publicAddress = values.text("webrtc.publicAddress")
+        if let address = network.publicAddress, !isAddress(address) {
+            throw wrong("webrtc.publicAddress", "\"\(address)\"", "an IP address, as in 203.0.113.7")
+        }
+        if let text = values.text("webrtc.ports") {
+            let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
+            guard ends.count == 2, let lowest = ends[0], let highest = ends[1], 1024 <= lowest, lowest <= highest,
+                highest <= 65_535
+            else { throw wrong("webrtc.ports", "\"\(text)\"", "a range of UDP ports, as in 50000-50199") }
+            network.ports = .init(lowest: lowest, highest: highest)
+        }
+        if let text = values.text("webrtc.stun") {
+            guard let place = place(text, scheme: "stun") else {
+                throw wrong("webrtc.stun", "\"\(text)\"", "stun:host:port, as in stun:stun.example:3478")
+            }
+            network.stun = "stun://\(place)"
+        }
+        return network
+    }
+
+    /// Reads `webrtc.turn`: what the worker gets, and what clients are told.
+    private static func turn(
+        _ values: ConfigurationValues, _ holder: inout PlaybackSettings, file: String?
+    ) throws(StartupError) -> (url: String, server: WebRTCRules.ICEServer)? {
+        let password = try holder.key("webrtc.turn.password", values, file: file)
+        let user = values.text("webrtc.turn.user")
+        guard let text = values.text("webrtc.turn.url") else {
+            guard password == nil, user == nil else {
+                throw wrong("webrtc.turn.url", "nothing", "turn:host:port, as in turn:turn.example:3478")
+            }
+            return nil
+        }
+        guard let place = place(text, scheme: "turn") else {
+            throw wrong("webrtc.turn.url", "another text", "turn:host:port, as in turn:turn.example:3478")
+        }
+        guard let user, let password else {
+            throw wrong(
+                "webrtc.turn.\(user == nil ? "user" : "password")", "nothing",
+                "user and password (or passwordFile) of the TURN server")
+        }
+        let isWord = user.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") } && user.utf8.count <= 128
+        guard isWord else {
+            throw wrong("webrtc.turn.user", "another text", "1 to 128 ASCII characters without spaces")
+        }
+        // Of the characters of a password those are encoded that would end it in a URL.
+        let encoded = [user, password].map(PercentEncoding.encoded).joined(separator: ":")
+        return (
+            "turn://\(encoded)@\(place)",
+            WebRTCRules.ICEServer(url: "turn:\(place)", user: user, password: password)
+        )
+    }
+
+    /// Returns host and port of `scheme:host:port`, with or without `//`.
+    private static func place(_ text: String, scheme: String) -> String? {
+        guard text.startsInUTF8(with: scheme + ":"), text.utf8.count <= 256 else { return nil }
+        var rest = text.dropFirst(scheme.count + 1)
+        if rest.hasPrefix("//") { rest = rest.dropFirst(2) }
+        guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0
+        else { return nil }
+        let host = rest[..<colon]
+        let isHost =
+            !host.isEmpty
+            && host.utf8.allSatisfy { byte in
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+                    || "-_.:[]".utf8.contains(byte)
+            }
+        return isHost ? String(rest) : nil
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        var four = in_addr()
+        var six = in6_addr()
+        return inet_pton(AF_INET, text, &four) == 1 || inet_pton(AF_INET6, text, &six) == 1
+    }
+
+    private static func wrong(_ key: String, _ found: String, _ expected: String) -> StartupError {
+        StartupError("configuration: \(key): found \(found); expected \(expected)")
+    }
+}

@@ -1,0 +1,256 @@
+import EncodedMedia
+import EventSubscription
+import Foundation
+import Logging
+import MediaFormats
+import MixModel
+import ServiceLifecycle
+import Synchronization
+
+/// Takes publishers over WebRTC: a worker for each, which publishes to the ingest.
+///
+/// Workers survive the service as the ingest does, and are found again by their sockets. Thread-safe.
+package final class WebRTCSupervisor: Service {
+    package struct Configuration: Sendable {
+        /// `nil` = off: sessions of an earlier run are ended.
+        var rules: WebRTCRules?
+        /// The ingest to which workers publish, and its secret.
+        var ingest: IngestRules
+        var secret: String
+        var files: WebRTCFiles
+        var starter: WebRTCStarter
+        /// Whether workers stay when the service is shut down.
+        var isKept: Bool
+
+        /// - Throws: `StartupError` if the ingest's secret cannot be stored.
+        package init(
+            rules: WebRTCRules, ingest: IngestRules, data: String, starter: WebRTCStarter, isKept: Bool
+        ) throws(StartupError) {
+            self.rules = rules
+            self.ingest = ingest
+            secret = try IngestFiles(data: data).secret()
+            files = try WebRTCFiles(data: data)
+            self.starter = starter
+            self.isKept = isKept
+        }
+
+        /// The configuration without WebRTC; `nil` if no earlier run has left anything.
+        package static func off(data: String, starter: WebRTCStarter) throws(StartupError) -> Configuration? {
+            guard WebRTCFiles.exist(in: data) else { return nil }
+            var off = try Configuration(
+                rules: WebRTCRules(), ingest: IngestRules(host: "127.0.0.1", port: 1935), data: data, starter: starter,
+                isKept: false)
+            off.rules = nil
+            return off
+        }
+    }
+
+    private struct State {
+        var sessions: [String: WebRTCSession] = [:]
+        var isStopping = false
+    }
+
+    private let configuration: Configuration
+    private let metrics: Metrics
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let starts: AsyncStream<WebRTCSession>
+    private let start: AsyncStream<WebRTCSession>.Continuation
+
+    package init(_ configuration: Configuration, metrics: Metrics, logger: Logger) {
+        self.configuration = configuration
+        self.metrics = metrics
+        self.logger = logger
+        // Sessions are limited; leftovers of an earlier run come beside them.
+        (starts, start) = AsyncStream.makeStream()
+    }
+
+    /// What clients are told of STUN and TURN.
+    package var iceServers: [WebRTCRules.ICEServer] { configuration.rules?.iceServers ?? [] }
+
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            adopt()
+            await withDiscardingTaskGroup { group in
+                for await session in starts {
+                    group.addTask {
+                        await session.run()
+                        self.state.withLock { $0.sessions[session.id] = nil }
+                        self.measure()
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            let sessions = self.state.withLock { state in
+                state.isStopping = true
+                return Array(state.sessions.values)
+            }
+            for session in sessions {
+                if self.configuration.isKept {
+                    session.leave()
+                } else {
+                    session.close(reason: "the service is shut down")
+                }
+            }
+            self.start.finish()
+        }
+    }
+
+    /// Takes over the workers of an earlier run.
+    private func adopt() {
+        for (id, record) in configuration.files.found() {
+            guard let record, let key = IngestStreamKey(record.stream) else {
+                // Whose worker it is cannot be told any more. It ends as an orphan.
+                configuration.files.remove(id)
+                continue
+            }
+            let session = session(id, key.names, record, publisher: nil) { _ in }
+            let isTaken = state.withLock { state in
+                guard !state.isStopping else { return false }
+                state.sessions[id] = session
+                return true
+            }
+            guard isTaken else { return }
+            start.yield(session)
+            if configuration.rules == nil { session.close(reason: "WebRTC is switched off") }
+        }
+        measure()
+    }
+
+    private func session(
+        _ id: String, _ names: StreamNames, _ record: WebRTCRecord, publisher: WebRTCPublisher?,
+        onEnd: @escaping @Sendable (String) -> Void
+    ) -> WebRTCSession {
+        WebRTCSession(
+            id: id, names: names, record: record, publisher: publisher,
+            in: WebRTCSession.Surroundings(
+                files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger),
+            onEnd: onEnd)
+    }
+
+    private func measure() {
+        metrics.set(.webrtcPublishers, Double(state.withLock { $0.sessions.count }))
+    }
+
+    // MARK: - Sessions
+
+    /// Lets a client publish.
+    ///
+    /// Nothing is started for an offer that cannot be taken. The ingest decides on publishers of the same stream: a new
+    /// one takes the place of the one before, or is turned away (`ingest.takeover`).
+    ///
+    /// - Parameter onEnd: Called once with the reason when the session ends, if it has begun.
+    /// - Throws: Within 5 s and a moment.
+    package func open(
+        _ wish: WebRTCWish, onEnd: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws(OrchestratorError) -> WebRTCOpening {
+        guard let rules = configuration.rules else { throw .webrtcIsOff }
+        let offer: WebRTCOffer
+        do throws(WebRTCOfferError) {
+            offer = try WebRTCOffer(wish.offer)
+            _ = try offer.publication()
+        } catch {
+            metrics.count(.webrtcSessions, "refused")
+            throw OrchestratorError(error)
+        }
+        let key = IngestStreamKey(wish.names)
+        let id = WebRTCFiles.newID()
+        let record = WebRTCRecord(
+            stream: key.text, address: wish.address, needsToken: wish.needsToken, generation: 1,
+            iceName: offer.sections.first?.credentials.name ?? "")
+        let publisher = WebRTCPublisher(
+            offer: wish.offer, target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
+            network: wish.network ?? rules.network, startBitRate: rules.startBitRate, silence: rules.silence)
+        let session = session(id, wish.names, record, publisher: publisher, onEnd: onEnd)
+        do throws(OrchestratorError) {
+            try take(session, rules.limits)
+        } catch {
+            metrics.count(.webrtcSessions, "refused")
+            throw error
+        }
+        do {
+            // Before the worker, so that one of which nobody knows cannot be left.
+            try configuration.files.write(record, of: id)
+        } catch {
+            state.withLock { $0.sessions[id] = nil }
+            throw OrchestratorError(
+                .unavailable, "webrtc-unavailable", "The publisher cannot be taken at the moment",
+                detail: "the session cannot be stored", retryAfter: 5)
+        }
+        guard case .enqueued = start.yield(session) else {
+            configuration.files.remove(id)
+            throw .stopping
+        }
+        measure()
+        switch await session.answer() {
+        case .success(let answer):
+            metrics.count(.webrtcSessions, "opened")
+            return WebRTCOpening(id: id, answer: answer, tag: WebRTCTag(generation: 1))
+        case .failure(let error):
+            metrics.count(.webrtcSessions, "failed")
+            throw error
+        }
+    }
+
+    /// Gives the session a place.
+    private func take(_ session: WebRTCSession, _ limits: WebRTCLimits) throws(OrchestratorError) {
+        let fault = state.withLock { state -> OrchestratorError? in
+            let sessions = state.sessions.values
+            let app = session.names.room.app
+            if state.isStopping { return .stopping }
+            if sessions.count >= limits.all {
+                return OrchestratorError(
+                    .unavailable, "webrtc-full", "There are too many publishers over WebRTC",
+                    detail: "the limit is \(limits.all), webrtc.maxPublishers", retryAfter: 10)
+            }
+            if sessions.count(where: { $0.names.room.app == app }) >= limits.perApp {
+                return .tooManyPublishers("of this app", limits.perApp, "webrtc.maxPublishersPerApp")
+            }
+            if sessions.count(where: { $0.address == session.address }) >= limits.perAddress {
+                return .tooManyPublishers("from this address", limits.perAddress, "webrtc.maxPublishersPerAddress")
+            }
+            state.sessions[session.id] = session
+            return nil
+        }
+        if let fault { throw fault }
+    }
+
+    /// Returns the session if it exists and belongs to the app.
+    ///
+    /// - Parameter app: The app of a token; `nil` without one.
+    private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> WebRTCSession {
+        let session = WebRTCFiles.isID(id) ? state.withLock { $0.sessions[id] } : nil
+        // Sessions of other apps do not exist.
+        guard let session, app.map({ $0 == session.names.room.app }) ?? !session.needsToken else {
+            throw OrchestratorError(
+                .notFound, "whip-session-not-found", "There is no such session",
+                detail: "it has ended, or the address is not complete: publish anew")
+        }
+        return session
+    }
+
+    /// Takes a fragment with candidates, or with a new name and password, which restarts ICE.
+    package func change(
+        _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
+    ) async throws(OrchestratorError) -> WebRTCChange {
+        let session = try session(id, of: app)
+        guard text.utf8.count <= WebRTCCommand.longestFragment else {
+            throw OrchestratorError(.malformed, "fragment-malformed", "The fragment is too large", detail: "")
+        }
+        let fragment: ICEFragment
+        do throws(WebRTCOfferError) {
+            fragment = try ICEFragment(text)
+        } catch {
+            throw OrchestratorError(error)
+        }
+        return try await session.change(text, ICENames(name: fragment.credentials?.name), condition)
+    }
+
+    /// Ends a session. Its stream ends at once.
+    package func close(_ id: String, of app: AppID?, reason: String) throws(OrchestratorError) {
+        try session(id, of: app).close(reason: reason)
+        // From here on the client has left, although its worker takes a moment.
+        state.withLock { _ = $0.sessions.removeValue(forKey: id) }
+        measure()
+    }
+}
