@@ -17,13 +17,13 @@ import TaskStore
 ///   - metrics: The metrics, which also measure the store.
 ///   - policy: Returns the delivery policy for each kind of subscription.
 ///   - hooks: The media servers whose callbacks are understood.
-///   - door: Where clients that publish over WebRTC are let in.
+///   - door: Where clients of WCS that publish are let in; `nil` = where those of WHIP are.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
-    hooks: [any EventHook] = EventHooks.all, door: any WebRTCDoor = ClosedWebRTCDoor()
+    hooks: [any EventHook] = EventHooks.all, door: (any WebRTCDoor)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
@@ -138,9 +138,11 @@ func buildOrchestrator(
         channels: WireChannels(registry: registry), subscriptions: WireSubscriptions(registry: subscriptions),
         limits: limits, metrics: metrics
     ).addRoutes(to: router)
+    let webrtc = try webrtc(configuration, metrics, logger)
+    let offers: any WebRTCDoor = door ?? webrtc ?? ClosedWebRTCDoor()
     let wcs = configuration.wcs.map { settings in
         WCSServer(
-            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: door, limits: limits,
+            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: offers, limits: limits,
             logger: logger)
     }
     WCSController(
@@ -156,7 +158,6 @@ func buildOrchestrator(
     ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
     PageController(publish: WebPage(EmbeddedFiles.publishPage), watch: WebPage(EmbeddedFiles.watchPage))
         .addRoutes(to: router)
-    let webrtc = try webrtc(configuration, metrics, logger)
     WHIPController(
         supervisor: webrtc,
         access: WHIPAccess(

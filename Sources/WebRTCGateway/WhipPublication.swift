@@ -224,7 +224,8 @@ final class WhipPublication: @unchecked Sendable {
         if let text = gatherer.answer.text(of: made, gatherer.candidates) {
             perform(machine.answered(text, now: now))
         } else if gatherer.isDone || time >= Self.patience {
-            perform(machine.failed("This machine has no address for WebRTC: see ingest.webrtc in the configuration."))
+            perform(
+                machine.failed("This machine has no address for WebRTC: see webrtc.addresses in the configuration."))
         }
     }
 

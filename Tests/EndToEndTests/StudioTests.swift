@@ -10,6 +10,7 @@ struct StudioTests {
         let port = HookingMediaServer.anyPort()
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+            "MIXORCHESTRATOR_WEBRTC_SILENCE": "2",
         ]
         try await Stage.run(environment: environment) { stage in
             let client = stage.client

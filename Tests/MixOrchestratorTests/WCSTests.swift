@@ -17,7 +17,7 @@ import Testing
     fileprivate final class Door: WebRTCDoor {
         struct Opened: Sendable {
             let names: StreamNames
-            let change: @Sendable (WebRTCDoorChange) -> Void
+            let change: @Sendable (WebRTCNews) -> Void
         }
         private let state = Mutex((opened: [String: Opened](), closed: [String](), count: 0))
 
@@ -26,7 +26,7 @@ import Testing
 
         func open(
             _ names: StreamNames, offer: String, address: String,
-            onChange: @escaping @Sendable (WebRTCDoorChange) -> Void
+            onChange: @escaping @Sendable (WebRTCNews) -> Void
         ) async throws(OrchestratorError) -> WebRTCDoorSession {
             guard offer.hasPrefix("v=0") else {
                 throw OrchestratorError(.invalid, "offer", "No H.264", detail: "no H.264")

@@ -9,7 +9,7 @@ actor WCSConnection {
         let id: String
         /// Number of the attempt to publish.
         let number: Int
-        let what: WebRTCDoorChange
+        let what: WebRTCNews
     }
 
     /// Actions that take time.
@@ -26,7 +26,7 @@ actor WCSConnection {
         /// The door's session; `nil` until the offer is answered.
         var session: String?
         /// What the door said before the answer was passed on.
-        var early: [WebRTCDoorChange] = []
+        var early: [WebRTCNews] = []
     }
 
     private let server: WCSServer

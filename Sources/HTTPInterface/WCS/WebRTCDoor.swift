@@ -13,7 +13,7 @@ package protocol WebRTCDoor: Sendable {
     ///   - onChange: Called with what happens to the session, if it has begun; at last once with its end.
     /// - Throws: `OrchestratorError` within some seconds.
     func open(
-        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCDoorChange) -> Void
+        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession
 
     /// Ends a session, whose stream ends at once. A session that has ended is ignored.
@@ -33,18 +33,12 @@ package struct WebRTCDoorSession: Hashable, Sendable {
     }
 }
 
-package enum WebRTCDoorChange: Hashable, Sendable {
-    /// Media arrive.
-    case connected
-    case ended(reason: String)
-}
-
 /// The door of a service without WebRTC.
 package struct ClosedWebRTCDoor: WebRTCDoor {
     package init() {}
 
     package func open(
-        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCDoorChange) -> Void
+        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         throw OrchestratorError(
             .unavailable, "webrtc-off", "WebRTC is off", detail: "this service takes no publishers over WebRTC")

@@ -105,6 +105,12 @@ final class WebSocketUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
                     WebSocketFrameEncoder(),
                     ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: route.limits.message)), handler,
                 ], position: .before(self))
+        } catch {
+            // The connection has ended: no handler will tell.
+            server.leave(address)
+            return context.close(promise: nil)
+        }
+        do {
             // Its idle time counts requests.
             pipeline.removeHandler(try pipeline.handler(type: HTTPConnectionStateHandler.self), promise: nil)
             pipeline.removeHandler(try pipeline.handler(type: HTTP1ToHTTPServerCodec.self), promise: nil)

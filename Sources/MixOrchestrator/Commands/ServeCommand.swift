@@ -88,7 +88,10 @@ struct ServeCommand: AsyncParsableCommand {
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)
         let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
         logger.info("serving \(address), data in \(configuration.data)")
-        logger.info("programs can be watched at \(address)/live/{room}.flv")
+        logger.info("programs can be watched at \(address)/watch/{room} and \(address)/live/{room}.flv")
+        if configuration.webrtc != nil {
+            logger.info("browsers can publish at \(address)/publish/{room}")
+        }
         if let ingest = configuration.ingest {
             logger.info("streams can be published to \(ingest.invitation)")
         }

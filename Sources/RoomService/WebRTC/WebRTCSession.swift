@@ -24,7 +24,7 @@ actor WebRTCSession {
 
     private let surroundings: Surroundings
     private let isAdopted: Bool
-    private let onEnd: @Sendable (String) -> Void
+    private let onNews: @Sendable (WebRTCNews) -> Void
     private var machine: WebRTCSessionMachine
     private var record: WebRTCRecord
     private var line: AsyncStream<ByteBuffer>.Continuation?
@@ -46,10 +46,10 @@ actor WebRTCSession {
 
     /// - Parameters:
     ///   - publisher: What the worker gets; `nil` for a session of an earlier run.
-    ///   - onEnd: Called once with the reason.
+    ///   - onNews: Called with what happens, at last once with the end.
     init(
         id: String, names: StreamNames, record: WebRTCRecord, publisher: WebRTCPublisher?,
-        in surroundings: Surroundings, onEnd: @escaping @Sendable (String) -> Void
+        in surroundings: Surroundings, onNews: @escaping @Sendable (WebRTCNews) -> Void
     ) {
         self.id = id
         self.names = names
@@ -57,7 +57,7 @@ actor WebRTCSession {
         self.needsToken = record.needsToken
         self.surroundings = surroundings
         self.record = record
-        self.onEnd = onEnd
+        self.onNews = onNews
         isAdopted = publisher == nil
         machine = publisher.map { WebRTCSessionMachine(publisher: $0, now: MonotonicClock.now()) } ?? .init()
         if publisher == nil { opened = .success("") }
@@ -172,12 +172,14 @@ actor WebRTCSession {
                     OrchestratorError(
                         .unavailable, "webrtc-unavailable", "ICE cannot be restarted",
                         detail: URLRedaction.redact(reason), retryAfter: 2)))
-        case .connected: surroundings.logger.info("a WebRTC publisher is connected", metadata: metadata)
+        case .connected:
+            surroundings.logger.info("a WebRTC publisher is connected", metadata: metadata)
+            onNews(.connected)
         case .figures(let figures): count(figures)
         case .end(let reason):
             surroundings.logger.info(
                 "a WebRTC publisher has ended: \(URLRedaction.redact(reason))", metadata: metadata)
-            onEnd(reason)
+            onNews(.ended(reason: reason))
         case .wake: break
         }
     }

@@ -119,13 +119,13 @@ package final class WebRTCSupervisor: Service {
 
     private func session(
         _ id: String, _ names: StreamNames, _ record: WebRTCRecord, publisher: WebRTCPublisher?,
-        onEnd: @escaping @Sendable (String) -> Void
+        onNews: @escaping @Sendable (WebRTCNews) -> Void
     ) -> WebRTCSession {
         WebRTCSession(
             id: id, names: names, record: record, publisher: publisher,
             in: WebRTCSession.Surroundings(
                 files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger),
-            onEnd: onEnd)
+            onNews: onNews)
     }
 
     private func measure() {
@@ -139,10 +139,10 @@ package final class WebRTCSupervisor: Service {
     /// Nothing is started for an offer that cannot be taken. The ingest decides on publishers of the same stream: a new
     /// one takes the place of the one before, or is turned away (`ingest.takeover`).
     ///
-    /// - Parameter onEnd: Called once with the reason when the session ends, if it has begun.
+    /// - Parameter onNews: Called with what happens to the session, at last once with its end, if it has begun.
     /// - Throws: Within 5 s and a moment.
     package func open(
-        _ wish: WebRTCWish, onEnd: @escaping @Sendable (String) -> Void = { _ in }
+        _ wish: WebRTCWish, onNews: @escaping @Sendable (WebRTCNews) -> Void = { _ in }
     ) async throws(OrchestratorError) -> WebRTCOpening {
         guard let rules = configuration.rules else { throw .webrtcIsOff }
         let offer: WebRTCOffer
@@ -161,7 +161,7 @@ package final class WebRTCSupervisor: Service {
         let publisher = WebRTCPublisher(
             offer: wish.offer, target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
             network: wish.network ?? rules.network, startBitRate: rules.startBitRate, silence: rules.silence)
-        let session = session(id, wish.names, record, publisher: publisher, onEnd: onEnd)
+        let session = session(id, wish.names, record, publisher: publisher, onNews: onNews)
         do throws(OrchestratorError) {
             try take(session, rules.limits)
         } catch {

@@ -24,6 +24,14 @@ package struct WebRTCWish: Sendable {
     }
 }
 
+/// What happens to a session after its answer.
+package enum WebRTCNews: Hashable, Sendable {
+    /// Media can flow.
+    case connected
+    /// - Parameter reason: Words without secrets.
+    case ended(reason: String)
+}
+
 /// A session that has begun.
 package struct WebRTCOpening: Hashable, Sendable {
     /// Identifier of the session, which cannot be guessed.

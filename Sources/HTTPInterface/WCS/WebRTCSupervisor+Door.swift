@@ -1,0 +1,18 @@
+import EventSubscription
+import MixModel
+import RoomService
+
+extension WebRTCSupervisor: WebRTCDoor {
+    package func open(
+        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession {
+        let opening = try await open(
+            WebRTCWish(names: names, offer: offer, address: address, needsToken: true), onNews: onChange)
+        return WebRTCDoorSession(id: opening.id, answer: opening.answer)
+    }
+
+    package func close(_ session: String, of app: AppID) {
+        // One that has ended needs no end.
+        try? close(session, of: app, reason: "the client has stopped")
+    }
+}
