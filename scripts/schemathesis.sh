@@ -143,6 +143,7 @@ status=0
 printf 'schemathesis: %s, seed %s\n' "$mode" "$seed"
 (
     cd "$directory"
+    export PYTHONPATH=$root/deploy SCHEMATHESIS_HOOKS=schemathesis_hooks
     COLUMNS=140 NO_COLOR=1 timeout --kill-after=5 "${TIME_LIMIT:-400}" "$venv/bin/python" -m schemathesis.cli \
         --config-file "$directory/schemathesis.toml" run "$directory/openapi.yaml" --url "http://127.0.0.1:$port" \
         "${checks[@]}" --phases "$phases" --max-examples "$examples" --seed "$seed"

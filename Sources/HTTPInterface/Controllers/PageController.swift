@@ -12,7 +12,13 @@ package struct PageController: Sendable {
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
-        router.get("publish/{room}") { [publish] _, _ in publish.response }
-        router.get("watch/{room}") { [watch] _, _ in watch.response }
+        router.get("publish/{room}") { [publish] _, context in try Self.answer(publish, context) }
+        router.get("watch/{room}") { [watch] _, context in try Self.answer(watch, context) }
+    }
+
+    /// The room need not exist, but has to have a name that one may have.
+    private static func answer(_ page: WebPage, _ context: OrchestratorContext) throws -> Response {
+        _ = try context.identifier("room")
+        return page.response
     }
 }

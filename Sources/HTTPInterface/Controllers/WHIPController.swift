@@ -183,6 +183,13 @@ package struct WHIPController: Sendable {
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
+        if let id = context.parameters.get("session") {
+            guard WebRTCSupervisor.isSession(id) else { throw OrchestratorError.noWHIPSession }
+        } else {
+            for name in ["app", "room", "user"] where context.parameters.get(name) != nil {
+                _ = try context.identifier(name)
+            }
+        }
         var headers = origins.headers(origin: request.headers[.origin])
         let methods = context.parameters.get("session") == nil ? "OPTIONS, POST" : "DELETE, OPTIONS, PATCH"
         headers[.allow] = methods

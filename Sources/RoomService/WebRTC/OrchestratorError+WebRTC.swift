@@ -11,6 +11,10 @@ extension OrchestratorError {
             expected: error.isUnsuitable ? "H.264 with packetization-mode=1, and Opus or no audio, bundled" : nil)
     }
 
+    package static let noWHIPSession = OrchestratorError(
+        .notFound, "whip-session-not-found", "There is no such session",
+        detail: "it has ended, or the address is not complete: publish anew")
+
     package static let webrtcIsOff = OrchestratorError(
         .notFound, "webrtc-off", "WebRTC is switched off",
         detail: "set webrtc.whip: on, and ingest.rtmp.listen, in the configuration of the service")

@@ -215,6 +215,9 @@ package final class WebRTCSupervisor: Service {
         if let fault { throw fault }
     }
 
+    /// Whether the text may be the identifier of a session.
+    package static func isSession(_ id: String) -> Bool { WebRTCFiles.isID(id) }
+
     /// Returns the session if it exists and belongs to the app.
     ///
     /// - Parameter app: The app of a token; `nil` without one.
@@ -222,9 +225,7 @@ package final class WebRTCSupervisor: Service {
         let session = WebRTCFiles.isID(id) ? state.withLock { $0.sessions[id] } : nil
         // Sessions of other apps do not exist.
         guard let session, app.map({ $0 == session.names.room.app }) ?? !session.needsToken else {
-            throw OrchestratorError(
-                .notFound, "whip-session-not-found", "There is no such session",
-                detail: "it has ended, or the address is not complete: publish anew")
+            throw .noWHIPSession
         }
         return session
     }
