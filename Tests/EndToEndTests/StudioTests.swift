@@ -34,6 +34,7 @@ struct StudioTests {
             try await Task.sleep(for: .seconds(4))
             // Killed without a word.
             bob.kill9()
+            try await waitUntil("bob's browser is gone", within: 5) { !bob.isRunning }
             let onAir = try await stage.waitForOnAir("bypass", within: 20)
             #expect(onAir.outputs.map(\.reconnects) == [0])
             try await Task.sleep(for: .seconds(3))

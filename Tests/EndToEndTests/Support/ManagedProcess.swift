@@ -21,7 +21,7 @@ final class ManagedProcess: Sendable {
         process = try launch.start()
     }
 
-    deinit { process.signal(SIGKILL) }
+    deinit { kill9() }
 
     var identifier: Int32 { process.processID }
     var isRunning: Bool { process.isRunning }
@@ -52,7 +52,12 @@ final class ManagedProcess: Sendable {
         }
     }
 
-    func kill9() { process.signal(SIGKILL) }
+    /// Kills it. It is waited for in any case: exit tests wait for ever beside a child that nobody has.
+    func kill9() {
+        guard process.isRunning else { return }
+        process.signal(SIGKILL)
+        process.onExit { _ in }
+    }
 }
 
 /// What the system knows of processes (`/proc`).
