@@ -194,13 +194,19 @@ func buildOrchestrator(
         logger: logger)
 }
 
+private func starter(
+    of command: SocketWorkerStarter.Command, _ configuration: OrchestratorConfiguration
+) -> SocketWorkerStarter {
+    SocketWorkerStarter(
+        command, worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
+        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+}
+
 /// Returns the supervisor of publishers over WebRTC; without WebRTC in the configuration, what ends those of an earlier run.
 private func webrtc(
     _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
 ) throws -> WebRTCSupervisor? {
-    let starter = WebRTCStarter(
-        worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+    let starter = starter(of: .whip, configuration)
     guard let settings = configuration.webrtc, let ingest = configuration.ingest else {
         return try WebRTCSupervisor.Configuration.off(data: configuration.data, starter: starter).map {
             WebRTCSupervisor($0, metrics: metrics, logger: logger)
@@ -217,9 +223,7 @@ private func webrtc(
 private func ingest(
     _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ limits: RateLimits, _ logger: Logger
 ) throws -> IngestSupervisor? {
-    let starter = IngestStarter(
-        worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
-        logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+    let starter = starter(of: .ingest, configuration)
     guard let settings = configuration.ingest else {
         guard
             let off = try IngestSupervisor.Configuration.off(

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import StreamIngest
 
 /// `mixworker ingest`: the RTMP server of the service.
@@ -14,18 +13,11 @@ struct IngestCommandLine: AsyncParsableCommand {
             then refused. It exits after --orphan-timeout without an orchestrator, and on SIGTERM.
             """)
 
-    @Option(help: "Unix socket to listen on, at most 100 bytes long.")
-    var socket: String
-
-    @Option(help: "Seconds without an orchestrator after which the process ends.")
-    var orphanTimeout: Double = 300
-
-    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
-    var logLevel: Logger.Level = .info
+    @OptionGroup var options: SocketOptions
 
     func run() async throws {
-        try await SocketWorker.run("ingest", logLevel: logLevel) { logger in
-            let process = IngestProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
+        try await SocketWorker.run("ingest", logLevel: options.logLevel) { logger in
+            let process = IngestProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
             try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
         }
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import WebRTCGateway
 
 /// `mixworker whip`: one WebRTC publisher.
@@ -14,19 +13,12 @@ struct WhipCommandLine: AsyncParsableCommand {
             without an orchestrator, and on SIGTERM.
             """)
 
-    @Option(help: "Unix socket to listen on, at most 100 bytes long.")
-    var socket: String
-
-    @Option(help: "Seconds without an orchestrator after which the process ends.")
-    var orphanTimeout: Double = 300
-
-    @Option(help: "Log level: trace, debug, info, notice, warning, error or critical.")
-    var logLevel: Logger.Level = .info
+    @OptionGroup var options: SocketOptions
 
     func run() async throws {
-        try await SocketWorker.run("whip", logLevel: logLevel) { logger in
+        try await SocketWorker.run("whip", logLevel: options.logLevel) { logger in
             if let warning = WorkerStart.containment?.warning { logger.warning("the worker \(warning)") }
-            let process = WhipProcess(socket: socket, orphanTimeout: orphanTimeout, logger: logger)
+            let process = WhipProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
             try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
         }
     }

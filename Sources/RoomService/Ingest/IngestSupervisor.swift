@@ -15,7 +15,7 @@ package final class IngestSupervisor: Service {
     package struct Configuration: Sendable {
         var rules: IngestRules
         var files: IngestFiles
-        var starter: IngestStarter
+        var starter: SocketWorkerStarter
         /// Whether the ingest stays when the service is shut down.
         var isKept: Bool
         /// Who is asked about publishers beside the gate, if anybody.
@@ -26,7 +26,7 @@ package final class IngestSupervisor: Service {
         var isOn = true
 
         package init(
-            rules: IngestRules, files: IngestFiles, starter: IngestStarter, isKept: Bool, hook: PublishHook?,
+            rules: IngestRules, files: IngestFiles, starter: SocketWorkerStarter, isKept: Bool, hook: PublishHook?,
             callbacks: AllowList
         ) {
             self.rules = rules
@@ -38,7 +38,7 @@ package final class IngestSupervisor: Service {
         }
 
         /// The configuration without an ingest; `nil` if no earlier run has left anything.
-        package static func off(data: String, starter: IngestStarter, callbacks: AllowList) throws(StartupError)
+        package static func off(data: String, starter: SocketWorkerStarter, callbacks: AllowList) throws(StartupError)
             -> Configuration?
         {
             guard IngestFiles.exist(in: data) else { return nil }
@@ -164,7 +164,7 @@ package final class IngestSupervisor: Service {
         let files = configuration.files
         if let connection = try? await RelayConnection.open(path: files.socket) { return connection }
         if let process, process.isRunning { process.signal(SIGKILL) }
-        let started = try configuration.starter.start(files)
+        let started = try configuration.starter.start(socket: files.socket, log: files.log)
         process = started
         logger.info("ingest started", metadata: ["pid": "\(started.processID)"])
         let limit = ContinuousClock.now + Self.startLimit

@@ -12,7 +12,7 @@ import TextFormats
 actor WebRTCSession {
     struct Surroundings: Sendable {
         let files: WebRTCFiles
-        let starter: WebRTCStarter
+        let starter: SocketWorkerStarter
         let metrics: Metrics
         let logger: Logger
     }

@@ -18,13 +18,13 @@ package final class WebRTCSupervisor: Service {
         var ingest: IngestRules
         var secret: String
         var files: WebRTCFiles
-        var starter: WebRTCStarter
+        var starter: SocketWorkerStarter
         /// Whether workers stay when the service is shut down.
         var isKept: Bool
 
         /// - Throws: `StartupError` if the ingest's secret cannot be stored.
         package init(
-            rules: WebRTCRules, ingest: IngestRules, data: String, starter: WebRTCStarter, isKept: Bool
+            rules: WebRTCRules, ingest: IngestRules, data: String, starter: SocketWorkerStarter, isKept: Bool
         ) throws(StartupError) {
             self.rules = rules
             self.ingest = ingest
@@ -35,7 +35,7 @@ package final class WebRTCSupervisor: Service {
         }
 
         /// The configuration without WebRTC; `nil` if no earlier run has left anything.
-        package static func off(data: String, starter: WebRTCStarter) throws(StartupError) -> Configuration? {
+        package static func off(data: String, starter: SocketWorkerStarter) throws(StartupError) -> Configuration? {
             guard WebRTCFiles.exist(in: data) else { return nil }
             var off = try Configuration(
                 rules: WebRTCRules(), ingest: IngestRules(host: "127.0.0.1", port: 1935), data: data, starter: starter,

@@ -10,14 +10,14 @@ import Testing
 
 /// WHIP over HTTP, with a scripted process at the other end of the worker's socket.
 @Suite(.timeLimit(.minutes(3))) struct WHIPRouteTests {
-    private static let sdp: HTTPFields = [.contentType: "application/sdp"]
-    private static let fragment: HTTPFields = [.contentType: "application/trickle-ice-sdpfrag"]
-    private static let candidates =
+    static let sdp: HTTPFields = [.contentType: "application/sdp"]
+    static let fragment: HTTPFields = [.contentType: "application/trickle-ice-sdpfrag"]
+    static let candidates =
         "a=ice-ufrag:\(ScriptedWHIPWorker.iceName)\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\n"
         + "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 2122260223 192.0.2.1 61764 typ host\r\n"
-    private static let restart = "a=ice-ufrag:next\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\n"
+    static let restart = "a=ice-ufrag:next\r\na=ice-pwd:abcdefghijklmnopqrstuv\r\n"
 
-    private func withWHIP(
+    func withWHIP(
         _ settings: [String: [String]] = [:], in directory: String? = nil,
         _ body: @escaping @Sendable (Bench) async throws -> Void
     ) async throws {
@@ -30,7 +30,7 @@ import Testing
         try await withDirectory { try await run($0) }
     }
 
-    private static func files(_ bench: Bench) -> [String] {
+    static func files(_ bench: Bench) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: bench.directory + "/webrtc")) ?? [])
             .filter { !$0.hasSuffix(".log") }
     }
@@ -220,92 +220,6 @@ import Testing
             }
             #expect(often.status == 429)
             #expect(try often.value("type") == "urn:mixorchestrator:problem:rate-limited")
-        }
-    }
-
-    @Test func tokensAndPagesAreChecked() async throws {
-        let settings = AccessTests.apps().merging(["webrtc.cors": ["https://studio.example"]]) { $1 }
-        try await withWHIP(settings) { bench in
-            func call(_ uri: String, _ token: String?) async throws -> Answer {
-                var headers = Self.sdp
-                headers[.origin] = "https://studio.example"
-                if let token { headers[.authorization] = AccessTests.bearer(token)[.authorization] }
-                return try await bench.call(.post, uri, ScriptedWHIPWorker.offer(), headers: headers)
-            }
-            let none = try await call("/whip/show/alice", nil)
-            #expect(none.status == 401)
-            #expect(none.headers[.accessControlAllowOrigin] == "https://studio.example")
-            #expect(none.headers[.wwwAuthenticate] != nil)
-            #expect(try await call("/whip/show/alice", "guessed").status == 401)
-            let read = try await call("/whip/show/alice", "read")
-            #expect(read.status == 403)
-            #expect(try read.value("expected") == "a token with the scope publish")
-            #expect(try await call("/whip/shop/show/alice", "publish").status == 403)
-            #expect(ScriptedWHIPWorker.told(in: bench.directory).isEmpty)
-
-            let made = try await call("/whip/show/alice", "publish")
-            #expect(made.status == 201, "\(made.text)")
-            #expect(made.headers[.accessControlExposeHeaders]?.contains("Location, ETag, Link") == true)
-            let session = try #require(made.headers[.location])
-            for (token, status) in [("other", 404), ("read", 403), ("publish", 200)] {
-                let answer = try await bench.call(.delete, session, headers: AccessTests.bearer(token))
-                #expect(answer.status == status, "\(token): \(answer.text)")
-            }
-            #expect(try await bench.call(.delete, session).status == 401)
-            // A token's app needs no name.
-            let other = try await call("/whip/show/alice", "other")
-            #expect(other.status == 201)
-            #expect(ScriptedWHIPWorker.told(in: bench.directory).joined().contains("shop"))
-
-            for uri in ["/whip/show/alice", "/whip/shop/show/alice/screen", session] {
-                let preflight = try await bench.call(.options, uri, headers: [.origin: "https://studio.example"])
-                #expect(preflight.status == 204)
-                #expect(preflight.headers[.accessControlAllowOrigin] == "https://studio.example")
-                #expect(preflight.headers[.accessControlAllowHeaders]?.contains("If-Match") == true)
-            }
-            let foreign = try await bench.call(.options, "/whip/show/alice", headers: [.origin: "https://evil.example"])
-            #expect(foreign.headers[.accessControlAllowOrigin] == nil)
-        }
-    }
-
-    @Test func signedURLsPublishWithoutAToken() async throws {
-        let key = "ingest-key-0123456789"
-        try await withWHIP(["ingest.key": [key]]) { bench in
-            func call(_ uri: String) async throws -> Answer {
-                try await bench.call(.post, uri, ScriptedWHIPWorker.offer(), headers: Self.sdp)
-            }
-            let missing = try await call("/whip/show/alice")
-            #expect(missing.status == 403)
-            #expect(try missing.value("type") == "urn:mixorchestrator:problem:publishing-refused")
-            let time = Int(Date.now.timeIntervalSince1970) + 60
-            let signature = PlaybackAccess.authKey(path: "/whip/show/alice", time: time, key: key)
-            let made = try await call("/whip/show/alice?auth_key=\(signature)")
-            #expect(made.status == 201, "\(made.text)")
-            #expect(try await call("/whip/show/bob?auth_key=\(signature)").status == 403)
-            #expect(try await call("/whip/show/alice/screen?auth_key=\(signature)").status == 403)
-            #expect(try await bench.call(.delete, try #require(made.headers[.location])).status == 200)
-        }
-    }
-
-    @Test func pagesOfOtherOriginsAreRefusedWithoutTokens() async throws {
-        try await withWHIP { bench in
-            var headers = Self.sdp
-            headers[.origin] = "https://page.example"
-            let answer = try await bench.call(.post, "/whip/show/alice", ScriptedWHIPWorker.offer(), headers: headers)
-            #expect(answer.status == 403)
-            #expect(try answer.value("type") == "urn:mixorchestrator:problem:origin-refused")
-        }
-    }
-
-    @Test func withoutTheSettingItIsOff() async throws {
-        try await withDirectory { directory in
-            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
-                let answer = try await bench.call(
-                    .post, "/whip/show/alice", ScriptedWHIPWorker.offer(), headers: Self.sdp)
-                #expect(answer.status == 404)
-                #expect(try answer.value("detail")?.contains("webrtc.whip: on") == true)
-                #expect(!FileManager.default.fileExists(atPath: directory + "/webrtc"))
-            }
         }
     }
 

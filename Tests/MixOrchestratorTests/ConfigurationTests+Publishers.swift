@@ -1,0 +1,82 @@
+import EventSubscription
+import MixModel
+import Testing
+
+@testable import MixOrchestrator
+@testable import RoomService
+
+/// What the configuration says of the ways in for publishers.
+extension ConfigurationTests {
+    @Test func webRTCIsOnIfTheSettingSaysSo() throws {
+        for off in [Self.ingest("grace: 3"), Self.webrtc("whip: off"), "webrtc: { silence: 4 }"] {
+            #expect(try configuration(off).webrtc == nil)
+        }
+        let plain = try #require(try configuration(Self.webrtc("silence: 4")).webrtc)
+        #expect(plain.rules.silence == 4 && plain.rules.startBitRate == 2_500_000 && plain.rules.iceServers.isEmpty)
+        #expect(plain.rules.limits == WebRTCLimits(all: 64, perApp: 64, perAddress: 64))
+        let full = try #require(
+            try configuration(
+                Self.webrtc(
+                    "addresses: [10.0.0.7, \"fd00::7\"], startBitRate: 0, maxPublishers: 10, maxPublishersPerAddress: 2, "
+                        + "stun: \"stun://stun.example:3478\", turn: { url: \"turn:[::1]:3478\", user: \"a:b\", "
+                        + "password: \"p@ssword/0123456\" }")
+            ).webrtc)
+        #expect(full.rules.network.addresses == ["10.0.0.7", "fd00::7"] && full.rules.startBitRate == nil)
+        #expect(full.rules.limits == WebRTCLimits(all: 10, perApp: 10, perAddress: 2))
+        #expect(full.rules.network.turn == ["turn://a%3Ab:p%40ssword%2F0123456@[::1]:3478"])
+        #expect(
+            full.rules.iceServers == [
+                .init(url: "stun:stun.example:3478"),
+                .init(url: "turn:[::1]:3478", user: "a:b", password: "p@ssword/0123456"),
+            ])
+    }
+
+    static func webrtc(_ more: String) -> String {
+        let isOff = more == "whip: off"
+        return ingest("grace: 3") + "\nwebrtc: { \(isOff ? "" : "whip: on, ")\(more) }"
+    }
+
+    static func ingest(_ more: String) -> String {
+        "ingest: { rtmp: { listen: \"127.0.0.1:1935\" }, \(more) }"
+    }
+
+    @Test func publishersMayUseTLS() throws {
+        let ingest = try configuration(
+            Self.ingest(
+                "key: 0123456789abcdef, rtmps: { listen: \"0.0.0.0:443\", certificate: /etc/c.pem, key: /etc/k.pem }")
+        ).ingest
+        #expect(
+            ingest?.rules.rtmps
+                == IngestTLS(host: "0.0.0.0", port: 443, certificate: "/etc/c.pem", key: "/etc/k.pem"))
+        #expect(ingest?.rules.host == "127.0.0.1")
+    }
+
+    @Test func publishersMayBeAskedAbout() throws {
+        let secret = WebhookSignature.newSecret()
+        let ingest = try configuration(
+            Self.ingest("onPublish: { url: \"https://app.example/hook\", timeout: 1.5, secret: \(secret) }")
+                + "\ncallbacks: { allow: [\"https://app.example\"] }"
+        ).ingest
+        #expect(
+            ingest?.hook
+                == PublishHook(url: try StreamURL("https://app.example/hook"), timeout: 1.5, secret: secret))
+        let plain = try configuration(Self.ingest("onPublish: { url: \"http://127.0.0.1:9/hook\" }")).ingest
+        #expect(plain?.hook?.timeout == .seconds(3) && plain?.hook?.secret == nil)
+        #expect(try configuration(Self.ingest("grace: 3")).ingest?.hook == nil)
+    }
+
+    @Test func theIngestIsOnWithAnAddress() throws {
+        for off in ["", "ingest: { rtmp: { listen: null } }", "ingest: { rtmp: { listen: \"\" } }"] {
+            #expect(try configuration(off).ingest == nil)
+        }
+        let plain = try #require(try configuration("ingest: { rtmp: { listen: \"127.0.0.1:1936\" } }").ingest)
+        #expect(plain.rules.port == 1936 && plain.rules.grace == 10 && plain.rules.takeover == .replace)
+        #expect(!plain.allowsPlay && plain.signatures.isOpen)
+        let full = try #require(
+            try configuration(
+                "ingest: { rtmp: { listen: \"0.0.0.0:1935\" }, key: 0123456789abcdef, grace: 2.5, takeover: refuse, play: on }"
+            ).ingest)
+        #expect(full.rules.grace == 2.5 && full.rules.takeover == .refuse && full.allowsPlay && !full.signatures.isOpen)
+        #expect(full.rules.place.address == "127.0.0.1")
+    }
+}
