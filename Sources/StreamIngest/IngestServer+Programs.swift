@@ -1,5 +1,6 @@
 import EncodedMedia
 import MediaFormats
+import MixModel
 import RTMP
 
 /// Programs that people play: `rtmp://host/program/{room}`.
@@ -12,8 +13,8 @@ extension IngestServer {
     /// - Returns: Whether it is read.
     func feed(_ name: String, from socket: String) -> Bool {
         guard feeds[name] == nil else { return true }
-        guard feeds.count < Self.mostPrograms else { return false }
-        let feed = ProgramFeed(path: socket) { [weak self] in self?.take($0, of: name) }
+        guard feeds.count < Self.mostPrograms, let request = try? RelayCommand.viewFLV.document() else { return false }
+        let feed = ProgramFeed(path: socket, request: request) { [weak self] in self?.take($0, of: name) }
         feeds[name] = feed
         feed.open()
         return true

@@ -46,8 +46,7 @@ public enum PlayReport: Hashable, Codable, Sendable {
 public struct PlaySource: Hashable, Codable, Sendable {
     /// The service's name of the stream, which `.hello` repeats; a worker does not read it.
     public var stream: String
-    /// RTMP URL from which the stream is played. Holds a code.
-    public var source: String
+    public var origin: PlayOrigin
     public var network: WebRTCNetwork
     /// Seconds without a packet of a connected viewer, RTCP included, after which it counts as gone.
     public var silence: Double
@@ -55,14 +54,26 @@ public struct PlaySource: Hashable, Codable, Sendable {
     public var patience: Double
 
     public init(
-        stream: String, source: String, network: WebRTCNetwork, silence: Double = 10, patience: Double = 30
+        stream: String, origin: PlayOrigin, network: WebRTCNetwork, silence: Double = 10, patience: Double = 30
     ) {
         self.stream = stream
-        self.source = source
+        self.origin = origin
         self.network = network
         self.silence = silence
         self.patience = patience
     }
+}
+
+/// Where a worker gets the stream that it plays.
+public enum PlayOrigin: Hashable, Codable, Sendable {
+    /// A program, from its relay.
+    ///
+    /// - Parameter socket: Path of the relay's Unix socket, where `RelayCommand.viewFLV` asks for it.
+    case program(socket: String)
+    /// A publisher of the built-in ingest.
+    ///
+    /// - Parameter url: RTMP URL to play. Holds a code.
+    case publisher(url: String)
 }
 
 /// A viewer of a stream.

@@ -1,18 +1,20 @@
 import MediaFormats
 
 /// Cuts the FLV stream of a relay into tags as players get them. Pure.
-struct FLVSplitter: Sendable {
+package struct FLVSplitter: Sendable {
     /// The bytes are not FLV.
-    struct Fault: Error {}
+    package struct Fault: Error {}
 
     private var buffer: [UInt8] = []
     private var position = 0
     private var hasHeader = false
 
+    package init() {}
+
     /// Returns the tags that these bytes complete. A tag has at most 16 MiB, and so has what waits here.
     ///
     /// - Throws: `Fault`; the splitter must not be used again afterwards.
-    mutating func push(_ bytes: [UInt8]) throws(Fault) -> [FLVTag] {
+    package mutating func push(_ bytes: [UInt8]) throws(Fault) -> [FLVTag] {
         buffer += bytes
         if !hasHeader {
             guard buffer.count >= FLVTag.fileHeader.count else { return [] }

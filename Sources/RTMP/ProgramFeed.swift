@@ -1,17 +1,15 @@
 import EncodedMedia
 import Foundation
 import MediaFormats
-import MixModel
-import RTMP
 
-/// A program that players of the ingest watch: one connection to its relay for all of them.
+/// A program as its relay gives it to a worker: one connection, whoever watches there.
 ///
 /// The relay is asked as the service asks it for HTTP-FLV, so that a running play needs no service. If the connection is
 /// lost, it is made again, because another process may take over the program.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
-final class ProgramFeed: @unchecked Sendable {
-    enum Event {
+package final class ProgramFeed: @unchecked Sendable {
+    package enum Event {
         /// The relay begins: with the headers and the current group of pictures.
         case began
         case tags([FLVTag])
@@ -24,6 +22,7 @@ final class ProgramFeed: @unchecked Sendable {
     private static let patience: Int64 = 10_000_000_000
 
     private let path: String
+    private let request: String
     private let onEvent: (Event) -> Void
     private let timer = LoopDeadline()
     private var channel: SocketChannel?
@@ -33,20 +32,22 @@ final class ProgramFeed: @unchecked Sendable {
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
+    ///   - request: The line that asks the relay for FLV, without its end.
     ///   - onEvent: Called on the loop, and not from within `open()`.
-    init(path: String, onEvent: @escaping (Event) -> Void) {
+    package init(path: String, request: String, onEvent: @escaping (Event) -> Void) {
         self.path = path
+        self.request = request
         self.onEvent = onEvent
     }
 
-    func open() {
+    package func open() {
         giveUpAt = MonotonicClock.now() + Self.patience
         timer.begin { [weak self] in self?.connect() }
         timer.set(MonotonicClock.now())
     }
 
     /// Ends without an event.
-    func close() {
+    package func close() {
         isOver = true
         timer.end()
         channel?.close()
@@ -55,7 +56,7 @@ final class ProgramFeed: @unchecked Sendable {
 
     private func connect() {
         guard !isOver, channel == nil else { return }
-        guard let descriptor = UnixListener.dial(path), let hello = try? RelayCommand.viewFLV.document() else {
+        guard let descriptor = UnixListener.dial(path) else {
             let now = MonotonicClock.now()
             return now < giveUpAt ? timer.set(now + Self.interval) : end()
         }
@@ -64,7 +65,7 @@ final class ProgramFeed: @unchecked Sendable {
             descriptor: descriptor, onBytes: { [weak self] in self?.take($0) },
             onClosed: { [weak self] in self?.lost() })
         self.channel = channel
-        channel.send(Array(hello.utf8) + [0x0A])
+        channel.send(Array(request.utf8) + [0x0A])
         onEvent(.began)
     }
 
