@@ -160,9 +160,17 @@ func buildOrchestrator(
         .addRoutes(to: router)
     WHIPController(
         supervisor: webrtc,
-        access: WHIPAccess(
-            tokens: configuration.apps.tokens, apps: configuration.apps.ids,
+        access: WebRTCAccess(
+            .publishing, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
             signatures: configuration.ingest?.signatures ?? PlaybackAccess(), limits: limits),
+        limits: limits, origins: configuration.webrtc?.origins ?? .none
+    ).addRoutes(to: router)
+    let viewers = try viewers(configuration, registry, logger)
+    WHEPController(
+        viewers: viewers,
+        access: WebRTCAccess(
+            .watching, tokens: configuration.apps.tokens, apps: configuration.apps.ids,
+            signatures: configuration.playback.access, limits: limits),
         limits: limits, origins: configuration.webrtc?.origins ?? .none
     ).addRoutes(to: router)
     methods.fill(from: router)
@@ -190,7 +198,7 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, webrtc, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
+        ] + ([ingest, webrtc, viewers, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
         logger: logger)
 }
 
@@ -207,7 +215,7 @@ private func webrtc(
     _ configuration: OrchestratorConfiguration, _ metrics: Metrics, _ logger: Logger
 ) throws -> WebRTCSupervisor? {
     let starter = starter(of: .whip, configuration)
-    guard let settings = configuration.webrtc, let ingest = configuration.ingest else {
+    guard let settings = configuration.webrtc, settings.takesPublishers, let ingest = configuration.ingest else {
         return try WebRTCSupervisor.Configuration.off(data: configuration.data, starter: starter).map {
             WebRTCSupervisor($0, metrics: metrics, logger: logger)
         }
@@ -217,6 +225,23 @@ private func webrtc(
             rules: settings.rules, ingest: ingest.rules, data: configuration.data, starter: starter,
             isKept: configuration.keepsRelays),
         metrics: metrics, logger: logger)
+}
+
+/// Returns what plays over WebRTC; without it in the configuration, what ends the workers of an earlier run.
+private func viewers(
+    _ configuration: OrchestratorConfiguration, _ registry: RoomRegistry, _ logger: Logger
+) throws -> WebRTCViewers? {
+    let starter = starter(of: .whep, configuration)
+    guard let settings = configuration.webrtc, settings.takesViewers else {
+        return try WebRTCViewers.Configuration.off(data: configuration.data, starter: starter).map {
+            WebRTCViewers($0, registry: registry, logger: logger)
+        }
+    }
+    return WebRTCViewers(
+        try WebRTCViewers.Configuration(
+            rules: settings.rules, limits: settings.viewerLimits, ingest: configuration.ingest?.rules,
+            data: configuration.data, starter: starter, isKept: configuration.keepsRelays),
+        registry: registry, logger: logger)
 }
 
 /// Returns the supervisor of the RTMP ingest; without one in the configuration, what ends that of an earlier run.

@@ -27,8 +27,8 @@ package enum RouteAccess: Hashable, Sendable {
     case signed
     /// Each request contains the secret of a media server's hook, which the route itself checks. Tokens do not count.
     case hook
-    /// The route itself checks a token with the scope `publish`, or a signature (`WHIPAccess`).
-    case publisher
+    /// The route itself checks a token, or a signature (`WebRTCAccess`).
+    case webrtc
 
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
@@ -41,11 +41,20 @@ package enum RouteAccess: Hashable, Sendable {
             .hook, "GET /v1/hooks/{hook}", "POST /v1/hooks/{hook}", "GET /v1/hooks/{hook}/{token}",
             "POST /v1/hooks/{hook}/{token}")
         for path in ["/whip/{app}/{room}", "/whip/{app}/{room}/{user}"] {
-            add(.publisher, "POST \(path)", "OPTIONS \(path)", "POST \(path)/screen", "OPTIONS \(path)/screen")
+            add(.webrtc, "POST \(path)", "OPTIONS \(path)", "POST \(path)/screen", "OPTIONS \(path)/screen")
         }
         add(
-            .publisher, "PATCH /whip-sessions/{session}", "DELETE /whip-sessions/{session}",
+            .webrtc, "PATCH /whip-sessions/{session}", "DELETE /whip-sessions/{session}",
             "OPTIONS /whip-sessions/{session}")
+        for path in [
+            "/whep/{app}", "/whep/{app}/{room}", "/whep/{app}/{room}/screen", "/whep/{app}/{room}/{user}",
+            "/whep/{app}/{room}/{user}/screen", "/live/{room}.whep", "/live/{app}/{room}.whep",
+        ] {
+            add(.webrtc, "POST \(path)", "OPTIONS \(path)")
+        }
+        add(
+            .webrtc, "PATCH /whep-sessions/{session}", "DELETE /whep-sessions/{session}",
+            "OPTIONS /whep-sessions/{session}")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         // Pages are the same for everybody.

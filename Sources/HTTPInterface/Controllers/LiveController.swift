@@ -108,7 +108,7 @@ package struct LiveController: Sendable {
                     try await writer.finish(nil)
                 })
         }
-        throw Self.notOnAir(room)
+        throw OrchestratorError.notOnAir(room)
     }
 
     /// Returns the requested task, or the room's tasks that are on air or starting, with its automatic task first.
@@ -119,21 +119,14 @@ package struct LiveController: Sendable {
             TaskID(app: room.app, name: try EventParser.knownIdentifier(name, field: "task"))
         }
         let tasks = try await registry.snapshot(room)?.tasksToWatch ?? []
-        guard !tasks.isEmpty else { throw Self.notOnAir(room) }
+        guard !tasks.isEmpty else { throw OrchestratorError.notOnAir(room) }
         guard let asked else { return tasks }
-        guard tasks.contains(asked) else { throw Self.notOnAir(room, asked) }
+        guard tasks.contains(asked) else { throw OrchestratorError.notOnAir(room, asked) }
         return [asked]
     }
 
     @Sendable private func preflight(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         _ = try Self.room(context)
         return Response(status: .noContent, headers: settings.origins.preflight(origin: request.headers[.origin]))
-    }
-
-    private static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {
-        OrchestratorError(
-            .notFound, "not-on-air", "The room has no program",
-            detail: "\(task?.name ?? room.name): a program exists while a task of the room runs, see "
-                + "GET /v1/rooms/\(room.name)", field: task == nil ? nil : "task")
     }
 }

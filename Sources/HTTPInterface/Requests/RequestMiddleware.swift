@@ -31,7 +31,7 @@ package struct RequestMiddleware<Context: RequestContext>: RouterMiddleware {
         let method = knownMethods.contains(request.method) ? request.method.rawValue : "other"
         metrics.request(method, context.endpointPath, status: response.status.code, duration: duration)
         // The path of a hook may end with its secret, and who knows the path of a session may end it.
-        let isSecret = [HookPath.prefix, WHIPPath.sessions].contains {
+        let isSecret = [HookPath.prefix, WebRTCPath.publishers, WebRTCPath.viewers].contains {
             request.uri.path.startsInUTF8(with: $0)
         }
         let path = isSecret ? Metrics.route(context.endpointPath) : request.uri.path.shortened(toBytes: 256)

@@ -89,7 +89,7 @@ struct ServeCommand: AsyncParsableCommand {
         let address = "\(configuration.http.tls == nil ? "http" : "https")://\(configuration.listen)"
         logger.info("serving \(address), data in \(configuration.data)")
         logger.info("programs can be watched at \(address)/watch/{room} and \(address)/live/{room}.flv")
-        if configuration.webrtc != nil {
+        if configuration.webrtc?.takesPublishers ?? false {
             logger.info("browsers can publish at \(address)/publish/{room}")
         }
         if let ingest = configuration.ingest {

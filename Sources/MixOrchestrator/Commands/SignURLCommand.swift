@@ -8,9 +8,8 @@ struct SignURLCommand: ParsableCommand {
         commandName: "sign-url", abstract: "Signs the URL of a program for viewers, or of a stream for its publisher.",
         discussion: """
             Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
-            expires. The key must be the service's playback.key, or its ingest.key for an rtmp:// or rtmps:// URL that \
-            does not begin with /program/. Without \
-            --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
+            expires. The key must be the service's playback.key, or its ingest.key for a URL of WHIP (/whip/…) \
+            and for an rtmp:// or rtmps:// URL that does not begin with /program/. Without --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
             users of this machine can see arguments.
             """)
 
@@ -57,8 +56,10 @@ struct SignURLCommand: ParsableCommand {
     }
 
     private func isOfPublisher(_ url: URLComponents) -> Bool {
-        url.scheme?.lowercased().hasPrefix("rtmp") == true
-            && !url.percentEncodedPath.hasPrefix("/\(ProgramPath.application)/")
+        guard url.scheme?.lowercased().hasPrefix("rtmp") == true else {
+            return url.percentEncodedPath.hasPrefix("/whip/")
+        }
+        return !url.percentEncodedPath.hasPrefix("/\(ProgramPath.application)/")
     }
 
     private func secret(_ name: String) throws -> String {

@@ -4,10 +4,13 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// The settings under `webrtc`. WHIP is on if `webrtc.whip` says so.
+/// The settings under `webrtc`. Publishing and playing are on if `webrtc.whip` and `webrtc.whep` say so.
 struct WebRTCConfiguration: Sendable {
+    let takesPublishers: Bool
+    let takesViewers: Bool
     var rules: WebRTCRules
-    /// Web pages that may publish.
+    var viewerLimits = WebRTCViewerLimits()
+    /// Web pages that may publish and play.
     var origins = PlaybackOrigins.none
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String] = []
@@ -17,9 +20,12 @@ struct WebRTCConfiguration: Sendable {
 
     /// - Parameters:
     ///   - file: The configuration file, whose permissions are checked when it holds a password.
-    /// - Returns: `nil` if WHIP is off.
+    /// - Returns: `nil` if WHIP and WHEP are off.
     init?(_ values: ConfigurationValues, ingest: IngestConfiguration?, file: String?) throws(StartupError) {
         let whip: Switch? = try values.choice("webrtc.whip")
+        let whep: Switch? = try values.choice("webrtc.whep")
+        takesPublishers = whip == .on
+        takesViewers = whep == .on
         let network = try Self.network(values)
         var holder = PlaybackSettings()
         let turn = try Self.turn(values, &holder, file: file)
@@ -37,6 +43,9 @@ struct WebRTCConfiguration: Sendable {
         rules.limits.all = try values.integer("webrtc.maxPublishers", in: places) ?? rules.limits.all
         rules.limits.perApp = try values.integer("webrtc.maxPublishersPerApp", in: places) ?? rules.limits.all
         rules.limits.perAddress = try values.integer("webrtc.maxPublishersPerAddress", in: places) ?? rules.limits.all
+        viewerLimits.all = try values.integer("webrtc.maxViewers", in: places) ?? viewerLimits.all
+        viewerLimits.perAddress =
+            try values.integer("webrtc.maxViewersPerAddress", in: places) ?? viewerLimits.all
         if let stun = network.stun {
             rules.iceServers.append(.init(url: stun.replacing("stun://", with: "stun:", maxReplacements: 1)))
         }
@@ -47,8 +56,8 @@ struct WebRTCConfiguration: Sendable {
         warnings = holder.warnings
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }
-        guard whip == .on else { return nil }
-        guard ingest != nil else {
+        guard takesPublishers || takesViewers else { return nil }
+        guard ingest != nil || !takesPublishers else {
             throw Self.wrong(
                 "webrtc.whip", "on without ingest.rtmp.listen",
                 "both, because publishers over WebRTC are published to the ingest; "
@@ -62,7 +71,7 @@ struct WebRTCConfiguration: Sendable {
             rules.network.ports.map { "UDP ports \($0.lowest) to \($0.highest)" } ?? "UDP ports of the system's choice"
         let isReachable = rules.network.publicAddress != nil || !rules.network.addresses.isEmpty
         return [
-            "WebRTC: publishers connect to \(ports); the firewall has to let them through"
+            "WebRTC: clients connect to \(ports); the firewall has to let them through"
                 + (isReachable ? "" : ". Behind NAT set webrtc.publicAddress")
         ]
     }

@@ -24,7 +24,10 @@ extension Metrics {
         case webhookMessages = "webhook_messages_total"
         case webrtcLost = "webrtc_lost_packets_total"
         case webrtcPackets = "webrtc_packets_total"
+        case webrtcSent = "webrtc_sent_packets_total"
+        case webrtcSentLost = "webrtc_sent_lost_packets_total"
         case webrtcSessions = "webrtc_sessions_total"
+        case webrtcViews = "webrtc_views_total"
         case wireCalls = "wire_calls_total"
 
         var help: String {
@@ -51,7 +54,10 @@ extension Metrics {
             case .webhookMessages: "Webhook messages settled, by outcome: delivered or given up."
             case .webrtcLost: "Packets of WebRTC publishers that never came."
             case .webrtcPackets: "Packets that came from WebRTC publishers."
+            case .webrtcSent: "Packets that were sent to WebRTC viewers."
+            case .webrtcSentLost: "Packets that WebRTC viewers reported as lost."
             case .webrtcSessions: "Offers of WebRTC publishers, by result: opened, refused or failed."
+            case .webrtcViews: "Offers of WebRTC viewers, by result: opened, refused or failed."
             case .wireCalls: "Calls to the ApsaraVideo Live interface, by action and code."
             }
         }
@@ -69,11 +75,11 @@ extension Metrics {
             case .switches: ["from", "to"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
-            case .webrtcSessions: ["result"]
+            case .webrtcSessions, .webrtcViews: ["result"]
             case .wireCalls: ["action", "code"]
             case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
                 .viewerSkips,
-                .viewersRefused, .webrtcLost, .webrtcPackets:
+                .viewersRefused, .webrtcLost, .webrtcPackets, .webrtcSent, .webrtcSentLost:
                 []
             }
         }
@@ -156,6 +162,7 @@ extension Metrics {
         case webhookCircuits = "webhook_circuits_open"
         case webhooksWaiting = "webhook_messages_waiting"
         case webrtcPublishers = "webrtc_publishers"
+        case webrtcViewers = "webrtc_viewers"
 
         var help: String {
             switch self {
@@ -194,6 +201,7 @@ extension Metrics {
             case .webhookCircuits: "Failing subscribers to which delivery is paused."
             case .webhooksWaiting: "Webhook messages waiting for delivery."
             case .webrtcPublishers: "Sessions of WebRTC publishers."
+            case .webrtcViewers: "Sessions of WebRTC viewers."
             }
         }
 

@@ -5,7 +5,7 @@ import Foundation
 package struct SocketWorkerStarter: Sendable {
     /// A command of `mixworker`.
     package enum Command: String, Sendable {
-        case ingest, whip
+        case ingest, whip, whep
     }
 
     let command: Command

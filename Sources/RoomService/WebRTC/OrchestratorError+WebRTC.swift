@@ -1,4 +1,6 @@
+import EventSubscription
 import MediaFormats
+import MixModel
 
 extension OrchestratorError {
     /// Creates the refusal of an offer, or of a fragment of one.
@@ -23,5 +25,67 @@ extension OrchestratorError {
         OrchestratorError(
             .exhausted, "webrtc-places-taken", "There are too many publishers over WebRTC \(of)",
             detail: "the limit is \(limit), \(setting)", retryAfter: 10)
+    }
+
+    // MARK: - ICE
+
+    static func outdatedICE(_ tag: WebRTCTag) -> OrchestratorError {
+        OrchestratorError(
+            .outdated, "ice-outdated", "The session has another ICE by now", detail: "it is \(tag.text)",
+            field: "If-Match", expected: "the ETag of the newest answer, or * to restart ICE")
+    }
+
+    static let otherICE = OrchestratorError(
+        .conflict, "ice-other", "The fragment belongs to another ICE than the session's",
+        detail: "its ice-ufrag is not that of the offer", field: "If-Match", expected: "* to restart ICE")
+
+    static func cannotRestartICE(_ reason: String) -> OrchestratorError {
+        OrchestratorError(
+            .invalid, "ice-restart-unsupported", "ICE cannot be restarted", detail: reason,
+            expected: "a new session")
+    }
+
+    // MARK: - Viewers
+
+    package static let noWHEPSession = OrchestratorError(
+        .notFound, "whep-session-not-found", "There is no such session",
+        detail: "it has ended, or the address is not complete: play anew")
+
+    package static let whepIsOff = OrchestratorError(
+        .notFound, "webrtc-off", "Playing over WebRTC is switched off",
+        detail: "set webrtc.whep: on in the configuration of the service")
+
+    static func tooManyViewers(_ limit: Int) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "webrtc-full", "There are too many viewers over WebRTC",
+            detail: "the limit is \(limit), webrtc.maxViewers: HTTP-FLV and HLS carry many more", retryAfter: 10)
+    }
+
+    static func tooManyViewersFromAddress(_ limit: Int) -> OrchestratorError {
+        OrchestratorError(
+            .exhausted, "webrtc-places-taken", "There are too many viewers over WebRTC from this address",
+            detail: "the limit is \(limit), webrtc.maxViewersPerAddress", retryAfter: 10)
+    }
+
+    static func publishesNothing(_ names: StreamNames) -> OrchestratorError {
+        OrchestratorError(
+            .notFound, "stream-not-found", "The participant does not publish this stream",
+            detail: "\(names.user) publishes no \(names.stream.rawValue) in \(names.room.name), see "
+                + "GET /v1/rooms/\(names.room.name)", field: "user")
+    }
+
+    static func comesFromElsewhere(_ names: StreamNames) -> OrchestratorError {
+        OrchestratorError(
+            .invalid, "stream-elsewhere", "The participant's stream does not come to this service",
+            detail: "\(names.user) is pulled from another server: play the stream there, or the program of the room",
+            field: "user", expected: "a participant who publishes over WHIP, WCS or to the ingest")
+    }
+
+    /// - Parameter task: The task that was asked for, if any.
+    package static func notOnAir(_ room: RoomID, _ task: TaskID? = nil) -> OrchestratorError {
+        OrchestratorError(
+            .notFound, "not-on-air", "The room has no program",
+            detail: "\(task?.name ?? room.name): a program exists while a task of the room runs, see "
+                + "GET /v1/rooms/\(room.name)", field: task == nil ? nil : "task")
     }
 }

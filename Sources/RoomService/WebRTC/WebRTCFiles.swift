@@ -1,6 +1,7 @@
 import Foundation
 
-/// The files of publishers over WebRTC: `webrtc/` in the data directory. The name of a session's files is its identifier.
+/// The files of publishers and viewers over WebRTC: `webrtc/` in the data directory. The name of a publisher's files is the
+/// session's identifier; a worker that plays has a socket only, `play-{id}.sock`.
 package struct WebRTCFiles: Sendable {
     package let directory: String
     private static let longestRecord = 16 << 10
@@ -37,15 +38,34 @@ package struct WebRTCFiles: Sendable {
     }
 
     static func isID(_ text: String) -> Bool {
-        text.utf8.count == 32
-            && text.utf8.allSatisfy {
-                UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0
-            }
+        text.utf8.count == 32 && text.utf8.allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte
     }
 
     var log: String { directory + "/webrtc.log" }
 
     func socket(_ id: String) -> String { "\(directory)/\(id).sock" }
+
+    private static let playing = "play-"
+
+    /// Returns the socket of a worker that plays a stream.
+    func playSocket(_ id: String) -> String { "\(directory)/\(Self.playing)\(id).sock" }
+
+    /// Returns an identifier for such a worker.
+    static func newPlayID() -> String { String(newID().prefix(16)) }
+
+    /// Returns the workers that play and were left by an earlier run.
+    func foundPlayers() -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return names.compactMap { name in
+            guard name.hasPrefix(Self.playing), name.hasSuffix(".sock") else { return nil }
+            let id = String(name.dropFirst(Self.playing.count).dropLast(5))
+            return id.utf8.count == 16 && id.utf8.allSatisfy(Self.isDigit) ? id : nil
+        }.sorted()
+    }
 
     private func path(_ id: String) -> String { "\(directory)/\(id).json" }
 

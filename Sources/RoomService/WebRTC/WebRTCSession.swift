@@ -1,10 +1,8 @@
-import ChildProcesses
 import EncodedMedia
 import EventSubscription
 import Foundation
 import Logging
 import MixModel
-import NIOCore
 import Synchronization
 import TextFormats
 
@@ -27,7 +25,7 @@ actor WebRTCSession {
     private let onNews: @Sendable (WebRTCNews) -> Void
     private var machine: WebRTCSessionMachine
     private var record: WebRTCRecord
-    private var line: AsyncStream<ByteBuffer>.Continuation?
+    private nonisolated let link: WorkerLink<WebRTCCommand, WebRTCReport>
     /// What the client's offer came to, and who waits for it.
     private var opened: Result<String, OrchestratorError>?
     private var opening: CheckedContinuation<Result<String, OrchestratorError>, Never>?
@@ -39,8 +37,6 @@ actor WebRTCSession {
     private let inputs: AsyncStream<WebRTCSessionMachine.Input>
     private let input: AsyncStream<WebRTCSessionMachine.Input>.Continuation
 
-    /// Time within which a worker has to listen after its start, and after a connection to it was lost.
-    private static let connectLimits: (first: Duration, again: Duration) = (.seconds(5), .seconds(1))
     /// Inputs that may wait.
     private static let mostInputs = 256
 
@@ -62,6 +58,9 @@ actor WebRTCSession {
         machine = publisher.map { WebRTCSessionMachine(publisher: $0, now: MonotonicClock.now()) } ?? .init()
         if publisher == nil { opened = .success("") }
         (inputs, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.mostInputs))
+        link = WorkerLink(
+            surroundings.starter, socket: surroundings.files.socket(id), log: surroundings.files.log,
+            isAdopted: publisher == nil, longestLine: WebRTCCommand.longestLine, logger: surroundings.logger)
     }
 
     var tag: WebRTCTag { WebRTCTag(generation: record.generation) }
@@ -70,7 +69,7 @@ actor WebRTCSession {
     /// Runs the session to its end, or until it is left.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepConnected() }
+            group.addTask { await self.link.run { self.input.take($0) } }
             if !isAdopted { wake(after: WebRTCSessionMachine.answerLimit, in: &group) }
             for await input in inputs {
                 for action in machine.take(input, now: MonotonicClock.now()) {
@@ -80,7 +79,7 @@ actor WebRTCSession {
             }
             group.cancelAll()
         }
-        line?.finish()
+        link.finish()
         let stopping = Result<String, OrchestratorError>.failure(.stopping)
         settleOpening(stopping)
         settleRestart(stopping)
@@ -109,13 +108,9 @@ actor WebRTCSession {
         let isOther = fragment.name.map { !$0.hasSameUTF8(as: record.iceName) } ?? false
         switch condition {
         case .tags(let tags) where !tags.contains(tag.text):
-            throw OrchestratorError(
-                .outdated, "ice-outdated", "The session has another ICE by now", detail: "it is \(tag.text)",
-                field: "If-Match", expected: "the ETag of the newest answer, or * to restart ICE")
+            throw .outdatedICE(tag)
         case .none where isOther, .tags where isOther:
-            throw OrchestratorError(
-                .conflict, "ice-other", "The fragment belongs to another ICE than the session's",
-                detail: "its ice-ufrag is not that of the offer", field: "If-Match", expected: "* to restart ICE")
+            throw .otherICE
         case .none, .any, .tags: break
         }
         guard isOther else {
@@ -140,6 +135,7 @@ actor WebRTCSession {
     /// Lets the worker go on without the service, for the next run.
     nonisolated func leave() {
         isLeft.store(true, ordering: .relaxed)
+        link.leave()
         input.finish()
     }
 
@@ -147,7 +143,7 @@ actor WebRTCSession {
 
     private func perform(_ action: WebRTCSessionMachine.Action) {
         switch action {
-        case .send(let command): send(command)
+        case .send(let command): link.send(command)
         case .answer(let answer): settleOpening(.success(answer))
         case .refuse(let reason):
             settleOpening(
@@ -161,11 +157,7 @@ actor WebRTCSession {
             try? surroundings.files.write(record, of: id)
             settleRestart(.success(fragment))
         case .restartRefused(let reason):
-            settleRestart(
-                .failure(
-                    OrchestratorError(
-                        .invalid, "ice-restart-unsupported", "ICE cannot be restarted",
-                        detail: URLRedaction.redact(reason), expected: "a new session, which takes the stream over")))
+            settleRestart(.failure(.cannotRestartICE(URLRedaction.redact(reason))))
         case .notRestarted(let reason):
             settleRestart(
                 .failure(
@@ -207,90 +199,20 @@ actor WebRTCSession {
         metrics.count(.webrtcLost, by: Int64(max(0, figures.lost.saturatingDifference(counted.lost))))
         counted = figures
     }
+}
 
-    private func send(_ command: WebRTCCommand) {
-        guard let line, var text = try? DocumentEncoder.json(command) else { return }
-        text += "\n"
-        line.yield(ByteBuffer(string: text))
-    }
-
-    // MARK: - The process
-
-    private func attached(_ line: AsyncStream<ByteBuffer>.Continuation) { self.line = line }
-
-    private nonisolated func keepConnected() async {
-        var process: LaunchedProcess?
-        if !isAdopted {
-            do throws(RelayError) {
-                process = try surroundings.starter.start(
-                    socket: surroundings.files.socket(id), log: surroundings.files.log)
-            } catch {
-                input.yield(.lost(reason: error.description))
-                return
+extension AsyncStream<WebRTCSessionMachine.Input>.Continuation {
+    /// Returns whether there was room.
+    fileprivate func take(_ event: WorkerLink<WebRTCCommand, WebRTCReport>.Event) -> Bool {
+        let result =
+            switch event {
+            case .attached: yield(.attached)
+            case .report(let report): yield(.report(report))
+            case .detached: yield(.detached)
+            case .lost(let reason): yield(.lost(reason: reason))
             }
-        }
-        await talk(to: process)
-        guard let process else { return }
-        // Whatever has happened, nobody else knows of the process: it is waited for, and killed if it does not end.
-        if Task.isCancelled, isLeft.load(ordering: .relaxed) { return }
-        if process.isRunning { process.signal(SIGKILL) }
-        process.onExit { _ in }
-    }
-
-    private nonisolated func talk(to process: LaunchedProcess?) async {
-        var limit = isAdopted ? Self.connectLimits.again : Self.connectLimits.first
-        while !Task.isCancelled {
-            guard let connection = await connect(process, within: limit) else {
-                if !Task.isCancelled { input.yield(.lost(reason: Self.description(process))) }
-                return
-            }
-            limit = Self.connectLimits.again
-            let (lines, line) = AsyncStream.makeStream(of: ByteBuffer.self)
-            let peer = await connection.peerProcess
-            let isHeard = Atomic(false)
-            await attached(line)
-            input.yield(.attached)
-            do {
-                try await connection.exchange(lines, longestLine: WebRTCCommand.longestLine) { [input] bytes in
-                    isHeard.store(true, ordering: .relaxed)
-                    let report = try JSONDecoder().decode(WebRTCReport.self, from: Data(bytes))
-                    if case .dropped = input.yield(.report(report)) {
-                        throw RelayError.protocolViolation("more than \(Self.mostInputs) reports wait")
-                    }
-                }
-            } catch {
-                // One that says nothing before its client has come is asked again; then it has to say hello.
-                if case RelayError.silent = error, !isHeard.load(ordering: .relaxed), peer > 1, peer != getpid() {
-                    surroundings.logger.error("a WebRTC worker hangs and is being killed", metadata: ["pid": "\(peer)"])
-                    kill(peer, SIGKILL)
-                } else if !Task.isCancelled {
-                    surroundings.logger.debug("connection to a WebRTC worker: \(error)")
-                }
-            }
-            line.finish()
-            input.yield(.detached)
-        }
-    }
-
-    private nonisolated func connect(_ process: LaunchedProcess?, within limit: Duration) async -> RelayConnection? {
-        let end = ContinuousClock.now + limit
-        while !Task.isCancelled, ContinuousClock.now < end {
-            if let connection = try? await RelayConnection.open(path: surroundings.files.socket(id)) {
-                return connection
-            }
-            if let process, !process.isRunning { return nil }
-            guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return nil }
-        }
-        return nil
-    }
-
-    private nonisolated static func description(_ process: LaunchedProcess?) -> String {
-        switch process?.exit {
-        case nil: "the worker does not answer"
-        case .status(let status)?: "the worker exited with status \(status)"
-        case .signal(let number)?: "the worker was killed by signal \(number)"
-        case .unknown?: "the worker ended"
-        }
+        if case .dropped = result { return false }
+        return true
     }
 }
 

@@ -162,8 +162,3 @@ struct WebRTCSessionMachine: Sendable {
     /// A worker's words are not believed to be short.
     private static func words(_ reason: String) -> String { OneLine.of(reason).shortened(toBytes: 400) }
 }
-
-extension Duration {
-    /// Whole nanoseconds, for durations of less than a century.
-    fileprivate var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
-}

@@ -78,11 +78,16 @@ struct OpenAPIRequest: Sendable {
         return request
     }
 
-    /// Sessions of WHIP have names that nobody knows before they begin.
+    /// Sessions of WHIP and WHEP have names that nobody knows before they begin, and only who publishes to the service can be
+    /// played from there.
     func inSession(of bench: Bench, _ operation: OpenAPIDocument.Operation) async throws -> OpenAPIRequest {
-        guard operation.path == "/whip-sessions/{session}" else { return self }
-        let made = try await bench.call(
-            .post, "/whip/demo/carol", ScriptedWHIPWorker.offer(), headers: [.contentType: "application/sdp"])
+        if operation.id.hasPrefix("playCamera") || operation.id.hasPrefix("playScreen") {
+            try await bench.publishToIngest("alice", app: operation.id.hasSuffix("OfApp") ? "shop" : "default")
+        }
+        let sessions = ["/whip-sessions/{session}": "/whip/demo/carol", "/whep-sessions/{session}": "/whep/demo"]
+        guard let path = sessions[operation.path] else { return self }
+        let offer = ScriptedWHIPWorker.offer(direction: path.hasPrefix("/whip") ? "sendonly" : "recvonly")
+        let made = try await bench.call(.post, path, offer, headers: [.contentType: "application/sdp"])
         #expect(made.status == 201, "\(made.text)")
         var request = self
         request.uri = try #require(made.headers[.location])

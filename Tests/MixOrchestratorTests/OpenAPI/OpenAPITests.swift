@@ -238,7 +238,7 @@ import Yams
             try await withOrchestrator(
                 ["watch", "watchOfApp"].contains(operation.id) ? .ahc(.http) : .router, directory: directory,
                 store: OpenAPIRequest.filledStore(),
-                settings: operation.path.hasPrefix("/whip")
+                settings: operation.path.contains("whip") || operation.path.contains("whep")
                     ? OpenAPIRequest.settings.merging(ScriptedWHIPWorker.settings(in: directory)) { $1 }
                     : OpenAPIRequest.settings
             ) { bench in

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A process in place of `mixworker whip`: it speaks the messages of `WebRTCMessage.swift` over the real socket, as the service
-/// starts it, and does what the name of the offer's session (`s=`) says. Media do not flow.
+/// A process in place of `mixworker whip` and `mixworker whep`: it speaks the messages of `WebRTCMessage.swift` and
+/// `PlayMessage.swift` over the real socket, as the service starts it, and does what the name of the offer's session (`s=`)
+/// says. Media do not flow.
 enum ScriptedWHIPWorker {
     static let iceName = "EsAw"
 
@@ -23,14 +24,16 @@ enum ScriptedWHIPWorker {
         case publishes
     }
 
-    static func offer(_ behaviour: Behaviour = .answers, video: String = "H264/90000") -> String {
+    static func offer(
+        _ behaviour: Behaviour = .answers, video: String = "H264/90000", direction: String = "sendonly"
+    ) -> String {
         let transport = """
             c=IN IP4 0.0.0.0
             a=ice-ufrag:\(iceName)
             a=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1
             a=fingerprint:sha-256 6B:8B:F0:65:5F:78:E2:51:3B:AC:6F:F3:3F:46:1B:35:DC:B8:5F:64:1A:24:C2:43:F0:A1:58:D0:A1:2C:19:08
             a=setup:actpass
-            a=sendonly
+            a=\(direction)
             a=rtcp-mux
             """
         return """
@@ -58,6 +61,7 @@ enum ScriptedWHIPWorker {
     static func settings(in directory: String, port: Int? = nil) throws -> [String: [String]] {
         [
             "worker": [try install(in: directory, runsIngest: port != nil)], "webrtc.whip": ["on"],
+            "webrtc.whep": ["on"],
             "ingest.rtmp.listen": ["127.0.0.1:\(port ?? 19_350)"],
         ]
     }
@@ -86,7 +90,8 @@ enum ScriptedWHIPWorker {
         import json, os, socket, subprocess, sys
 
         directory, mixworker = "\(directory)", "\(mixworker)"
-        if sys.argv[1] != "whip":
+        plays = sys.argv[1] == "whep"
+        if not plays and sys.argv[1] != "whip":
             if not \(runsIngest ? "True" : "False"):
                 sys.exit(3)
             os.execv(mixworker, [mixworker] + sys.argv[1:])
@@ -96,7 +101,30 @@ enum ScriptedWHIPWorker {
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(path)
         listener.listen(4)
-        state = {"name": None, "publisher": None, "child": None}
+        state = {"name": None, "publisher": None, "child": None, "stream": None}
+        viewers = {}
+
+        def play(say, kind, values):
+            if kind == "play":
+                state["stream"] = values["_0"]["stream"]
+            elif kind == "view":
+                viewer = values["_0"]
+                name = [l[2:] for l in values["offer"].splitlines() if l.startswith("s=")][0]
+                if name == "dies":
+                    os._exit(7)
+                if name == "refuses":
+                    return say({"refused": {"viewer": viewer["id"], "reason": "no path: rtmp://u:p@127.0.0.1/x/secret"}})
+                if name == "silent":
+                    return
+                viewers[viewer["id"]] = viewer
+                say({"answered": {"viewer": viewer["id"], "answer": "v=0\\r\\ns=answer\\r\\n"}})
+                say({"connected": {"viewer": viewer["id"]}})
+                say({"figures": {"_0": {"connected": 1, "packets": 90, "lost": 3, "keyframeRequests": 1}}})
+                if name == "leaves":
+                    del viewers[viewer["id"]]
+                    say({"ended": {"viewer": viewer["id"], "reason": "the client was silent for 10 s"}})
+            elif kind == "close":
+                viewers.pop(values["viewer"], None)
 
         def serve(connection):
             def say(message):
@@ -105,7 +133,14 @@ enum ScriptedWHIPWorker {
                 with open(directory + "/told", "a") as log:
                     log.write(line)
                 (kind, values), = json.loads(line).items()
-                if kind == "hello":
+                if kind == "hello" and plays:
+                    say({"hello": {"version": 1, "process": os.getpid(), "stream": state["stream"],
+                                   "viewers": list(viewers.values())}})
+                elif kind == "terminate":
+                    return False
+                elif plays:
+                    play(say, kind, values)
+                elif kind == "hello":
                     say({"hello": {"version": 1, "process": os.getpid()}})
                     if state["name"] and state["name"] != "silent":
                         say({"connected": {}})
@@ -131,8 +166,6 @@ enum ScriptedWHIPWorker {
                     say({"refused": {"reason": "webrtcbin does not restart ICE"}})
                 elif kind == "restart":
                     say({"restarted": {"fragment": "a=ice-ufrag:new1\\r\\na=ice-pwd:0123456789012345678901\\r\\n"}})
-                elif kind == "terminate":
-                    return False
             return True
 
         try:

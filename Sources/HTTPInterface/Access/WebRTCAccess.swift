@@ -3,29 +3,51 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import MixModel
+import RoomService
 
-/// Decides who may publish over WHIP: the holder of a token with the scope `publish` (as a bearer token), or of a URL signed
-/// with a key of the ingest. With neither tokens nor keys configured, everybody may, and the service listens on loopback only.
-package struct WHIPAccess: Sendable {
+/// Decides who may publish or watch over WebRTC: the holder of a token with the scope for it (as a bearer token), or of a
+/// signed URL. With neither tokens nor keys configured, everybody may, and the service listens on loopback only.
+package struct WebRTCAccess: Sendable {
+    /// What a request is for.
+    package enum Purpose: Hashable, Sendable {
+        case publishing, watching
+
+        /// Scopes of which a token needs one. Who publishes in a room sees who else does.
+        fileprivate var scopes: [Scope] {
+            switch self {
+            case .publishing: [.publish]
+            case .watching: [.read, .publish]
+            }
+        }
+    }
+
+    private let purpose: Purpose
     private let tokens: AccessTokens
     /// The apps that a path may name besides the standard one.
     private let apps: Set<AppID>
     private let signatures: PlaybackAccess
     private let limits: RateLimits
 
-    /// - Parameter signatures: Those of the ingest; open if no key is configured.
-    package init(tokens: AccessTokens, apps: Set<AppID>, signatures: PlaybackAccess, limits: RateLimits) {
+    /// - Parameter signatures: Those of the ingest for publishers, those of playback for viewers; open if no key is configured.
+    package init(
+        _ purpose: Purpose, tokens: AccessTokens, apps: Set<AppID>, signatures: PlaybackAccess, limits: RateLimits
+    ) {
+        self.purpose = purpose
         self.tokens = tokens
         self.apps = apps
         self.signatures = signatures
         self.limits = limits
     }
 
-    /// Returns who wants to publish, and to which app.
+    /// Returns who wants to begin a session, and in which app.
     ///
-    /// - Parameter named: The app in the path, if there is one.
-    func publisher(_ request: Request, _ context: OrchestratorContext, app named: String?) throws -> Caller {
-        var caller = try authenticate(request, context) { () throws -> Caller? in
+    /// - Parameters:
+    ///   - named: The app in the path, if there is one.
+    ///   - isOpen: Whether it is for everybody unless URLs are signed, as programs are over HTTP-FLV.
+    func caller(
+        _ request: Request, _ context: OrchestratorContext, app named: String?, isOpen: Bool = false
+    ) throws -> Caller {
+        var caller = try authenticate(request, context, isOpen: isOpen) { () throws -> Caller? in
             guard let signature = request.uri.queryParameters[PlaybackAccess.parameter[...]], !signatures.isOpen else {
                 return nil
             }
@@ -34,7 +56,7 @@ package struct WHIPAccess: Sendable {
                     path: request.uri.path, authKey: String(signature), now: Int(Date.now.timeIntervalSince1970))
             } catch {
                 _ = limits.failures.take(by: .address(context.peer))
-                throw HTTPProblem.publishingRefused(error)
+                throw refused(error)
             }
             return .anonymous()
         }
@@ -44,26 +66,37 @@ package struct WHIPAccess: Sendable {
     }
 
     /// Returns who wants to change a session: the holder of a token, or whoever knows the session's address.
-    func holder(_ request: Request, _ context: OrchestratorContext) throws -> Caller {
-        try authenticate(request, context) { signatures.isOpen ? nil : .anonymous() }
+    ///
+    /// - Parameter isOpen: Whether sessions may have begun without a token although there are tokens.
+    func holder(_ request: Request, _ context: OrchestratorContext, isOpen: Bool = false) throws -> Caller {
+        try authenticate(request, context, isOpen: isOpen) { signatures.isOpen ? nil : .anonymous() }
     }
 
     /// - Parameter other: Returns a caller who may do it without a token although not everybody may.
     private func authenticate(
-        _ request: Request, _ context: OrchestratorContext, other: () throws -> Caller?
+        _ request: Request, _ context: OrchestratorContext, isOpen: Bool, other: () throws -> Caller?
     ) throws -> Caller {
         if tokens.isEmpty { try BrowserGuard.check(request.head) }
         if let seconds = limits.failures.wait(by: .address(context.peer)) { throw HTTPProblem.tooManyGuesses(seconds) }
         if !tokens.isEmpty, let token = AccessMiddleware.token(request) {
             guard let caller = tokens.caller(showing: token) else { throw unauthorized(context) }
-            guard caller.scopes.contains(.publish) else { throw HTTPProblem.missingScope(.scope(.publish)) }
+            guard !caller.scopes.isDisjoint(with: purpose.scopes) else {
+                throw HTTPProblem.missingScope(.scope(purpose.scopes[0]))
+            }
             return caller
         }
         if let caller = try other() { return caller }
-        guard tokens.isEmpty, signatures.isOpen else {
-            throw tokens.isEmpty ? HTTPProblem.publishingRefused(.missing) : unauthorized(context)
+        guard signatures.isOpen, tokens.isEmpty || isOpen else {
+            throw tokens.isEmpty || isOpen ? refused(.missing) : unauthorized(context)
         }
         return .anonymous()
+    }
+
+    private func refused(_ refusal: PlaybackAccess.Refusal) -> HTTPProblem {
+        switch purpose {
+        case .publishing: .publishingRefused(refusal)
+        case .watching: HTTPProblem(OrchestratorError(refusal))
+        }
     }
 
     private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem {

@@ -1,0 +1,5 @@
+/// The paths of WebRTC sessions: an identifier follows, with which a session can be ended, so it is never logged.
+enum WebRTCPath {
+    static let publishers = "/whip-sessions/"
+    static let viewers = "/whep-sessions/"
+}

@@ -1,0 +1,148 @@
+import EventSubscription
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+import NIOCore
+import RoomService
+
+/// What the routes of WHIP (RFC 9725) and WHEP have in common: session descriptions that come and go, and web pages of other
+/// origins.
+struct WebRTCRequests: Sendable {
+    let limits: RateLimits
+    /// Web pages of other origins that may publish and watch.
+    let origins: PlaybackOrigins
+    /// Sessions that a client begins in a second: they cost the service a process, or at least a connection of many threads.
+    private let starts = RateLimiter(rate: 5)
+
+    static let offerType = "application/sdp"
+    static let fragmentType = "application/trickle-ice-sdpfrag"
+
+    init(limits: RateLimits, origins: PlaybackOrigins) {
+        self.limits = limits
+        self.origins = origins
+    }
+
+    /// Counts a session that the caller begins.
+    func takeStart(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {
+        guard let seconds = starts.take(by: caller.token.map { .token($0) } ?? .address(context.peer)) else { return }
+        throw HTTPProblem(
+            .tooManyRequests, "rate-limited", "Too many sessions begin",
+            detail: "retry in \(seconds) s; a client begins at most 5 in a second",
+            headers: [.retryAfter: "\(seconds)"])
+    }
+
+    /// Counts a request of the caller.
+    func takeRate(_ caller: Caller, _ context: OrchestratorContext) throws(HTTPProblem) {
+        let key = caller.token.map { RateLimiter.Key.token($0) } ?? .address(context.peer)
+        if let seconds = limits.requests.take(by: key) {
+            throw .tooMany("requests", retryAfter: seconds, setting: "http.rate.requests")
+        }
+    }
+
+    /// Returns the offer in the body.
+    func offer(of request: Request, _ context: OrchestratorContext) async throws -> String {
+        try await body(of: request, Self.offerType, upTo: WebRTCCommand.longestDescription, context)
+    }
+
+    /// Returns the fragment of a session description in the body.
+    func fragment(of request: Request, _ context: OrchestratorContext) async throws -> String {
+        try await body(of: request, Self.fragmentType, upTo: WebRTCCommand.longestFragment, context)
+    }
+
+    private func body(
+        of request: Request, _ type: String, upTo limit: Int, _ context: OrchestratorContext
+    ) async throws -> String {
+        let found = request.headers[.contentType].map { $0.prefix { $0 != ";" }.lowercased().trimmed }
+        guard found == type else {
+            throw HTTPProblem(
+                .unsupportedMediaType, "unsupported-media-type", "The content type is not accepted",
+                detail: "found \(found.map { $0.shortened(toBytes: 100) } ?? "none")", field: "Content-Type",
+                expected: type)
+        }
+        try request.checkLength(upTo: limit)
+        context.wantsBody(of: request)
+        let bytes = try await request.bytes(upTo: limit)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HTTPProblem(
+                .badRequest, "offer-malformed", "The body is not a session description", detail: "it is not UTF-8")
+        }
+        return text
+    }
+
+    /// Answers so that the pages of `origins` can read the answer, and the reason of a refusal.
+    func readable(_ request: Request, _ handler: () async throws -> Response) async throws -> Response {
+        var headers = origins.headers(origin: request.headers[.origin])
+        if headers[.accessControlAllowOrigin] != nil {
+            headers[.accessControlExposeHeaders] = "Location, ETag, Link, Accept-Patch, Retry-After, WWW-Authenticate"
+        }
+        var problem: HTTPProblem
+        do {
+            var response = try await handler()
+            response.headers.append(contentsOf: headers)
+            return response
+        } catch let error as HTTPProblem {
+            problem = error
+        } catch let error as OrchestratorError {
+            problem = HTTPProblem(error)
+        } catch let error as InputError {
+            problem = HTTPProblem(OrchestratorError(error))
+        }
+        problem.headers.append(contentsOf: headers)
+        throw problem
+    }
+
+    /// Returns the condition of a change.
+    func condition(_ request: Request) throws -> WebRTCCondition {
+        guard let text = request.headers[.ifMatch] else { return .none }
+        let tags = try EntityTags.parse(text)
+        return tags == ["*"] ? .any : .tags(tags)
+    }
+
+    // MARK: - Answers
+
+    /// The answer to an offer.
+    ///
+    /// - Parameter sessions: Path of the sessions, with its last slash.
+    func created(_ opening: WebRTCOpening, sessions: String, _ servers: [WebRTCRules.ICEServer]) -> Response {
+        var headers: HTTPFields = [
+            .contentType: Self.offerType, .location: sessions + opening.id, .eTag: opening.tag.text,
+            .acceptPatch: Self.fragmentType, .cacheControl: "no-store",
+        ]
+        for server in servers { headers.append(HTTPField(name: .link, value: Self.link(to: server))) }
+        return Response(status: .created, headers: headers, body: .init(byteBuffer: ByteBuffer(string: opening.answer)))
+    }
+
+    /// The answer to a page that asks what it may do.
+    ///
+    /// - Parameter isSession: Whether it is about a session, not about where sessions begin.
+    func preflight(_ request: Request, isSession: Bool) -> Response {
+        var headers = origins.headers(origin: request.headers[.origin])
+        let methods = isSession ? "DELETE, OPTIONS, PATCH" : "OPTIONS, POST"
+        headers[.allow] = methods
+        headers[.accessControlAllowMethods] = methods
+        headers[.accessControlAllowHeaders] = "Authorization, Content-Type, If-Match"
+        headers[.accessControlMaxAge] = "86400"
+        headers[isSession ? .acceptPatch : .acceptPost] = isSession ? Self.fragmentType : Self.offerType
+        return Response(status: .noContent, headers: headers)
+    }
+
+    /// A server in the form of RFC 9725 §4.6.
+    private static func link(to server: WebRTCRules.ICEServer) -> String {
+        var link = "<\(server.url)>; rel=\"ice-server\""
+        if let user = server.user, let password = server.password {
+            link += "; username=\"\(quoted(user))\"; credential=\"\(quoted(password))\"; credential-type=\"password\""
+        }
+        return link
+    }
+
+    private static func quoted(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let link = HTTPField.Name("Link") ?? .vary
+    fileprivate static let acceptPatch = HTTPField.Name("Accept-Patch") ?? .vary
+    fileprivate static let acceptPost = HTTPField.Name("Accept-Post") ?? .vary
+}

@@ -1,0 +1,105 @@
+import EventSubscription
+import Foundation
+import MixModel
+
+/// A client's wish to watch over WebRTC, by whatever way it came.
+package struct WebRTCViewWish: Sendable {
+    package enum Target: Hashable, Sendable {
+        /// - Parameter task: The task whose program is asked for; `nil` = the room's first that is on air.
+        case program(RoomID, task: TaskID?)
+        /// What a participant publishes.
+        case participant(StreamNames)
+
+        package var room: RoomID {
+            switch self {
+            case .program(let room, _): room
+            case .participant(let names): names.room
+            }
+        }
+    }
+
+    package var target: Target
+    /// The session description of the offer.
+    package var offer: String
+    /// The client's address, which may be a proxy's.
+    package var address: String
+    /// Whether only a token of the app may change the session; otherwise whoever knows its identifier.
+    package var needsToken: Bool
+
+    package init(target: Target, offer: String, address: String, needsToken: Bool = false) {
+        self.target = target
+        self.offer = offer
+        self.address = address
+        self.needsToken = needsToken
+    }
+}
+
+/// How many viewers there may be over WebRTC.
+package struct WebRTCViewerLimits: Hashable, Sendable {
+    package var all: Int
+    /// Of one address, which may be a proxy's.
+    package var perAddress: Int
+
+    package init(all: Int = 64, perAddress: Int = 64) {
+        self.all = all
+        self.perAddress = perAddress
+    }
+}
+
+/// A stream that is played over WebRTC, as its worker names it.
+enum PlayedStream: Hashable, Sendable {
+    case program(TaskID)
+    case publisher(IngestStreamKey)
+
+    private static let program = "program "
+    private static let publisher = "publisher "
+
+    var text: String {
+        switch self {
+        case .program(let task): Self.program + task.rawValue
+        case .publisher(let key): Self.publisher + key.text
+        }
+    }
+
+    /// Reads what `text` has written; `nil` for other texts.
+    init?(_ text: String) {
+        if text.startsInUTF8(with: Self.program) {
+            self = .program(TaskID(String(text.dropFirst(Self.program.count))))
+        } else if text.startsInUTF8(with: Self.publisher),
+            let key = IngestStreamKey(String(text.dropFirst(Self.publisher.count)))
+        {
+            self = .publisher(key)
+        } else {
+            return nil
+        }
+    }
+
+    var app: AppID {
+        switch self {
+        case .program(let task): task.app
+        case .publisher(let key): key.names.room.app
+        }
+    }
+}
+
+/// What a later run of the service has to know of a viewer, which the worker keeps (`PlayViewer.note`).
+struct WebRTCViewerNote: Hashable, Codable, Sendable {
+    var address: String
+    var needsToken: Bool
+
+    var text: String {
+        (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    init(address: String, needsToken: Bool) {
+        self.address = address
+        self.needsToken = needsToken
+    }
+
+    /// - Returns: For a text that cannot be read, what gives nobody more than they had.
+    init(_ text: String) {
+        self =
+            (try? JSONDecoder().decode(Self.self, from: Data(text.utf8)))
+            ?? WebRTCViewerNote(address: "unknown", needsToken: true)
+    }
+}

@@ -1,0 +1,32 @@
+extension WebRTCViewers {
+    package struct Configuration: Sendable {
+        /// `nil` = off: workers of an earlier run are ended.
+        var rules: WebRTCRules?
+        var limits: WebRTCViewerLimits
+        var files: WebRTCFiles
+        var starter: SocketWorkerStarter
+        /// Where participants' streams come from, and its secret; `nil` = there is no ingest, and no participant is played.
+        var ingest: (rules: IngestRules, secret: String)?
+        /// Whether workers stay when the service is shut down.
+        var isKept: Bool
+
+        /// - Throws: `StartupError` if the directory cannot be made, or the ingest's secret cannot be stored.
+        package init(
+            rules: WebRTCRules?, limits: WebRTCViewerLimits = .init(), ingest: IngestRules? = nil, data: String,
+            starter: SocketWorkerStarter, isKept: Bool
+        ) throws(StartupError) {
+            self.rules = rules
+            self.limits = limits
+            files = try WebRTCFiles(data: data)
+            self.starter = starter
+            if let ingest { self.ingest = (ingest, try IngestFiles(data: data).secret()) }
+            self.isKept = isKept
+        }
+
+        /// The configuration without viewers; `nil` if no earlier run has left anything.
+        package static func off(data: String, starter: SocketWorkerStarter) throws(StartupError) -> Configuration? {
+            guard WebRTCFiles.exist(in: data) else { return nil }
+            return try Configuration(rules: nil, data: data, starter: starter, isKept: false)
+        }
+    }
+}

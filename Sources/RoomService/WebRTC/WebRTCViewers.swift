@@ -1,0 +1,305 @@
+import EventSubscription
+import Foundation
+import Logging
+import MediaFormats
+import MixModel
+import ServiceLifecycle
+import Synchronization
+
+/// Plays programs and participants over WebRTC: a worker for each stream that is watched, for all of its viewers.
+///
+/// Workers survive the service as relays do, and are found again by their sockets. Thread-safe.
+package final class WebRTCViewers: Service {
+    private struct Session {
+        let player: WebRTCPlayer
+        let app: AppID
+        let note: WebRTCViewerNote
+        /// The client's name in its offer's ICE; `nil` for a session of an earlier run.
+        let iceName: String?
+        /// The viewer's place at a program.
+        let place: ViewerCounts.Place?
+        let onNews: @Sendable (WebRTCNews) -> Void
+    }
+
+    private struct Player {
+        let player: WebRTCPlayer
+        var stream: PlayedStream?
+        /// Whether it takes no more viewers.
+        var isEnding = false
+    }
+
+    private struct State {
+        var players: [String: Player] = [:]
+        var sessions: [String: Session] = [:]
+        var isStopping = false
+    }
+
+    private let configuration: Configuration
+    private let registry: RoomRegistry
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let starts: AsyncStream<WebRTCPlayer>
+    private let start: AsyncStream<WebRTCPlayer>.Continuation
+
+    package init(_ configuration: Configuration, registry: RoomRegistry, logger: Logger) {
+        self.configuration = configuration
+        self.registry = registry
+        self.logger = logger
+        // Viewers are limited, and with them workers; leftovers of an earlier run come beside them.
+        (starts, start) = AsyncStream.makeStream()
+    }
+
+    private var metrics: Metrics { registry.services.metrics }
+
+    /// What clients are told of STUN and TURN.
+    package var iceServers: [WebRTCRules.ICEServer] { configuration.rules?.iceServers ?? [] }
+
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            adopt()
+            await withDiscardingTaskGroup { group in
+                for await player in starts {
+                    group.addTask {
+                        await player.run()
+                        self.over(player)
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            let players = self.state.withLock { state in
+                state.isStopping = true
+                return state.players.values.map(\.player)
+            }
+            for player in players {
+                if self.configuration.isKept {
+                    player.leave()
+                } else {
+                    player.terminate(reason: "the service is shut down")
+                }
+            }
+            self.start.finish()
+        }
+    }
+
+    /// Takes over the workers of an earlier run.
+    private func adopt() {
+        for id in configuration.files.foundPlayers() {
+            let player = player(id, source: nil)
+            let isTaken = state.withLock { state in
+                guard !state.isStopping else { return false }
+                state.players[id] = Player(player: player)
+                return true
+            }
+            guard isTaken else { return }
+            start.yield(player)
+            if configuration.rules == nil { player.terminate(reason: "WebRTC is switched off") }
+        }
+    }
+
+    private func player(_ id: String, source: PlaySource?) -> WebRTCPlayer {
+        WebRTCPlayer(
+            id: id, source: source,
+            in: WebRTCPlayer.Surroundings(
+                files: configuration.files, starter: configuration.starter, metrics: metrics, logger: logger)
+        ) { [weak self] event in self?.take(event, of: id) }
+    }
+
+    private func take(_ event: WebRTCPlayer.Event, of id: String) {
+        switch event {
+        case .adopted(let text, let viewers): adopted(id, text, viewers)
+        case .connected(let viewer): state.withLock { $0.sessions[viewer]?.onNews }?(.connected)
+        case .ended(let viewer, let reason): end(viewer, reason)
+        case .ending: state.withLock { $0.players[id]?.isEnding = true }
+        }
+    }
+
+    private func adopted(_ id: String, _ text: String, _ viewers: [PlayViewer]) {
+        guard let stream = PlayedStream(text) else {
+            state.withLock { $0.players[id] }?.player.terminate(reason: "what it plays cannot be told")
+            return
+        }
+        state.withLock { state in
+            guard let player = state.players[id]?.player else { return }
+            state.players[id]?.stream = stream
+            for viewer in viewers where WebRTCFiles.isID(viewer.id) {
+                state.sessions[viewer.id] = Session(
+                    player: player, app: stream.app, note: WebRTCViewerNote(viewer.note), iceName: nil,
+                    // Who is there stays, whatever the limits say now.
+                    place: try? place(at: stream), onNews: { _ in })
+            }
+        }
+        measure()
+    }
+
+    private func end(_ viewer: String, _ reason: String) {
+        // Outside the lock: a place that is given back takes another one.
+        let session = state.withLock { $0.sessions.removeValue(forKey: viewer) }
+        session?.onNews(.ended(reason: reason))
+        measure()
+    }
+
+    private func over(_ player: WebRTCPlayer) {
+        state.withLock { _ = $0.players.removeValue(forKey: player.id) }
+    }
+
+    private func measure() {
+        metrics.set(.webrtcViewers, Double(state.withLock { $0.sessions.count }))
+    }
+
+    // MARK: - Sessions
+
+    /// Lets a client watch.
+    ///
+    /// Nothing is started for an offer that cannot be taken.
+    ///
+    /// - Parameter onNews: Called with what happens to the session, at last once with its end, if it has begun.
+    /// - Throws: Within 5 s and a moment.
+    package func open(
+        _ wish: WebRTCViewWish, onNews: @escaping @Sendable (WebRTCNews) -> Void = { _ in }
+    ) async throws(OrchestratorError) -> WebRTCOpening {
+        guard let rules = configuration.rules else { throw .whepIsOff }
+        let offer: WebRTCOffer
+        do throws(WebRTCOfferError) {
+            offer = try WebRTCOffer(wish.offer)
+        } catch {
+            metrics.count(.webrtcViews, "refused")
+            throw OrchestratorError(error)
+        }
+        let (stream, origin) = try await source(of: wish.target)
+        let viewer = PlayViewer(
+            id: WebRTCFiles.newID(),
+            note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken).text)
+        let player: WebRTCPlayer
+        do throws(OrchestratorError) {
+            player = try take(viewer.id, wish, offer, stream, onNews) {
+                PlaySource(stream: stream.text, origin: origin, network: rules.network)
+            }
+        } catch {
+            metrics.count(.webrtcViews, "refused")
+            throw error
+        }
+        measure()
+        switch await player.view(viewer, offer: wish.offer) {
+        case .success(let answer):
+            metrics.count(.webrtcViews, "opened")
+            return WebRTCOpening(id: viewer.id, answer: answer, tag: WebRTCTag(generation: 1))
+        case .failure(let error):
+            state.withLock { $0.sessions.removeValue(forKey: viewer.id) }.map { _ in measure() }
+            metrics.count(.webrtcViews, "failed")
+            throw error
+        }
+    }
+
+    /// Returns what is played, and where a worker gets it.
+    private func source(of target: WebRTCViewWish.Target) async throws(OrchestratorError) -> (PlayedStream, PlayOrigin)
+    {
+        let room = try await registry.snapshot(target.room)
+        switch target {
+        case .program(let id, let asked):
+            let tasks = room?.tasksToWatch ?? []
+            guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
+                throw .notOnAir(id, asked)
+            }
+            return (.program(task), .program(socket: registry.services.sockets.path(of: task)))
+        case .participant(let names):
+            let streams = room?.room.document.participants.first { $0.user == names.user }?.streams ?? []
+            guard let url = streams.first(where: { $0.kind == names.stream })?.url else {
+                throw .publishesNothing(names)
+            }
+            let key = IngestStreamKey(names)
+            guard let ingest = configuration.ingest,
+                url.hasSameUTF8(as: key.url(of: ingest.rules, secret: ingest.secret))
+            else { throw .comesFromElsewhere(names) }
+            return (.publisher(key), .publisher(url: url))
+        }
+    }
+
+    private func place(at stream: PlayedStream) throws(OrchestratorError) -> ViewerCounts.Place? {
+        guard case .program(let task) = stream else { return nil }
+        return try registry.services.viewers.enter(task)
+    }
+
+    /// Gives the viewer a place at the stream's worker, which is started unless one is there.
+    private func take(
+        _ viewer: String, _ wish: WebRTCViewWish, _ offer: WebRTCOffer, _ stream: PlayedStream,
+        _ onNews: @escaping @Sendable (WebRTCNews) -> Void, source: () -> PlaySource
+    ) throws(OrchestratorError) -> WebRTCPlayer {
+        let place: ViewerCounts.Place?
+        do throws(OrchestratorError) {
+            place = try self.place(at: stream)
+        } catch {
+            metrics.count(.viewersRefused)
+            throw error
+        }
+        let limits = configuration.limits
+        let result = state.withLock { state -> Result<WebRTCPlayer, OrchestratorError> in
+            let sessions = state.sessions.values
+            if state.isStopping { return .failure(.stopping) }
+            if sessions.count >= limits.all { return .failure(.tooManyViewers(limits.all)) }
+            if sessions.count(where: { $0.note.address == wish.address }) >= limits.perAddress {
+                return .failure(.tooManyViewersFromAddress(limits.perAddress))
+            }
+            let running = state.players.values.first { player in
+                player.stream == stream && !player.isEnding
+                    && sessions.count(where: { $0.player === player.player }) < PlayCommand.mostViewers
+            }
+            let player: WebRTCPlayer
+            if let running {
+                player = running.player
+            } else {
+                player = self.player(WebRTCFiles.newPlayID(), source: source())
+                state.players[player.id] = Player(player: player, stream: stream)
+                guard case .enqueued = start.yield(player) else { return .failure(.stopping) }
+            }
+            state.sessions[viewer] = Session(
+                player: player, app: stream.app,
+                note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken),
+                iceName: offer.sections.first?.credentials.name, place: place, onNews: onNews)
+            return .success(player)
+        }
+        return try result.get()
+    }
+
+    /// Whether the text may be the identifier of a session.
+    package static func isSession(_ id: String) -> Bool { WebRTCFiles.isID(id) }
+
+    /// Returns the session if it exists and belongs to the app.
+    ///
+    /// - Parameter app: The app of a token; `nil` without one.
+    private func session(_ id: String, of app: AppID?) throws(OrchestratorError) -> Session {
+        let session = WebRTCFiles.isID(id) ? state.withLock { $0.sessions[id] } : nil
+        // Sessions of other apps do not exist.
+        guard let session, app.map({ $0 == session.app }) ?? !session.note.needsToken else { throw .noWHEPSession }
+        return session
+    }
+
+    /// Takes a fragment with candidates.
+    package func change(
+        _ id: String, of app: AppID?, fragment text: String, _ condition: WebRTCCondition
+    ) async throws(OrchestratorError) {
+        let session = try session(id, of: app)
+        guard text.utf8.count <= WebRTCCommand.longestFragment else {
+            throw OrchestratorError(.malformed, "fragment-malformed", "The fragment is too large", detail: "")
+        }
+        let fragment: ICEFragment
+        do throws(WebRTCOfferError) {
+            fragment = try ICEFragment(text)
+        } catch {
+            throw OrchestratorError(error)
+        }
+        let tag = WebRTCTag(generation: 1)
+        if case .tags(let tags) = condition, !tags.contains(tag.text) { throw .outdatedICE(tag) }
+        if let name = fragment.credentials?.name, let own = session.iceName, !name.hasSameUTF8(as: own) {
+            if case .any = condition { throw .cannotRestartICE("the client's network has changed") }
+            throw .otherICE
+        }
+        session.player.candidates(of: id, text)
+    }
+
+    /// Ends a session.
+    package func close(_ id: String, of app: AppID?) throws(OrchestratorError) {
+        let session = try session(id, of: app)
+        session.player.close(id)
+        end(id, "the client has left")
+    }
+}

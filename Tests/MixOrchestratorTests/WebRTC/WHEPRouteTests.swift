@@ -1,0 +1,235 @@
+import EventSubscription
+import Foundation
+import HTTPTypes
+import MixModel
+import TaskStore
+import TestSupport
+import Testing
+
+@testable import HTTPInterface
+@testable import MixOrchestrator
+@testable import RoomService
+
+extension Bench {
+    /// Lets a participant publish camera and screen in the room `demo`, as if they came to the service's ingest.
+    func publishToIngest(_ user: String, app: String = "default") async throws {
+        let secret = try IngestFiles(data: directory).secret()
+        for kind in [StreamKind.camera, .screen] {
+            let names = StreamNames(room: RoomID(app: AppID(app), name: "demo"), user: UserID(user), stream: kind)
+            let url = IngestStreamKey(names).url(of: IngestRules(host: "127.0.0.1", port: 19_350), secret: secret)
+            let event =
+                #"{"type":"stream.published","room":"demo","app":"\#(app)","user":"\#(user)","stream":"\#(kind.rawValue)","#
+                + #""url":"\#(url)"}"#
+            let answer = try await call(.post, "/v1/events", event)
+            #expect(answer.status == 202, "\(answer.text)")
+        }
+    }
+}
+
+/// WHEP over HTTP, with a scripted process at the other end of the worker's socket.
+@Suite(.timeLimit(.minutes(3))) struct WHEPRouteTests {
+    private static let offer = ScriptedWHIPWorker.offer(direction: "recvonly")
+
+    private func withWHEP(
+        _ settings: [String: [String]] = [:], in directory: String? = nil,
+        _ body: @escaping @Sendable (Bench) async throws -> Void
+    ) async throws {
+        @Sendable func run(_ directory: String) async throws {
+            try await withOrchestrator(
+                directory: directory, store: MemoryTaskStore(),
+                settings: ScriptedWHIPWorker.settings(in: directory).merging(settings) { $1 }
+            ) { bench in
+                try await bench.publish("alice")
+                try await eventually {
+                    try await bench.call(.get, "/v1/tasks/auto-demo").value("onAir") == "bypass" ? true : nil
+                }
+                try await body(bench)
+            }
+        }
+        if let directory { return try await run(directory) }
+        try await withDirectory { try await run($0) }
+    }
+
+    private static func watch(
+        _ bench: Bench, _ uri: String = "/whep/demo", _ behaviour: ScriptedWHIPWorker.Behaviour = .answers,
+        token: String? = nil
+    ) async throws -> Answer {
+        var headers = WHIPRouteTests.sdp
+        if let token { headers[.authorization] = AccessTests.bearer(token)[.authorization] }
+        return try await bench.call(
+            .post, uri, ScriptedWHIPWorker.offer(behaviour, direction: "recvonly"), headers: headers)
+    }
+
+    private static func commands(_ directory: String) -> [String] {
+        ScriptedWHIPWorker.told(in: directory).map { String($0.prefix { $0 != ":" && $0 != " " }) }
+    }
+
+    @Test func viewersOfAProgramShareAWorker() async throws {
+        try await withWHEP(["webrtc.publicAddress": ["203.0.113.7"], "webrtc.stun": ["stun:stun.example:3478"]]) {
+            bench in
+            let first = try await Self.watch(bench)
+            #expect(first.status == 201, "\(first.text)")
+            #expect(first.text == "v=0\r\ns=answer\r\n")
+            #expect(first.headers[.eTag] == "\"ice-1\"")
+            #expect(first.headers[values: try #require(HTTPField.Name("Link"))].count == 1)
+            let session = try #require(first.headers[.location])
+            #expect(session.wholeMatch(of: #/\/whep-sessions\/[0-9a-f]{32}/#) != nil)
+            let second = try await Self.watch(bench, "/live/demo.whep?task=auto-demo")
+            #expect(second.status == 201, "\(second.text)")
+
+            let told = ScriptedWHIPWorker.told(in: bench.directory)
+            #expect(told.first?.hasPrefix("argv whep --socket \(bench.directory)/webrtc/play-") == true)
+            let line = try #require(told.first { $0.hasPrefix("{\"play\"") })
+            guard case .play(let source) = try JSONDecoder().decode(PlayCommand.self, from: Data(line.utf8)) else {
+                throw TimedOut()
+            }
+            #expect(source.origin == .program(socket: bench.directory + "/relays/auto-demo.sock"))
+            #expect(source.network.publicAddress == "203.0.113.7")
+            #expect(Self.commands(bench.directory) == ["argv", "{\"hello\"", "{\"play\"", "{\"view\"", "{\"view\""])
+            // They are counted as viewers of the program.
+            #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "2")
+            let metrics = try await bench.call(.get, "/metrics").text
+            #expect(metrics.contains("webrtc_viewers 2") && metrics.contains("webrtc_sent_lost_packets_total 3"))
+            #expect(metrics.contains("webrtc_views_total{result=\"opened\"} 2"))
+
+            for match in ["\"ice-1\"", "*", nil] {
+                var headers = WHIPRouteTests.fragment
+                headers[.ifMatch] = match
+                let answer = try await bench.call(.patch, session, WHIPRouteTests.candidates, headers: headers)
+                #expect(answer.status == 204, "\(answer.text)")
+            }
+            var headers = WHIPRouteTests.fragment
+            let restart = WHIPRouteTests.restart
+            #expect(try await bench.call(.patch, session, restart, headers: headers).status == 409)
+            headers[.ifMatch] = "*"
+            #expect(try await bench.call(.patch, session, restart, headers: headers).status == 422)
+            headers[.ifMatch] = "\"ice-2\""
+            #expect(try await bench.call(.patch, session, WHIPRouteTests.candidates, headers: headers).status == 412)
+
+            #expect(try await bench.call(.delete, session).status == 200)
+            #expect(try await bench.call(.delete, session).status == 404)
+            #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "1")
+            try await eventually { Self.commands(bench.directory).last == "{\"close\"" ? true : nil }
+        }
+    }
+
+    @Test func participantsArePlayedFromTheIngest() async throws {
+        try await withWHEP { bench in
+            let elsewhere = try await Self.watch(bench, "/whep/demo/alice")
+            #expect(elsewhere.status == 422, "\(elsewhere.text)")
+            #expect(try elsewhere.value("type") == "urn:mixorchestrator:problem:stream-elsewhere")
+            try await bench.publishToIngest("bob")
+            let bob = try await Self.watch(bench, "/whep/demo/bob/screen")
+            #expect(bob.status == 201, "\(bob.text)")
+            let line = try #require(ScriptedWHIPWorker.told(in: bench.directory).first { $0.hasPrefix("{\"play\"") })
+            guard case .play(let source) = try JSONDecoder().decode(PlayCommand.self, from: Data(line.utf8)),
+                case .publisher(let url) = source.origin
+            else { throw TimedOut() }
+            #expect(
+                url.wholeMatch(
+                    of: #/rtmp:\/\/127\.0\.0\.1:19350\/relay\/default\/demo\/bob\/screen\?relay=[0-9a-f]{64}/#)
+                    != nil)
+            #expect(!bench.log.text.contains(url))
+            // Nobody who watches a participant is a viewer of the program.
+            #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0")
+            for missing in ["/whep/demo/carol", "/whep/nowhere/bob", "/whep/nowhere", "/whep/demo?task=other"] {
+                let answer = try await Self.watch(bench, missing)
+                #expect(answer.status == 404, "\(missing): \(answer.text)")
+            }
+        }
+    }
+
+    @Test func workersThatFailAreExplained() async throws {
+        try await withWHEP { bench in
+            let refused = try await Self.watch(bench, "/whep/demo", .refuses)
+            #expect(refused.status == 503 && refused.headers[.retryAfter] == "2")
+            #expect(try refused.value("detail")?.hasPrefix("no path") == true, "\(refused.text)")
+            #expect(!refused.text.contains("secret"))
+            let left = try await Self.watch(bench, "/whep/demo", .leaves)
+            #expect(left.status == 201)
+            try await eventually {
+                try await bench.call(.delete, try #require(left.headers[.location])).status == 404 ? true : nil
+            }
+            let dead = try await Self.watch(bench, "/whep/demo", .dies)
+            #expect(dead.status == 503)
+            // The next one has another worker.
+            let next = try await eventually {
+                let answer = try await Self.watch(bench)
+                return answer.status == 201 ? answer : nil
+            }
+            #expect(next.status == 201)
+            let vp8 = ScriptedWHIPWorker.offer(video: "VP8/90000", direction: "recvonly")
+            #expect(try await bench.call(.post, "/whep/demo", vp8, headers: WHIPRouteTests.sdp).status == 406)
+            #expect(try await bench.call(.post, "/whep/demo", "hello", headers: WHIPRouteTests.sdp).status == 400)
+        }
+    }
+
+    @Test func placesAreLimited() async throws {
+        try await withWHEP(["webrtc.maxViewers": ["2"], "playback.maxViewersPerProgram": ["1"]]) { bench in
+            #expect(try await Self.watch(bench).status == 201)
+            let second = try await Self.watch(bench)
+            #expect(second.status == 503)
+            #expect(try second.value("detail")?.contains("playback.maxViewersPerProgram") == true)
+            try await bench.publishToIngest("bob")
+            #expect(try await Self.watch(bench, "/whep/demo/bob").status == 201)
+            let third = try await Self.watch(bench, "/whep/demo/bob")
+            #expect(third.status == 503)
+            #expect(try third.value("detail")?.contains("webrtc.maxViewers") == true)
+        }
+    }
+
+    /// A program is for everybody as over HTTP-FLV, a participant for holders of tokens.
+    @Test func tokensAndSignaturesAreChecked() async throws {
+        try await withWHEP(["playback.key": ["playback-key-0123456789"]]) { bench in
+            #expect(try await Self.watch(bench).status == 403)
+            let time = Int(Date.now.timeIntervalSince1970) + 60
+            let signature = PlaybackAccess.authKey(path: "/whep/demo", time: time, key: "playback-key-0123456789")
+            #expect(try await Self.watch(bench, "/whep/demo?auth_key=\(signature)").status == 201)
+            #expect(try await Self.watch(bench, "/whep/demo/alice?auth_key=\(signature)").status == 403)
+        }
+        let apps = AccessTests.apps()
+        try await withDirectory { directory in
+            let settings = try ScriptedWHIPWorker.settings(in: directory).merging(apps) { $1 }
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore(), settings: settings) { bench in
+                for (uri, token, status) in [
+                    ("/whep/demo", nil, 404), ("/whep/demo", "read", 404), ("/whep/demo", "guessed", 401),
+                    ("/whep/demo/alice", nil, 401), ("/whep/demo/alice", "read", 404),
+                    ("/whep/demo/alice", "publish", 404),
+                    ("/live/shop/demo.whep", nil, 404), ("/live/shop/demo.whep", "read", 403),
+                ] as [(String, String?, Int)] {
+                    let answer = try await Self.watch(bench, uri, token: token)
+                    #expect(answer.status == status, "\(uri) \(token ?? "none"): \(answer.text)")
+                }
+            }
+        }
+    }
+
+    /// A worker outlives the service, and its viewers have the same addresses in the next run.
+    @Test func viewersSurviveTheService() async throws {
+        try await withDirectory { directory in
+            let session = LockedBox("")
+            try await withWHEP(["relay.keep": ["true"]], in: directory) { bench in
+                let made = try await Self.watch(bench)
+                #expect(made.status == 201)
+                session.value = try #require(made.headers[.location])
+            }
+            try await withWHEP(["relay.keep": ["true"]], in: directory) { bench in
+                try await eventually {
+                    try await bench.call(.get, "/metrics").text.contains("webrtc_viewers 1") ? true : nil
+                }
+                // A new viewer finds the worker.
+                #expect(try await Self.watch(bench).status == 201)
+                #expect(Self.commands(directory).count { $0 == "{\"play\"" } == 1)
+                let answer = try await bench.call(
+                    .patch, session.value, WHIPRouteTests.candidates, headers: WHIPRouteTests.fragment)
+                #expect(answer.status == 204, "\(answer.text)")
+                #expect(try await bench.call(.delete, session.value).status == 200)
+            }
+            // Without the setting it ends.
+            try await withOrchestrator(directory: directory, store: MemoryTaskStore()) { bench in
+                try await eventually { Self.commands(directory).last == "{\"terminate\"" ? true : nil }
+                try await eventually { WHIPRouteTests.files(bench).isEmpty ? true : nil }
+            }
+        }
+    }
+}
