@@ -15,7 +15,9 @@ enum WorkerTarget: FuzzTarget {
         ]
         var plan = HostileRoom.plan(.mix(host: "host/camera"))
         plan.revision = 2
-        let commands = [RelayCommand.hello(version: 1), .apply(plan), .viewFLV, .drain]
+        let commands = [
+            RelayCommand.hello(version: 1), .apply(plan), .viewFLV(keyframeRequests: true), .requestKeyframe, .drain,
+        ]
         let texts = commands.compactMap { try? JSONEncoder().encode($0) }.map { [2] + Array($0) }
         let notes = [RelayReport.note(code: "a", message: "b"), .refused(reason: "c")]
         return reports.compactMap { try? $0.wireBytes() }.map { [0] + $0 } + texts

@@ -25,9 +25,6 @@ final class VideoEncoder: Sendable {
         var isOver = false
     }
 
-    /// Longest distance between two keyframes if the task sets none, in seconds.
-    static let keyframeSeconds = 2
-
     /// Creates an encoder that is not running yet.
     /// - Parameters:
     ///   - kind: Kind of encoder, of the setup's codec.
@@ -158,9 +155,4 @@ private final class Desk: Sendable {
         if frame.isIDR { frame.payload = frame.withParameterSets(of: known) }
         output(.frame(frame))
     }
-}
-
-extension MixerSetup {
-    /// Longest distance between two keyframes, in frames of the canvas.
-    var keyframeDistance: Int { gopFrames ?? canvas.fps * VideoEncoder.keyframeSeconds }
 }

@@ -13,6 +13,8 @@ public struct RepeatedGroup: Sendable {
     /// Time of the IDR of the repetition that is being sent, and the next picture of it.
     private var begin: MediaTime
     private var next = 0
+    /// Time of the next regular IDR, which one in between does not move.
+    private var regular: MediaTime
     /// Time of the next audio frame; `nil` before the first one.
     private var nextSound: MediaTime?
     /// Time from which on nothing is sent, because another feed begins there; `nil` if there is none.
@@ -28,11 +30,24 @@ public struct RepeatedGroup: Sendable {
         self.pictures = pictures
         self.length = max(length, .milliseconds(1))
         self.begin = begin
+        regular = begin + self.length
         self.silence = silence
     }
 
     /// Time of the next picture.
     public var nextPicture: MediaTime { time(of: next) }
+
+    /// Sends the group's IDR in place of the next picture, which looks the same.
+    ///
+    /// Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3): without effect right after an IDR,
+    /// and if the next regular one is as near.
+    public mutating func requestKeyframe() {
+        guard next > 1, let step = pictures.dropFirst().first.map({ $0.pts - pictures[0].pts }),
+            nextPicture + step * 2 <= regular
+        else { return }
+        begin = nextPicture
+        next = 0
+    }
 
     private func time(of index: Int) -> MediaTime { begin + (pictures[index].pts - pictures[0].pts) }
 
@@ -59,9 +74,10 @@ public struct RepeatedGroup: Sendable {
             (frame.pts, frame.dts) = (picture, picture)
             frames.append(frame)
             next += 1
-            guard next == pictures.count else { continue }
+            guard next == pictures.count || nextPicture > regular - Splicer.step else { continue }
             next = 0
-            begin += length
+            begin = regular
+            regular += length
         }
         return frames
     }
@@ -75,6 +91,8 @@ public struct GroupRecorder: Sendable {
     /// Largest group that is recorded, in bytes as `EncodedFrame.footprint` counts. One picture that does not change takes
     /// much less.
     static let byteLimit = 8 << 20
+    /// Shortest group that is recorded. An IDR that comes earlier, because a viewer asked for it, is one of its pictures.
+    static let shortest = MediaTime.seconds(1)
 
     public init() {}
 
@@ -88,11 +106,11 @@ public struct GroupRecorder: Sendable {
             return nil
         }
         // Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3).
-        if picture.isIDR, pictures.count > 1 {
+        if picture.isIDR, pictures.count > 1, picture.pts - pictures[0].pts >= Self.shortest {
             return RepeatedGroup(
                 pictures: pictures, length: picture.pts - pictures[0].pts, begin: picture.pts, silence: silence)
         }
-        if picture.isIDR {
+        if picture.isIDR, pictures.count < 2 {
             pictures = [picture]
             bytes = picture.footprint
         } else if !pictures.isEmpty {

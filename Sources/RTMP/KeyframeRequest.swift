@@ -1,6 +1,17 @@
+import MediaFormats
+
 /// The request of a player for a keyframe, which the server passes on to the publisher. It is no part of RTMP: a client sends
 /// the command only to a server that has announced it, and a server only to a publisher that has.
-enum KeyframeRequest {
+package enum KeyframeRequest {
+    /// The tag, in front of all others, with which a relay announces that it takes the request of whoever watches on the same
+    /// connection.
+    package static let announcement: FLVTag = {
+        var body: [UInt8] = []
+        AMF0.string(property).encode(into: &body)
+        AMF0.boolean(true).encode(into: &body)
+        return FLVTag(role: .metadata, timestamp: 0, body: body)
+    }()
+
     /// Command of a player to its server, and of a server to a publisher: a name, 0, and null.
     static let command = "requestKeyframe"
     /// Property, true, with which both announce that they take the command: a server in the information of

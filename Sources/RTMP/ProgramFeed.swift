@@ -23,20 +23,25 @@ package final class ProgramFeed: @unchecked Sendable {
 
     private let path: String
     private let request: String
+    private let keyframeRequest: String?
     private let onEvent: (Event) -> Void
     private let timer = LoopDeadline()
     private var channel: SocketChannel?
     private var splitter = FLVSplitter()
     private var giveUpAt: Int64 = 0
     private var isOver = false
+    /// Whether the relay has announced that it takes requests for keyframes.
+    private var takesKeyframeRequests = false
 
     /// - Parameters:
     ///   - path: The relay's Unix socket.
     ///   - request: The line that asks the relay for FLV, without its end.
+    ///   - keyframeRequest: The line that asks the relay for a keyframe, without its end; `nil` if that is never wanted.
     ///   - onEvent: Called on the loop, and not from within `open()`.
-    package init(path: String, request: String, onEvent: @escaping (Event) -> Void) {
+    package init(path: String, request: String, keyframeRequest: String? = nil, onEvent: @escaping (Event) -> Void) {
         self.path = path
         self.request = request
+        self.keyframeRequest = keyframeRequest
         self.onEvent = onEvent
     }
 
@@ -44,6 +49,13 @@ package final class ProgramFeed: @unchecked Sendable {
         giveUpAt = MonotonicClock.now() + Self.patience
         timer.begin { [weak self] in self?.connect() }
         timer.set(MonotonicClock.now())
+    }
+
+    /// Asks the program for a keyframe, which comes among the tags. Has no effect where there can be none, and with a relay
+    /// of a release that does not take such requests. The relay joins requests that come close together.
+    package func requestKeyframe() {
+        guard takesKeyframeRequests, let keyframeRequest else { return }
+        channel?.send(Array(keyframeRequest.utf8) + [0x0A])
     }
 
     /// Ends without an event.
@@ -61,6 +73,7 @@ package final class ProgramFeed: @unchecked Sendable {
             return now < giveUpAt ? timer.set(now + Self.interval) : end()
         }
         splitter = FLVSplitter()
+        takesKeyframeRequests = false
         let channel = SocketChannel(
             descriptor: descriptor, onBytes: { [weak self] in self?.take($0) },
             onClosed: { [weak self] in self?.lost() })
@@ -72,7 +85,11 @@ package final class ProgramFeed: @unchecked Sendable {
     private func take(_ bytes: [UInt8]) {
         guard !isOver else { return }
         do throws(FLVSplitter.Fault) {
-            let tags = try splitter.push(bytes)
+            var tags = try splitter.push(bytes)
+            if tags.first == KeyframeRequest.announcement {
+                takesKeyframeRequests = true
+                tags.removeFirst()
+            }
             if !tags.isEmpty { onEvent(.tags(tags)) }
         } catch {
             end()

@@ -13,8 +13,13 @@ extension IngestServer {
     /// - Returns: Whether it is read.
     func feed(_ name: String, from socket: String) -> Bool {
         guard feeds[name] == nil else { return true }
-        guard feeds.count < Self.mostPrograms, let request = try? RelayCommand.viewFLV.document() else { return false }
-        let feed = ProgramFeed(path: socket, request: request) { [weak self] in self?.take($0, of: name) }
+        guard feeds.count < Self.mostPrograms,
+            let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
+            let keyframeRequest = try? RelayCommand.requestKeyframe.document()
+        else { return false }
+        let feed = ProgramFeed(path: socket, request: request, keyframeRequest: keyframeRequest) { [weak self] in
+            self?.take($0, of: name)
+        }
         feeds[name] = feed
         feed.open()
         return true

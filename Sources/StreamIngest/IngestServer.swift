@@ -200,8 +200,9 @@ final class IngestServer: @unchecked Sendable {
     }
 
     private func requestKeyframe(for player: IngestClient, _ now: Int64) {
-        guard let name = clients[player.id]?.stream, let stream = streams[name],
-            let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client,
+        guard let name = clients[player.id]?.stream, let stream = streams[name] else { return }
+        if let feed = feeds[name] { return feed.requestKeyframe() }
+        guard let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client,
             publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now)
         else { return }
         publisher.requestKeyframe()

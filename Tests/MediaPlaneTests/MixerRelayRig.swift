@@ -32,6 +32,8 @@ final class RelayRig: Sendable {
     private final class Shared: Sendable { let state = Mutex(State()) }
 
     private let directory: URL
+    /// The relay's socket.
+    let socket: String
     private let server: HTTPFLVServer
     private let streams = Streams()
     private let relay: Relay
@@ -62,7 +64,7 @@ final class RelayRig: Sendable {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
             worker = script
         }
-        let socket = directory.appending(path: "relay.sock").path
+        socket = directory.appending(path: "relay.sock").path
         let relay = Relay(
             Relay.Configuration(task: "auto-rig", socketPath: socket, orphanTimeout: 60, worker: worker),
             logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() })
@@ -96,7 +98,7 @@ final class RelayRig: Sendable {
             }
         }
         try send(.hello(version: RelayCommand.version), on: control)
-        try send(.viewFLV, on: viewer)
+        try send(.viewFLV(), on: viewer)
     }
 
     /// From now on whoever pulls `name` gets this.

@@ -171,6 +171,7 @@ final class ScriptedRelay: RelayProcessHandle {
         case .drain:
             unlink(socket)
             end("exited with status 0")
+        case .requestKeyframe: break
         case .viewFLV:
             let opening = state.withLock { state in
                 state.viewers.append(channel)

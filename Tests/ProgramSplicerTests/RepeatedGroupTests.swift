@@ -1,4 +1,5 @@
 import EncodedMedia
+import TestSupport
 import Testing
 
 @testable import ProgramSplicer
@@ -58,6 +59,45 @@ import Testing
         group.end = nil
         let more = group.take(until: .milliseconds(4300), sound: nil)
         #expect(more.first?.pts == .milliseconds(4300))
+    }
+
+    /// At any time: no step, no two IDRs in a row, and the regular IDRs where they were.
+    @Test func viewersGetKeyframesInBetween() throws {
+        var random = SeededGenerator(announcedFor: "keyframes of a slate")
+        var group = try Self.group(silence: nil)
+        var pictures: [EncodedFrame] = []
+        var asked = 0
+        for tick in 0..<4000 {
+            if Int.random(in: 0..<8, using: &random) == 0 {
+                group.requestKeyframe()
+                asked += 1
+            }
+            let frames = group.take(until: .milliseconds(4000 + tick * 50), sound: nil)
+            pictures += frames
+        }
+        #expect(pictures.map(\.pts) == (0..<4000).map { .milliseconds(4000 + $0 * 50) })
+        for (index, picture) in pictures.enumerated() {
+            #expect(index % 40 != 0 || picture.isIDR)
+            // Each continues the one before, or is an IDR.
+            let last = index > 0 ? pictures[index - 1] : picture
+            #expect(picture.isIDR ? !last.isIDR || index == 0 : picture.payload[0] == last.payload[0] + 1)
+        }
+        let keyframes = pictures.count(where: \.isIDR)
+        print("\(asked) requests, \(keyframes) IDRs")
+        #expect(keyframes > 300)
+    }
+
+    /// A slate whose mixer was asked for a keyframe 0.5 s before the regular one.
+    @Test func aKeyframeOfAViewerIsNoGroup() {
+        var recorder = GroupRecorder()
+        var groups: [RepeatedGroup] = []
+        for index in 0...40 {
+            let group = recorder.take(Self.picture(index, idr: index == 0 || index == 10 || index == 40), silence: nil)
+            if let group { groups.append(group) }
+        }
+        #expect(groups.map(\.nextPicture) == [.milliseconds(2000)])
+        let frames = groups[0].take(until: .seconds(6), sound: nil)
+        #expect(frames.enumerated().allSatisfy { $1.isIDR == ($0 % 40 == 0 || $0 % 40 == 10) })
     }
 
     @Test func aProgramWithoutSoundHasPicturesAlone() throws {

@@ -16,6 +16,8 @@ public struct ProgramSegmenter: Sendable {
     package static let absence = MediaTime.seconds(3)
     /// Step of decoding times above which frames are taken to be missing.
     private static let hole = MediaTime.seconds(1)
+    /// Time for which the next group of pictures is taken to become as long as one that was.
+    private static let memory = MediaTime.seconds(60)
     /// Size in bytes above which a segment is cut wherever it is.
     private static let mostBytes = 64 << 20
 
@@ -28,7 +30,9 @@ public struct ProgramSegmenter: Sendable {
     private var lastTime: [Track: MediaTime] = [:]
     private var lastDecoding: MediaTime?
     private var lastIDR: MediaTime?
-    private var groupLength = MediaTime.zero
+    /// The longest group of pictures of the last minute, and its end. Those in which viewers asked for keyframes are shorter
+    /// than the next one may be.
+    private var longestGroup: (length: MediaTime, end: MediaTime)?
     private var frameInterval = MediaTime.milliseconds(40)
     /// Audio that belongs to the next segment.
     private var held: [FrameInterleaver.Entry] = []
@@ -109,7 +113,12 @@ public struct ProgramSegmenter: Sendable {
             lastTime[.video] = entry.time
         }
         if frame.isIDR {
-            if let lastIDR, entry.time > lastIDR { groupLength = entry.time - lastIDR }
+            if let lastIDR, entry.time > lastIDR {
+                let length = entry.time - lastIDR
+                if longestGroup.map({ length >= $0.length || entry.time - $0.end > Self.memory }) ?? true {
+                    longestGroup = (length, entry.time)
+                }
+            }
             lastIDR = entry.time
         }
         let isBroken = step.map { $0 > Self.hole || $0 < -Self.hole } ?? false
@@ -143,7 +152,7 @@ public struct ProgramSegmenter: Sendable {
             // Half a frame is allowed: a publisher's groups of pictures are rarely a whole multiple of its frame
             // interval.
             if elapsed + frameInterval / 2 >= .seconds(Double(wanted)) { return true }
-            if exceeds(elapsed + groupLength, targetDuration ?? wanted) { return true }
+            if exceeds(elapsed + (longestGroup?.length ?? .zero), targetDuration ?? wanted) { return true }
         }
         // A frame lasts until the next one, or for its usual time.
         return exceeds(elapsed + interval, targetDuration ?? Self.longestTarget)

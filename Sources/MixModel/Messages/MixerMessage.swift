@@ -115,6 +115,12 @@ public struct MixerSetup: Hashable, Codable, Sendable {
             && EncodingSettings.threadCounts ~= threads ?? 1
     }
 
+    /// Longest distance between two keyframes if the task sets none, in seconds.
+    public static let keyframeSeconds = 2
+
+    /// Longest distance between two keyframes, in frames of the canvas.
+    public var keyframeDistance: Int { gopFrames ?? canvas.fps * Self.keyframeSeconds }
+
     /// Whether video is composed.
     public var hasVideo: Bool { tracks != .audio }
 

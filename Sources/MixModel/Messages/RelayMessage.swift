@@ -8,9 +8,15 @@ public enum RelayCommand: Hashable, Codable, Sendable {
     case apply(ProgramPlan)
     /// Ends the program: outputs are flushed and closed, then the relay exits.
     case drain
-    /// The first and only line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata,
-    /// sequence headers, then from the last keyframe) until the program ends.
-    case viewFLV
+    /// The first line of a viewer's connection. The relay answers with raw FLV bytes (header, metadata, sequence headers,
+    /// then from the last keyframe) until the program ends.
+    ///
+    /// - Parameter keyframeRequests: Whether the relay announces with a tag in front of all others that it takes
+    ///   `requestKeyframe` on this connection. A relay of an earlier release does not, and would answer a second line among
+    ///   the FLV bytes. `nil` means false.
+    case viewFLV(keyframeRequests: Bool? = nil)
+    /// A viewer needs a keyframe. The relay passes that on to what is on air, at most every 350 ms for all viewers together.
+    case requestKeyframe
     /// Immediately retries an output that is waiting for its next attempt or was given up.
     case retryOutput(OutputID)
 

@@ -32,6 +32,9 @@ struct MixerSlot {
 
     var feed: SpliceInput { .mixer(generation) }
     var isRunning: Bool { setup != nil }
+    /// Distance between two pictures, and between two regular keyframes; `nil` before the setup.
+    var interval: MediaTime? { setup.map { .units(Int64(frameDivisor), rate: $0.canvas.fps) } }
+    var keyframeDistance: MediaTime? { setup.map { .units(Int64($0.keyframeDistance), rate: $0.canvas.fps) } }
 
     mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?) {
         self.setup = setup

@@ -177,10 +177,10 @@ final class PulledSource {
     /// Whether `requestKeyframe` reaches the sender.
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }
 
-    /// Asks the sender for a keyframe, unless that was done within `keyframePause`, or there is no video to come.
-    func requestKeyframe(now: MediaTime) {
+    /// Asks the sender for a keyframe, unless that was done within `pause`, or there is no video to come.
+    func requestKeyframe(now: MediaTime, pause: MediaTime = PulledSource.keyframePause) {
         guard let pull, pull.takesKeyframeRequests, planned.video, planned.takes(.video) else { return }
-        guard askedAt.map({ now - $0 >= PulledSource.keyframePause }) ?? true else { return }
+        guard askedAt.map({ now - $0 >= pause }) ?? true else { return }
         askedAt = now
         pull.requestKeyframe()
     }

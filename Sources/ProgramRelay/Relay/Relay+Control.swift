@@ -1,6 +1,8 @@
+import EncodedMedia
 import Foundation
 import LayoutEngine
 import MixModel
+import ProgramSplicer
 import RTMP
 
 /// One connection on the relay's socket.
@@ -57,6 +59,22 @@ extension Relay {
         if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
     }
 
+    /// Passes the request of a viewer for a keyframe on to what is on air, if one waits and may be passed on.
+    func passKeyframeRequest(now: MediaTime) {
+        guard keyframeRequests.take(now: now), let onAir = splicer.onAir, splicer.tracks != .audio else { return }
+        if case .source(let id) = onAir {
+            sources[id]?.requestKeyframe(now: now, pause: KeyframeRequests.pause)
+        } else if isSlateRepeated {
+            slate.requestKeyframe()
+        } else if let slot = mixers.first(where: { $0.feed == onAir }), let last = splicer.lastVideo,
+            let interval = slot.interval, let distance = slot.keyframeDistance
+        {
+            for time in keyframeRequests.times(of: onAir, next: last + interval, distance: distance) {
+                slot.process.send(.requestIDR(time))
+            }
+        }
+    }
+
     func received(_ lines: [CommandReader.Line], size: Int, on id: Int) {
         connections[id]?.backlog.remove(size)
         for line in lines {
@@ -64,6 +82,8 @@ extension Relay {
             case .command(let command): handle(command, on: id)
             case .unreadable(let reason):
                 logger.error("unreadable command: \(reason)")
+                // Nothing but FLV for a viewer.
+                guard connections[id]?.role != .viewer else { continue }
                 reply(.refused(reason: "unreadable command: \(reason)"), on: [id])
             }
         }
@@ -77,9 +97,15 @@ extension Relay {
             reply(.status(status), on: [id])
         case .hello(let version):
             reply(.refused(reason: "relay speaks version \(RelayCommand.version), not \(version)"), on: [id])
-        case .viewFLV:
+        case .viewFLV(let keyframeRequests):
+            // A second one would begin another FLV stream in the middle of this one.
+            guard connections[id]?.role != .viewer else { break }
             connections[id]?.role = .viewer
-            connections[id]?.channel.send(viewerPreamble)
+            connections[id]?.channel.send(viewerPreamble(announcesRequests: keyframeRequests ?? false))
+        case .requestKeyframe:
+            keyframeRequests.ask()
+            passKeyframeRequest(now: now)
+            if keyframeRequests.due != nil { scheduleTick(now: now, isCalm: isCalm(now: now)) }
         case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
         case .apply(let plan):

@@ -4,6 +4,7 @@ import LayoutEngine
 import MediaFormats
 import MixModel
 import ProgramSplicer
+import RTMP
 
 extension Relay {
     /// Performs the splicer's actions, in order.
@@ -14,6 +15,7 @@ extension Relay {
                 if configuration.track == .video { pictures = VideoConfiguration(configuration) }
                 distribute(program.configure(configuration))
             case .emit(let frame):
+                noteKeyframe(frame)
                 distribute(program.write(withMessages(frame)))
                 noteAnchor(frame)
             case .requestIDR(let generation, let time):
@@ -79,9 +81,19 @@ extension Relay {
         }
     }
 
+    private func noteKeyframe(_ frame: EncodedFrame) {
+        guard frame.track == .video, frame.isIDR, let onAir = splicer.onAir else { return }
+        let distance = isSlateRepeated ? nil : mixers.first { $0.feed == onAir }?.keyframeDistance
+        keyframeRequests.noteKeyframe(at: frame.pts, of: onAir, distance: distance)
+    }
+
     /// FLV header, metadata, sequence headers, and everything since the last keyframe.
-    var viewerPreamble: [UInt8] {
-        FLVTag.fileHeader(of: splicer.tracks) + (program.preamble + program.currentGOP).flatMap { $0.encoded }
+    ///
+    /// - Parameter announcesRequests: Whether a tag says in front that the viewer may ask for keyframes.
+    func viewerPreamble(announcesRequests: Bool) -> [UInt8] {
+        let announcement = announcesRequests ? [KeyframeRequest.announcement] : []
+        return FLVTag.fileHeader(of: splicer.tracks)
+            + (announcement + program.preamble + program.currentGOP).flatMap { $0.encoded }
     }
 
     private func report(_ splice: Splice) {

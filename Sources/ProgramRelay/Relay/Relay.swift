@@ -91,6 +91,8 @@ public actor Relay {
 
     var noteLimit = NoteLimit()
     var keyframeWait = KeyframeWait()
+    /// Requests of viewers.
+    var keyframeRequests = KeyframeRequests()
     /// Audio configuration of the program that operators know HLS to lack.
     var toldUnfitSound: CodecConfiguration?
     var lastStatusAt = MediaTime.zero
@@ -236,6 +238,7 @@ public actor Relay {
         }
         sendSlate(now: now)
         perform(splicer.advance(to: now))
+        passKeyframeRequest(now: now)
         reconsider()
         watchForStall(now: now)
         removeIdleSources()
@@ -266,13 +269,17 @@ public actor Relay {
         let calmUntil = isCalm ? nextDue(now: now) : nil
         let next = ticks.next(
             now: now, calmUntil: calmUntil,
-            deadlines: [fadesUntil, mixerRetryAt, twin.retryAt, slate.group?.nextPicture ?? .zero])
+            deadlines: [
+                fadesUntil, mixerRetryAt, twin.retryAt, slate.group?.nextPicture ?? .zero,
+                keyframeRequests.due ?? .zero,
+            ])
         tickDeadline.set(programStart + next.nanoseconds)
     }
 
     /// Returns the time at which something is due although nothing happens, in a calm bypass.
     private func nextDue(now: MediaTime) -> MediaTime {
         var due = lastStatusAt + TickSchedule.status
+        if let request = keyframeRequests.due { due = min(due, request) }
         if outputs.values.contains(where: \.needsTicks) { due = min(due, now + TickSchedule.outputs) }
         if let orphanSince { due = min(due, orphanSince + .seconds(configuration.orphanTimeout)) }
         for source in sources.values {

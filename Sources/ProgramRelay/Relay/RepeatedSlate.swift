@@ -51,6 +51,9 @@ struct RepeatedSlate {
         group?.take(until: now, sound: sound) ?? []
     }
 
+    /// Begins the group anew with the next picture, for a viewer who needs a keyframe.
+    mutating func requestKeyframe() { group?.requestKeyframe() }
+
     /// Ends the group before `time`.
     mutating func end(at time: MediaTime?) { group?.end = time }
 

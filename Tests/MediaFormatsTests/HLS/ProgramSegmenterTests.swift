@@ -77,6 +77,25 @@ import Testing
         #expect(segments.filter(\.isDiscontinuity).map(\.start) == [.seconds(8)])
     }
 
+    @Test("keyframes that viewers ask for, beside the regular ones, cut no group", arguments: [2, 3, 4, 5, 6])
+    func extraKeyframes(seconds: Int) {
+        var random = SeededGenerator(announcedFor: "segments of \(seconds) s with keyframes in between")
+        let interval = MediaTime.milliseconds(50)
+        for share in [3, 20, 60] {
+            var last = Int64(0)
+            var items = [MediaItem.configuration(HLSProgram.video(1))]
+            for index in Int64(0)..<8000 {
+                let isExtra = index - last >= 7 && Int.random(in: 0..<share, using: &random) == 0
+                let isIDR = index % 40 == 0 || isExtra && index % 1000 < 300
+                if isIDR { last = index }
+                items.append(.frame(HLSProgram.picture(at: interval * index, isIDR: isIDR, size: 50)))
+            }
+            var segmenter = ProgramSegmenter(segmentSeconds: seconds)
+            let segments = items.flatMap { segmenter.push($0, wallClock: 0) } + segmenter.finish()
+            #expect(segmenter.targetDuration == seconds && segments.allSatisfy(\.isIndependent), "\(share)")
+        }
+    }
+
     @Test("pictures that become slower just before a segment has to end do not make it longer than the target")
     func slowerPictures() {
         let quick = (0..<194).map { Int64($0) * 33 }

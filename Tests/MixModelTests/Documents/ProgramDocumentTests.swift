@@ -84,12 +84,26 @@ import Testing
 
     @Test func commandsAreTheSame() throws {
         let commands: [RelayCommand] = [
-            .hello(version: 1), .apply(plan), .drain, .viewFLV, .retryOutput("c\"dn"),
+            .hello(version: 1), .apply(plan), .drain, .viewFLV(), .viewFLV(keyframeRequests: true), .requestKeyframe,
+            .retryOutput("c\"dn"),
         ]
         for command in commands {
             try expectSame(command)
             #expect(try !command.document().contains("\n"), "a command is one line")
         }
+    }
+
+    /// Relays of earlier releases know `viewFLV` without values.
+    @Test func earlierRelaysReadAViewersFirstLine() throws {
+        enum Earlier: Codable, Equatable {
+            case viewFLV
+            case drain
+        }
+        let line = try RelayCommand.viewFLV(keyframeRequests: true).document()
+        #expect(line == #"{"viewFLV":{"keyframeRequests":true}}"#)
+        #expect(try JSONDecoder().decode(Earlier.self, from: Data(line.utf8)) == .viewFLV)
+        let earlier = try JSONEncoder().encode(Earlier.viewFLV)
+        #expect(try JSONDecoder().decode(RelayCommand.self, from: earlier) == .viewFLV())
     }
 
     /// A document in which nothing is missing, though no state has it all.

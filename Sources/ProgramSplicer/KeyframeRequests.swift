@@ -1,0 +1,56 @@
+import EncodedMedia
+
+/// Requests of viewers for a keyframe of the program: how often they count, and how a mix keeps its regular keyframes. Pure.
+///
+/// An encoder counts the distance to its next keyframe from the last one, so that one in between would move all that follow
+/// and HLS would have to cut a group of pictures. The mixer is therefore asked for the next regular one, too.
+public struct KeyframeRequests: Sendable {
+    /// Shortest time between two requests that are passed on, however many viewers make them.
+    public static let pause = MediaTime.milliseconds(350)
+
+    private var isWanted = false
+    private var passedAt: MediaTime?
+    /// The feed on air and the time of its last regular keyframe.
+    private var regular: (feed: SpliceInput, time: MediaTime)?
+    /// Whether the next keyframe of the feed on air may be one that a viewer asked for.
+    private var isExtraDue = false
+
+    public init() {}
+
+    /// Time from which on a waiting request may be passed on; `nil` if none waits.
+    public var due: MediaTime? { isWanted ? passedAt.map { $0 + Self.pause } ?? .zero : nil }
+
+    /// Notes that a viewer needs a keyframe. The next one serves all who wait.
+    public mutating func ask() { isWanted = true }
+
+    /// Returns whether a request is to be passed on now.
+    public mutating func take(now: MediaTime) -> Bool {
+        guard let due, due <= now else { return false }
+        isWanted = false
+        passedAt = now
+        return true
+    }
+
+    /// Returns the times at which the mixer on air has to make keyframes, so that viewers get one with the next picture.
+    ///
+    /// - Parameters:
+    ///   - next: Time of the program's next picture.
+    ///   - distance: Distance between two regular keyframes.
+    public mutating func times(of mixer: SpliceInput, next: MediaTime, distance: MediaTime) -> [MediaTime] {
+        isExtraDue = true
+        guard let regular, regular.feed == mixer, regular.time + distance > next else { return [next] }
+        return [next, regular.time + distance]
+    }
+
+    /// Notes a keyframe of the program, of the feed on air.
+    ///
+    /// - Parameter distance: Distance between two regular keyframes of a mixer; `nil` for any other feed.
+    public mutating func noteKeyframe(at time: MediaTime, of feed: SpliceInput, distance: MediaTime?) {
+        isWanted = false
+        if let regular, let distance, regular.feed == feed, isExtraDue, time < regular.time + distance - Splicer.step {
+            isExtraDue = false
+        } else {
+            regular = (feed, time)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import EncodedMedia
+import TestSupport
+import Testing
+
+@testable import ProgramSplicer
+
+@Suite struct KeyframeRequestsTests {
+    private static let mixer = SpliceInput.mixer(1)
+    private static let distance = MediaTime.seconds(2)
+
+    @Test func oneOfManyViewersAsksAtATime() {
+        var requests = KeyframeRequests()
+        var random = SeededGenerator(announcedFor: "viewers that need keyframes")
+        var passed: [MediaTime] = []
+        var now = MediaTime.seconds(5)
+        for _ in 0..<2000 {
+            now += .milliseconds(Int.random(in: 0...40, using: &random))
+            if Bool.random(using: &random) { requests.ask() }
+            if requests.take(now: now) { passed.append(now) }
+        }
+        #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 >= KeyframeRequests.pause })
+        // And none of them waits for longer than that.
+        #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 <= KeyframeRequests.pause * 2 })
+    }
+
+    @Test func aRequestThatComesTooEarlyWaits() {
+        var requests = KeyframeRequests()
+        #expect(requests.due == nil && !requests.take(now: .zero))
+        requests.ask()
+        #expect(requests.take(now: .zero) && requests.due == nil)
+        requests.ask()
+        #expect(requests.due == KeyframeRequests.pause && !requests.take(now: .milliseconds(349)))
+        #expect(requests.take(now: .milliseconds(350)))
+        // A keyframe that comes meanwhile is as good.
+        requests.ask()
+        requests.noteKeyframe(at: .milliseconds(400), of: Self.mixer, distance: Self.distance)
+        #expect(requests.due == nil && !requests.take(now: .seconds(9)))
+    }
+
+    /// An encoder that makes a keyframe two seconds after the last one, and whenever it is asked.
+    @Test func regularKeyframesStayWhereTheyAre() {
+        var random = SeededGenerator(announcedFor: "regular keyframes")
+        var requests = KeyframeRequests()
+        let interval = MediaTime.milliseconds(40)
+        var asked: Set<MediaTime> = []
+        var (last, keyframes, extra) = (MediaTime.zero, [MediaTime](), 0)
+        for tick in Int64(0)..<3000 {
+            let time = interval * tick
+            if Int.random(in: 0..<20, using: &random) == 0 { requests.ask() }
+            if requests.take(now: time) {
+                extra += 1
+                asked.formUnion(requests.times(of: Self.mixer, next: time, distance: Self.distance))
+            }
+            guard tick == 0 || time - last >= Self.distance || asked.contains(time) else { continue }
+            last = time
+            keyframes.append(time)
+            requests.noteKeyframe(at: time, of: Self.mixer, distance: Self.distance)
+        }
+        #expect(extra > 50 && keyframes.count > 100)
+        for regular in stride(from: Int64(0), to: 3000, by: 50) { #expect(keyframes.contains(interval * regular)) }
+    }
+
+    @Test func aSpliceBeginsTheDistanceAnew() {
+        var requests = KeyframeRequests()
+        requests.noteKeyframe(at: .zero, of: .source("alice/camera"), distance: nil)
+        requests.noteKeyframe(at: .milliseconds(700), of: Self.mixer, distance: Self.distance)
+        let times = requests.times(of: Self.mixer, next: .seconds(1), distance: Self.distance)
+        #expect(times == [.seconds(1), .milliseconds(2700)])
+        requests.noteKeyframe(at: .milliseconds(900), of: .mixer(2), distance: Self.distance)
+        #expect(requests.times(of: .mixer(2), next: .seconds(1), distance: Self.distance).last == .milliseconds(2900))
+        // A mixer whose keyframes are not known.
+        #expect(requests.times(of: .mixer(3), next: .seconds(1), distance: Self.distance) == [.seconds(1)])
+    }
+}
