@@ -8,7 +8,7 @@
 #include <gst/video/video.h>
 
 /// GstWebRTCSDPType, and GstWebRTCRTPTransceiverDirection, as far as they are used (GStreamer 1.22, webrtc_fwd.h).
-enum { CGST_OFFER = 1, CGST_ANSWER = 3, CGST_RECEIVE_ONLY = 3 };
+enum { CGST_OFFER = 1, CGST_ANSWER = 3, CGST_SEND_ONLY = 2, CGST_RECEIVE_ONLY = 3 };
 
 /// GstWebRTCSessionDescription (rtcsessiondescription.h).
 typedef struct {
@@ -82,6 +82,16 @@ static inline gboolean cgst_add_receiver(GstElement *peer, GstCaps *caps, gboole
     return TRUE;
 }
 
+/// Makes the transceiver of this place, which a linked pad has brought, send only, and send lost packets again.
+static inline gboolean cgst_send_only(GstElement *peer, gint place) {
+    GObject *transceiver = NULL;
+    g_signal_emit_by_name(peer, "get-transceiver", place, &transceiver);
+    if (!transceiver) return FALSE;
+    g_object_set(transceiver, "direction", CGST_SEND_ONLY, "do-nack", TRUE, NULL);
+    g_object_unref(transceiver);
+    return TRUE;
+}
+
 static inline void cgst_add_candidate(GstElement *peer, guint section, const char *candidate) {
     g_signal_emit_by_name(peer, "add-ice-candidate", section, candidate);
 }
@@ -139,6 +149,10 @@ static inline void cgst_set_double(GstElement *element, const char *name, double
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), name)) g_object_set(element, name, value, NULL);
 }
 
+static inline void cgst_set_boolean(GstElement *element, const char *name, gboolean value) {
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), name)) g_object_set(element, name, value, NULL);
+}
+
 /// Whether the element was made by the factory of this name.
 static inline gboolean cgst_is_made_by(GstElement *element, const char *factory) {
     GstElementFactory *own = gst_element_get_factory(element);
@@ -177,6 +191,12 @@ static inline GstPadProbeType cgst_probe_of_buffers(void) {
     return (GstPadProbeType)(GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST);
 }
 
+/// Whether a probe was called for a request for a keyframe.
+static inline gboolean cgst_asks_for_keyframe(GstPadProbeInfo *info) {
+    return (GST_PAD_PROBE_INFO_TYPE(info) & GST_PAD_PROBE_TYPE_EVENT_UPSTREAM)
+        && gst_video_event_is_force_key_unit(GST_PAD_PROBE_INFO_EVENT(info));
+}
+
 /// The sum of a field of `stats` over all elements that a factory has made in `bin`.
 static inline guint64 cgst_sum_of_statistics(GstElement *bin, const char *factory, const char *field) {
     guint64 sum = 0;
@@ -189,7 +209,9 @@ static inline guint64 cgst_sum_of_statistics(GstElement *bin, const char *factor
         guint64 value = 0;
         g_object_get(g_value_get_object(&item), "stats", &statistics, NULL);
         if (statistics) {
+            guint narrow = 0;
             if (gst_structure_get_uint64(statistics, field, &value)) sum += value;
+            else if (gst_structure_get_uint(statistics, field, &narrow)) sum += narrow;
             gst_structure_free(statistics);
         }
         g_value_reset(&item);

@@ -1,6 +1,6 @@
 /// The kinds of worker processes, by the name of their subcommand of `mixworker`.
 public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
-    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip
+    case relay, mixer, recorder, packager, rendition, ingest, pull, push, whip, whep
 
     /// Memory that the process may use unless the configuration says otherwise, in MiB.
     ///
@@ -10,6 +10,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         case .relay, .mixer, .ingest: 4096
         // The index of a long recording is built in memory when its file is closed.
         case .recorder: 2048
+        // Serves many viewers.
+        case .whep: 2048
         case .packager, .rendition, .pull, .push, .whip: 1024
         }
     }
@@ -22,7 +24,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .relay, .ingest: 100
         case .mixer, .whip: 300
-        case .recorder, .packager, .pull, .push: 500
+        case .recorder, .packager, .pull, .push, .whep: 500
         case .rendition: 800
         }
     }
@@ -32,7 +34,7 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
     /// A mixer has that of other programs of the machine: with 1 it was later beside busy ones (docs/performance.md).
     public var niceness: Int32 {
         switch self {
-        case .relay, .mixer, .ingest, .pull, .push, .whip: 0
+        case .relay, .mixer, .ingest, .pull, .push, .whip, .whep: 0
         case .recorder, .packager: 5
         case .rendition: 10
         }
@@ -43,6 +45,8 @@ public enum WorkerKind: String, CaseIterable, Hashable, Sendable {
         switch self {
         case .relay, .ingest: nil
         case .mixer, .packager: 1024
+        // Some for each of its viewers.
+        case .whep: 4096
         case .recorder, .rendition, .pull, .push, .whip: 256
         }
     }

@@ -56,12 +56,16 @@ private let sessionBandwidth = 10_000_000.0
 private func onElementAdded(
     _ bin: gpointer?, _ part: gpointer?, _ element: UnsafeMutablePointer<GstElement>?, _ data: gpointer?
 ) {
-    guard let element else { return }
+    guard let element, let watch = CallbackBox<PeerWatch>.peek(data) else { return }
     if cgst_is_made_by(element, "rtpjitterbuffer") != 0 {
         // Otherwise the first packet waits for the whole latency.
         cgst_set_unsigned(element, "faststart-min-packets", 1)
     } else if cgst_is_made_by(element, "rtpsession") != 0 {
         cgst_set_double(element, "bandwidth", sessionBandwidth)
+        // Otherwise sound and pictures are as far apart for a receiver as they are on their way here.
+        cgst_set_boolean(element, "rtcp-sync-send-time", 0)
+    } else if cgst_is_made_by(element, "nicesrc") != 0 {
+        watch.listen(to: element)
     }
 }
 

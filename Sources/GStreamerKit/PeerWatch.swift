@@ -11,6 +11,7 @@ final class PeerWatch: Sendable {
         var traffic: [WebRTCPeer.Media: WebRTCPeer.Traffic] = [:]
         var onEvent: (@Sendable (WebRTCPeer.Event) -> Void)?
         var hasGathered = false
+        var lastHeard: Int64?
     }
 
     private let state: Mutex<State>
@@ -52,6 +53,29 @@ final class PeerWatch: Sendable {
         }
     }
 
+    /// Arrival of the last packet of any kind; those of ICE do not count.
+    var lastHeard: Int64? { state.withLock { $0.lastHeard } }
+
+    fileprivate func hear() {
+        let now = MonotonicClock.now()
+        state.withLock { $0.lastHeard = now }
+    }
+
+    /// Notes when packets come out of an element that receives them.
+    func listen(to element: UnsafeMutablePointer<GstElement>) {
+        guard let pad = gst_element_get_static_pad(element, "src") else { return }
+        defer { gst_object_unref(pad) }
+        gst_pad_add_probe(pad, cgst_probe_of_buffers(), onArrival, CallbackBox.retain(self), releaseBox)
+    }
+
+    /// Takes the requests for keyframes that come to the element that makes packets of pictures.
+    func takeKeyframeRequests(to payloader: ObjectRef<GstElement>) {
+        guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
+        defer { gst_object_unref(pad) }
+        gst_pad_add_probe(
+            pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, onUpstreamEvent, CallbackBox.retain(self), releaseBox)
+    }
+
     /// Links a pad that has appeared to the chain of its media. A sender that begins anew gets the chain.
     func link(_ pad: UnsafeMutablePointer<GstPad>) {
         guard cgst_is_source_pad(pad) != 0, let name = consumingText(of: cgst_pad_caps_text(pad, "media")),
@@ -86,4 +110,22 @@ private func onPackets(
     cgst_probed(info, &bytes, &packets)
     counter.watch.count(Int(packets), bytes: Int(bytes), of: counter.media)
     return GST_PAD_PROBE_OK
+}
+
+private func onArrival(
+    _ pad: UnsafeMutablePointer<GstPad>?, _ info: UnsafeMutablePointer<GstPadProbeInfo>?,
+    _ data: UnsafeMutableRawPointer?
+) -> GstPadProbeReturn {
+    CallbackBox<PeerWatch>.peek(data)?.hear()
+    return GST_PAD_PROBE_OK
+}
+
+private func onUpstreamEvent(
+    _ pad: UnsafeMutablePointer<GstPad>?, _ info: UnsafeMutablePointer<GstPadProbeInfo>?,
+    _ data: UnsafeMutableRawPointer?
+) -> GstPadProbeReturn {
+    guard let info, cgst_asks_for_keyframe(info) != 0 else { return GST_PAD_PROBE_OK }
+    CallbackBox<PeerWatch>.peek(data)?.send(.keyframeRequested)
+    // Nothing behind the payloader could obey.
+    return GST_PAD_PROBE_DROP
 }

@@ -4,7 +4,8 @@ import Synchronization
 /// One WebRTC connection: a pipeline with a `webrtcbin` that sends or receives media.
 ///
 /// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a chain
-/// whose first element is called `video` or `audio`. A chain is linked when the first packet of its media arrives.
+/// whose first element is called `video` or `audio`. A chain is linked when the first packet of its media arrives. A chain
+/// that sends is linked to it; the one of video has a payloader called `payloader`.
 ///
 /// Usable from any thread. Events come from threads of the connection, one after another, also while a method runs;
 /// the receiver must return at once and must not tear down the peer from there. The owner tears it down.
@@ -17,6 +18,8 @@ public final class WebRTCPeer: Sendable {
         /// No further candidate follows.
         case gathered
         case connection(Connection)
+        /// The other side needs a keyframe (PLI or FIR).
+        case keyframeRequested
         /// A description could not be made or taken. The reason is GStreamer's.
         case failed(String)
     }
@@ -82,6 +85,9 @@ public final class WebRTCPeer: Sendable {
         var chains: [Media: ObjectRef<GstElement>] = [:]
         for media in Media.allCases { chains[media] = try? pipeline.element(media.rawValue).reference }
         watch = PeerWatch(chains: chains, onEvent: onEvent)
+        if let payloader = try? pipeline.element("payloader").reference {
+            watch.takeKeyframeRequests(to: payloader)
+        }
         signals = PeerSignals(of: peer, watch)
     }
 
@@ -114,6 +120,16 @@ public final class WebRTCPeer: Sendable {
         }
     }
 
+    /// Makes the chains that are linked to the peer send only, and send lost packets again that are asked for (NACK, and RTX
+    /// if it is offered): call before `answer(_:)` or `offer()`.
+    ///
+    /// - Parameter count: Number of those chains.
+    public func sendOnly(_ count: Int) throws(GStreamerError) {
+        for place in 0..<count where cgst_send_only(peer.pointer, Int32(clamping: place)) == 0 {
+            throw GStreamerError(.resource, "\(pipeline.name): no sender can be added")
+        }
+    }
+
     /// Takes the offer of the other side and makes an answer, which `described` brings, or `failed`.
     public func answer(_ offer: String) {
         Negotiation(peer, watch, sets: CGST_OFFER, makes: CGST_ANSWER).begin(with: offer)
@@ -141,6 +157,14 @@ public final class WebRTCPeer: Sendable {
     }
 
     public func traffic(of media: Media) -> Traffic { watch.traffic(of: media) }
+
+    /// Arrival in ns of CLOCK_MONOTONIC of the last packet of media or of reports on them (RTCP); `nil` before the first one.
+    public var lastHeard: Int64? { watch.lastHeard }
+
+    /// Number of packets that were sent again because the other side asked for them.
+    public var repeatedPackets: Int {
+        Int(clamping: cgst_sum_of_statistics(peer.pointer, "rtpsession", "recv-nack-count"))
+    }
 
     /// Number of packets that never came, also after they were asked for again.
     public var lostPackets: Int {

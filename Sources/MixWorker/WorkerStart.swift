@@ -38,14 +38,14 @@ enum WorkerStart {
             keepNiceness()
             let media = kind == .mixer ? limits.media : []
             contain(readable: images + media, restrictsFiles: usesSoftwareEncoder(arguments))
-        case .pull, .push, .whip:
+        case .pull, .push, .whip, .whep:
             keepNiceness()
             // Settings of a desktop, which would be read and written.
             setenv("GSETTINGS_BACKEND", "memory", 1)
             setenv("GIO_USE_PROXY_RESOLVER", "dummy", 1)
             contain(
                 readable: kind == .pull ? limits.media : [], restrictsFiles: true, keepsNetwork: true,
-                sockets: kind == .whip ? socketDirectory(arguments) : [])
+                sockets: kind == .whip || kind == .whep ? socketDirectory(arguments) : [])
         }
     }
 

@@ -5,18 +5,22 @@ import MixModel
 
 /// The pipeline that receives a publisher's media: H.264 untouched, Opus encoded as AAC once.
 enum WebRTCReception {
-    /// Elements that the pipeline names, or that `webrtcbin` makes, with the Debian packages of those that relays do not need.
-    package static let elements: [(name: String, package: String)] = [
+    /// Elements that every WebRTC connection needs, with their Debian packages.
+    static let ofPeer: [(name: String, package: String)] = [
         ("webrtcbin", "gstreamer1.0-plugins-bad"), ("nicesrc", "gstreamer1.0-nice"),
         ("nicesink", "gstreamer1.0-nice"), ("dtlsenc", "gstreamer1.0-plugins-bad"),
         ("dtlsdec", "gstreamer1.0-plugins-bad"), ("srtpenc", "gstreamer1.0-plugins-bad"),
         ("srtpdec", "gstreamer1.0-plugins-bad"), ("rtpbin", "gstreamer1.0-plugins-good"),
-        ("rtph264depay", "gstreamer1.0-plugins-good"), ("rtpopusdepay", "gstreamer1.0-plugins-good"),
-        ("h264parse", "gstreamer1.0-plugins-bad"), ("opusdec", "gstreamer1.0-plugins-base"),
-        ("audiorate", "gstreamer1.0-plugins-base"), ("audioconvert", "gstreamer1.0-plugins-base"),
-        ("audioresample", "gstreamer1.0-plugins-base"), ("avenc_aac", "gstreamer1.0-libav"),
-        ("appsink", "gstreamer1.0-plugins-base"),
     ]
+    /// Elements that the pipeline names, or that `webrtcbin` makes.
+    package static let elements: [(name: String, package: String)] =
+        ofPeer + [
+            ("rtph264depay", "gstreamer1.0-plugins-good"), ("rtpopusdepay", "gstreamer1.0-plugins-good"),
+            ("h264parse", "gstreamer1.0-plugins-bad"), ("opusdec", "gstreamer1.0-plugins-base"),
+            ("audiorate", "gstreamer1.0-plugins-base"), ("audioconvert", "gstreamer1.0-plugins-base"),
+            ("audioresample", "gstreamer1.0-plugins-base"), ("avenc_aac", "gstreamer1.0-libav"),
+            ("appsink", "gstreamer1.0-plugins-base"),
+        ]
 
     /// Bit rate of the AAC in bit/s.
     private static let audioBitRate = 128_000

@@ -15,12 +15,6 @@ final class WhipPublication: @unchecked Sendable {
     /// Time in ns between two looks at what has come, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
-    /// Time in ns for finding candidates: those of the machine's own addresses are there at once, those that servers name
-    /// take a round trip or more. The answer waits for them, because nothing can follow it.
-    private static let gathering: Int64 = 250_000_000
-    private static let gatheringWithServers: Int64 = 1_000_000_000
-    /// Time in ns after which a machine without any candidate has no address.
-    private static let patience: Int64 = 5_000_000_000
     /// Candidates that a client may add after its offer.
     private static let mostCandidates = 64
 
@@ -35,7 +29,9 @@ final class WhipPublication: @unchecked Sendable {
     private var opening: Task<Void, Never>?
     private var peer: WebRTCPeer?
     private var uplink: StreamUplink?
-    private var gatherer: Gatherer?
+    private var description: LocalDescription?
+    /// Section of the offer whose transport the bundle uses.
+    private var section = 0
     private var candidatesTaken = 0
     /// Candidates that came before there was an answer.
     private var earlyCandidates: [String] = []
@@ -43,18 +39,6 @@ final class WhipPublication: @unchecked Sendable {
     private var figuresAt: Int64 = 0
     private var countedBytes = 0
     private var countedAt: Int64 = 0
-
-    /// The answer while its candidates are found.
-    private struct Gatherer {
-        let answer: WebRTCAnswer
-        let section: Int
-        /// Time in ns for finding candidates.
-        let limit: Int64
-        var made: String?
-        var madeAt: Int64 = 0
-        var candidates: [WebRTCAnswer.Candidate] = []
-        var isDone = false
-    }
 
     /// - Parameters:
     ///   - report: Sends a report to the service, if one is connected.
@@ -81,8 +65,8 @@ final class WhipPublication: @unchecked Sendable {
         let found = ICECandidate.all(in: fragment, limit: Self.mostCandidates - candidatesTaken)
         candidatesTaken += found.count
         for candidate in found.map(\.text) {
-            if let peer, let gatherer, gatherer.made != nil {
-                peer.addCandidate(candidate, section: gatherer.section)
+            if let peer, description?.isMade ?? false {
+                peer.addCandidate(candidate, section: section)
             } else {
                 earlyCandidates.append(candidate)
             }
@@ -136,12 +120,11 @@ final class WhipPublication: @unchecked Sendable {
         do throws(RTMPError) {
             uplink = StreamUplink(try RTMPAddress(publisher.target)) { [weak self] event in self?.take(event) }
         } catch { return perform(machine.failed("The stream has no valid target: \(error)")) }
-        let hasServers = publisher.network.stun != nil || !publisher.network.turn.isEmpty
-        gatherer = Gatherer(
-            answer: WebRTCAnswer(
-                to: offer, publication, network: publisher.network, startBitRate: publisher.startBitRate),
-            section: offer.sections.firstIndex { $0.mid == offer.bundle.first } ?? 0,
-            limit: hasServers ? Self.gatheringWithServers : Self.gathering)
+        let answer = WebRTCAnswer(
+            to: offer, video: publication.video, audio: publication.audio, network: publisher.network,
+            startBitRate: publisher.startBitRate)
+        description = LocalDescription(network: publisher.network) { answer.text(of: $0, $1) }
+        section = offer.sectionOfTransport
         opening = Task { [weak self] in await self?.connect(publisher, offer, publication) }
         ticker.set(MonotonicClock.now() + Self.interval)
     }
@@ -175,12 +158,7 @@ final class WhipPublication: @unchecked Sendable {
 
     /// Blocks.
     private func makePeer(_ network: WebRTCNetwork) throws(GStreamerError) -> WebRTCPeer {
-        var paths = WebRTCPeer.Network()
-        paths.addresses = network.addresses
-        paths.ports = network.ports.flatMap { $0.lowest <= $0.highest ? $0.lowest...$0.highest : nil }
-        paths.stun = network.stun
-        paths.turn = network.turn
-        let peer = try WebRTCPeer(WebRTCReception.description, network: paths, name: "whip") {
+        let peer = try WebRTCPeer(WebRTCReception.description, network: WebRTCPeer.Network(network), name: "whip") {
             [weak self, loop] event in
             loop.perform { [weak self] in self?.take(event) }
         }
@@ -196,18 +174,13 @@ final class WhipPublication: @unchecked Sendable {
     // MARK: - What happens
 
     private func take(_ event: WebRTCPeer.Event) {
+        description?.take(event, now: MonotonicClock.now())
         switch event {
-        case .described(let text):
-            gatherer?.made = text
-            gatherer?.madeAt = MonotonicClock.now()
-            for candidate in earlyCandidates { peer?.addCandidate(candidate, section: gatherer?.section ?? 0) }
+        case .described:
+            for candidate in earlyCandidates { peer?.addCandidate(candidate, section: section) }
             earlyCandidates = []
-        case .candidate(let section, let text):
-            guard let count = gatherer?.candidates.count, count < WebRTCAnswer.mostCandidates else { break }
-            gatherer?.candidates.append(.init(section: section, text: text))
-        case .gathered:
-            gatherer?.isDone = true
-            answer()
+        case .candidate, .keyframeRequested: break
+        case .gathered: answer()
         case .connection(let state):
             perform(machine.connection(state, now: MonotonicClock.now()))
         case .failed(let reason): perform(machine.failed("The offer cannot be answered: \(reason)"))
@@ -216,16 +189,11 @@ final class WhipPublication: @unchecked Sendable {
 
     /// Answers if the candidates are there, or the time for them is over.
     private func answer() {
-        guard !machine.isAnswered else { return }
         let now = MonotonicClock.now()
-        guard let gatherer, let made = gatherer.made, !machine.isOver else { return }
-        let time = now - gatherer.madeAt
-        guard gatherer.isDone || time >= gatherer.limit else { return }
-        if let text = gatherer.answer.text(of: made, gatherer.candidates) {
-            perform(machine.answered(text, now: now))
-        } else if gatherer.isDone || time >= Self.patience {
-            perform(
-                machine.failed("This machine has no address for WebRTC: see webrtc.addresses in the configuration."))
+        guard !machine.isOver, let outcome = description?.outcome(now: now) else { return }
+        switch outcome {
+        case .ready(let text): perform(machine.answered(text, now: now))
+        case .noAddress: perform(machine.failed(LocalDescription.Outcome.words))
         }
     }
 

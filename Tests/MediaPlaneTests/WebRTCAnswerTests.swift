@@ -60,7 +60,9 @@ struct WebRTCAnswerTests {
         _ addresses: [String], network: WebRTCNetwork = WebRTCNetwork(), rate: Int? = 2_500_000, made: String = made
     ) throws -> String? {
         let offer = try WebRTCOffer(offer)
-        let answer = WebRTCAnswer(to: offer, try offer.publication(), network: network, startBitRate: rate)
+        let publication = try offer.publication()
+        let answer = WebRTCAnswer(
+            to: offer, video: publication.video, audio: publication.audio, network: network, startBitRate: rate)
         return answer.text(
             of: made,
             addresses.enumerated().map { index, text in
@@ -111,7 +113,7 @@ struct WebRTCAnswerTests {
             Self.candidates(try Self.answer(["127.0.0.1"], network: WebRTCNetwork(addresses: ["127.0.0.1"])))
                 == ["127.0.0.1"])
         let many = try Self.answer((0..<200).map { "8.8.\($0).1" })
-        #expect(Self.candidates(many).count == WebRTCAnswer.mostCandidates)
+        #expect(Self.candidates(many).count == LocalCandidates.most)
     }
 
     @Test func aPublicAddressStandsForThoseOfItsFamily() throws {
@@ -124,7 +126,9 @@ struct WebRTCAnswerTests {
 
     @Test func onlyCandidatesOfUDPAreNamed() throws {
         let offer = try WebRTCOffer(Self.offer)
-        let answer = WebRTCAnswer(to: offer, try offer.publication(), network: WebRTCNetwork(), startBitRate: nil)
+        let publication = try offer.publication()
+        let answer = WebRTCAnswer(
+            to: offer, video: publication.video, audio: publication.audio, network: WebRTCNetwork())
         let texts = [
             "candidate:1 1 TCP 1 8.8.8.8 9 typ host tcptype active", "candidate:2 1 UDP 1 8.8.8.8", "nonsense", "",
             "candidate:3 1 UDP 1 8.8.8.8 99999 typ host", "candidate:4 1 UDP 1 8.8.8.8 5\r\na=x typ host",

@@ -175,7 +175,7 @@ import Testing
             var network = WebRTCPeer.Network()
             network.addresses = ["127.0.0.1"]
             let offer = try WebRTCOffer(client.offer)
-            let candidates = Mutex<[WebRTCAnswer.Candidate]>([])
+            let candidates = Mutex<[LocalCandidates.Candidate]>([])
             let made = Mutex<(text: String?, isDone: Bool)>((nil, false))
             let peer = try WebRTCPeer(WebRTCReception.description, network: network, name: "server\(round)") { event in
                 switch event {
@@ -184,6 +184,7 @@ import Testing
                     candidates.withLock { $0.append(.init(section: section, text: text)) }
                 case .gathered: made.withLock { $0.isDone = true }
                 case .connection(let state): connected.withLock { $0 = state == .connected }
+                case .keyframeRequested: break
                 case .failed(let reason): Issue.record("\(reason)")
                 }
             }
@@ -195,7 +196,8 @@ import Testing
             try WebRTCReception.addReceivers(to: peer, for: publication, of: offer)
             peer.answer(client.offer)
             try #require(try await outputEventually { made.withLock { $0.text != nil && $0.isDone } })
-            let answer = WebRTCAnswer(to: offer, publication, network: Self.network(), startBitRate: nil)
+            let answer = WebRTCAnswer(
+                to: offer, video: publication.video, audio: publication.audio, network: Self.network())
             client.peer.accept(
                 try #require(answer.text(of: made.withLock { $0.text ?? "" }, candidates.withLock { $0 })))
             try #require(try await outputEventually { connected.withLock { $0 } && client.isConnected })

@@ -51,9 +51,14 @@ extension WebRTCOffer {
         return Publication(video: video, audio: try track(.audio, Self.opus))
     }
 
+    /// Returns the sections of this kind that the client wants to use.
+    func open(_ kind: Kind) -> [Int] {
+        sections.indices.filter { sections[$0].kind == kind && !sections[$0].isRejected }
+    }
+
     /// - Returns: `nil` if the offer has no section of this kind.
     private func track(_ kind: Kind, _ choice: (Section) -> Format?) throws(WebRTCOfferError) -> Track? {
-        let offered = sections.indices.filter { sections[$0].kind == kind && !sections[$0].isRejected }
+        let offered = open(kind)
         guard !offered.isEmpty else { return nil }
         let sent = offered.filter { sections[$0].direction.sends }
         guard !sent.isEmpty else {
@@ -61,17 +66,21 @@ extension WebRTCOffer {
             if kind == .audio { return nil }
             throw .sendsNothing(kind)
         }
-        for index in sent {
+        return try track(kind, of: sent, choice)
+    }
+
+    /// Returns the first of these sections of one kind that has the format, and that the bundle has.
+    func track(_ kind: Kind, of places: [Int], _ choice: (Section) -> Format?) throws(WebRTCOfferError) -> Track {
+        for index in places {
             let section = sections[index]
             guard let format = choice(section) else { continue }
-            guard section.multiplexesRTCP, sent.count == 1 && sections.count == 1 || bundle.contains(section.mid) else {
-                throw .separateTransports
-            }
+            guard section.multiplexesRTCP, places.count == 1 && sections.count == 1 || bundle.contains(section.mid)
+            else { throw .separateTransports }
             return Track(
                 section: index, format: format, retransmission: section.retransmission(of: format.payload))
         }
         var names: [String] = []
-        for format in sent.lazy.flatMap({ sections[$0].formats }) {
+        for format in places.lazy.flatMap({ sections[$0].formats }) {
             let isMedia = !["RTX", "RED", "ULPFEC", "FLEXFEC-03", "CN", "TELEPHONE-EVENT"].contains(format.encoding)
             guard isMedia, !names.contains(format.encoding), names.count < Self.mostNames else { continue }
             names.append(format.encoding)
@@ -80,17 +89,22 @@ extension WebRTCOffer {
     }
 
     private static func h264(_ section: Section) -> Format? {
-        var best: (profile: H264Profile, format: Format)?
-        for format in section.formats where format.encoding == "H264" && format.clockRate == 90_000 {
-            guard format["packetization-mode"] == "1",
-                let profile = H264Profile(profileLevelID: format["profile-level-id"] ?? defaultProfileLevelID)
-            else { continue }
-            if best.map({ profile < $0.profile }) ?? true { best = (profile, format) }
-        }
-        return best?.format
+        formatsOfH264(section).reduce(nil as (profile: H264Profile, format: Format)?) { best, next in
+            best.map { next.profile < $0.profile } ?? true ? next : best
+        }?.format
     }
 
-    private static func opus(_ section: Section) -> Format? {
+    /// The formats of H.264 with `packetization-mode=1`.
+    static func formatsOfH264(_ section: Section) -> [(profile: H264Profile, format: Format)] {
+        section.formats.compactMap { format in
+            guard format.encoding == "H264", format.clockRate == 90_000, format["packetization-mode"] == "1",
+                let profile = H264Profile(profileLevelID: format["profile-level-id"] ?? defaultProfileLevelID)
+            else { return nil }
+            return (profile, format)
+        }
+    }
+
+    static func opus(_ section: Section) -> Format? {
         section.formats.first { $0.encoding == "OPUS" && $0.clockRate == 48_000 }
     }
 }

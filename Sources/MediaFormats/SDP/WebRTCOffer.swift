@@ -1,4 +1,4 @@
-/// What a WebRTC client offers to send (RFC 8829, RFC 8839, RFC 8842, RFC 9143).
+/// What a WebRTC client offers to send or to receive (RFC 8829, RFC 8839, RFC 8842, RFC 9143).
 public struct WebRTCOffer: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable {
         case audio, video, application
@@ -9,6 +9,7 @@ public struct WebRTCOffer: Hashable, Sendable {
         case sendrecv, sendonly, recvonly, inactive
 
         public var sends: Bool { self == .sendrecv || self == .sendonly }
+        public var receives: Bool { self == .sendrecv || self == .recvonly }
     }
 
     /// One format of a section.
@@ -89,6 +90,9 @@ public struct WebRTCOffer: Hashable, Sendable {
     public var sections: [Section]
     /// The names of the sections that share one transport (RFC 9143); empty without a group.
     public var bundle: [String]
+
+    /// Place in `sections` of the one whose transport the bundle uses.
+    public var sectionOfTransport: Int { sections.firstIndex { $0.mid == bundle.first } ?? 0 }
 
     static func value(of name: String, in parameters: String) -> String? {
         for part in Substring(parameters).parts(between: ";") {

@@ -16,6 +16,8 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
     case noOpus(offered: [String])
     /// Media are offered that the client does not send.
     case sendsNothing(WebRTCOffer.Kind)
+    /// A viewer's offer has no media that the client would receive.
+    case receivesNothing
     /// Media are not bundled on one transport, or RTCP has a port of its own.
     case separateTransports
 
@@ -23,11 +25,11 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
     public var isUnsuitable: Bool {
         switch self {
         case .tooLarge, .broken: false
-        case .noVideo, .noH264, .noOpus, .sendsNothing, .separateTransports: true
+        case .noVideo, .noH264, .noOpus, .sendsNothing, .receivesNothing, .separateTransports: true
         }
     }
 
-    /// Words for the person who publishes, with the cure.
+    /// Words for the person whose client it is, with the cure.
     public var reason: String {
         switch self {
         case .tooLarge: "The offer is larger than \(SDPText.longest >> 10) KiB."
@@ -40,6 +42,8 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
             "The offer has no Opus audio, only \(Self.list(offered)). Let the client offer Opus, or leave out the audio."
         case .sendsNothing(let kind):
             "The client does not send the \(kind.rawValue) that it offers. Let it offer a=sendonly."
+        case .receivesNothing:
+            "The client receives neither video nor audio. Let it offer a=recvonly."
         case .separateTransports:
             "The offer needs a transport for each stream. Let the client bundle them (max-bundle) and use rtcp-mux."
         }

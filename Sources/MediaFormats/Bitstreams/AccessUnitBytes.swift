@@ -1,10 +1,9 @@
 import EncodedMedia
 
-/// Converts pictures to the form in which MPEG-TS carries them: a byte stream (ITU-T H.264 and H.265, annex B), with a
-/// delimiter before each access unit and the parameter sets that it needs before each IDR (ISO/IEC 13818-1 §2.14.1,
-/// §2.17.1).
-struct AccessUnitBytes: Sendable {
-    let codec: VideoCodec
+/// Converts pictures to a byte stream (ITU-T H.264 and H.265, annex B), with the parameter sets that it needs before each
+/// IDR. MPEG-TS has a delimiter before each access unit as well (ISO/IEC 13818-1 §2.14.1, §2.17.1).
+package struct AccessUnitBytes: Sendable {
+    package let codec: VideoCodec
     private let lengthSize: Int
     /// Parameter sets with their start codes.
     private let parameterSets: [UInt8]
@@ -12,15 +11,16 @@ struct AccessUnitBytes: Sendable {
     private static let startCode: [UInt8] = [0, 0, 0, 1]
 
     /// Creates a converter; `nil` if the bytes are not a decoder configuration record.
-    init?(_ configuration: CodecConfiguration) {
+    package init?(_ configuration: CodecConfiguration) {
         guard let record = VideoConfiguration(configuration) else { return nil }
         codec = record.codec
         lengthSize = record.lengthSize
         parameterSets = NALUnits(record.parameterSets).flatMap { Self.startCode + $0 }
     }
 
-    func bytes(of frame: EncodedFrame) -> [UInt8] {
-        var bytes = Self.startCode + codec.accessUnitDelimiter
+    /// - Parameter delimits: Whether there is a delimiter at the beginning. Those of the stream itself are left out.
+    package func bytes(of frame: EncodedFrame, delimits: Bool = true) -> [UInt8] {
+        var bytes = delimits ? Self.startCode + codec.accessUnitDelimiter : []
         bytes.reserveCapacity(frame.payload.count + parameterSets.count + 64)
         let units = NALUnits(frame.payload, lengthSize: lengthSize)
         // Parameter sets in band are newer than the record's.

@@ -1,0 +1,62 @@
+import GStreamerKit
+import MediaFormats
+import MixModel
+
+/// The description of this side while its candidates are found: the one that is sent has all of them, because nothing can
+/// follow it. Pure; times in ns of a monotonic clock.
+struct LocalDescription: Sendable {
+    /// Time for finding candidates: those of the machine's own addresses are there at once, those that servers name
+    /// take a round trip or more.
+    private static let limit: Int64 = 250_000_000
+    private static let limitWithServers: Int64 = 1_000_000_000
+    /// Time after which a machine without any candidate has no address.
+    private static let patience: Int64 = 5_000_000_000
+
+    enum Outcome: Hashable, Sendable {
+        case ready(String)
+        /// There is no candidate by which this machine could be reached.
+        case noAddress
+
+        static let words = "This machine has no address for WebRTC: see webrtc.addresses in the configuration."
+    }
+
+    private let limit: Int64
+    private let complete: @Sendable (String, [LocalCandidates.Candidate]) -> String?
+    private var made: (text: String, time: Int64)?
+    private var candidates: [LocalCandidates.Candidate] = []
+    private var isDone = false
+    private var isTold = false
+
+    /// - Parameter complete: Returns the text that is sent, of the one that was made and the candidates; `nil` if there are
+    ///   none to be reached by.
+    init(network: WebRTCNetwork, complete: @escaping @Sendable (String, [LocalCandidates.Candidate]) -> String?) {
+        limit = network.stun != nil || !network.turn.isEmpty ? Self.limitWithServers : Self.limit
+        self.complete = complete
+    }
+
+    /// Whether there is a description, so that candidates of the other side can be added.
+    var isMade: Bool { made != nil }
+
+    mutating func take(_ event: WebRTCPeer.Event, now: Int64) {
+        switch event {
+        case .described(let text): made = (text, now)
+        case .candidate(let section, let text):
+            guard candidates.count < LocalCandidates.most else { break }
+            candidates.append(LocalCandidates.Candidate(section: section, text: text))
+        case .gathered: isDone = true
+        case .connection, .keyframeRequested, .failed: break
+        }
+    }
+
+    /// Returns the outcome, once; `nil` before it is known. Ask after each event and every 50 ms or so.
+    mutating func outcome(now: Int64) -> Outcome? {
+        guard let made, !isTold, isDone || now - made.time >= limit else { return nil }
+        if let text = complete(made.text, candidates) {
+            isTold = true
+            return .ready(text)
+        }
+        guard isDone || now - made.time >= Self.patience else { return nil }
+        isTold = true
+        return .noAddress
+    }
+}
