@@ -122,6 +122,9 @@ struct PlayMachine: Sendable {
         case .hello(let version, _, _, _) where version != PlayCommand.version:
             return terminate("the worker speaks version \(version) of the protocol", now)
         case .hello(_, _, let stream, let present): return greeted(stream, present, now)
+        case .failed(let reason): return terminate(reason, now)
+        // What comes before the hello is about nobody.
+        case _ where !isGreeted: return []
         case .answered(let viewer, let answer):
             guard viewers[viewer]?.offer != nil else { return [] }
             guard answer.utf8.count <= WebRTCCommand.longestDescription else {
@@ -134,7 +137,13 @@ struct PlayMachine: Sendable {
         case .refused(let viewer, let reason), .ended(let viewer, let reason): return gone(viewer, reason, now)
         case .connected(let viewer): return viewers[viewer] == nil ? [] : [.connected(viewer: viewer)]
         case .figures(let figures): return [.figures(figures)]
-        case .failed(let reason): return terminate(reason, now)
+        }
+    }
+
+    private var isGreeted: Bool {
+        switch state {
+        case .starting, .adopting: false
+        case .playing, .ended: true
         }
     }
 

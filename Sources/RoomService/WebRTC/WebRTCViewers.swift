@@ -161,6 +161,8 @@ package final class WebRTCViewers: Service {
         let offer: WebRTCOffer
         do throws(WebRTCOfferError) {
             offer = try WebRTCOffer(wish.offer)
+            // The worker knows the stream's profile and chooses by it.
+            _ = try offer.viewing(of: nil)
         } catch {
             metrics.count(.webrtcViews, "refused")
             throw OrchestratorError(error)
