@@ -68,6 +68,19 @@ final class PeerWatch: Sendable {
         gst_pad_add_probe(pad, cgst_probe_of_buffers(), onArrival, CallbackBox.retain(self), releaseBox)
     }
 
+    /// Counts what comes out of the element that makes packets.
+    func count(packetsOf payloader: ObjectRef<GstElement>, _ media: WebRTCPeer.Media) {
+        guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
+        defer { gst_object_unref(pad) }
+        count(on: pad, media)
+    }
+
+    private func count(on pad: UnsafeMutablePointer<GstPad>, _ media: WebRTCPeer.Media) {
+        gst_pad_add_probe(
+            pad, cgst_probe_of_buffers(), onPackets, CallbackBox.retain(PacketCounter(watch: self, media: media)),
+            releaseBox)
+    }
+
     /// Takes the requests for keyframes that come to the element that makes packets of pictures.
     func takeKeyframeRequests(to payloader: ObjectRef<GstElement>) {
         guard let pad = gst_element_get_static_pad(payloader.pointer, "src") else { return }
@@ -87,9 +100,7 @@ final class PeerWatch: Sendable {
             gst_pad_unlink(former, entrance)
             gst_object_unref(former)
         }
-        gst_pad_add_probe(
-            pad, cgst_probe_of_buffers(), onPackets, CallbackBox.retain(PacketCounter(watch: self, media: media)),
-            releaseBox)
+        count(on: pad, media)
         gst_pad_link(pad, entrance)
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// The pipeline's description has the element `webrtcbin name=peer` and, for each kind of media that is received, a chain
 /// whose first element is called `video` or `audio`. A chain is linked when the first packet of its media arrives. A chain
-/// that sends is linked to it; the one of video has a payloader called `payloader`.
+/// that sends is linked to it, and has a payloader called `payloader-video` or `payloader-audio`.
 ///
 /// Usable from any thread. Events come from threads of the connection, one after another, also while a method runs;
 /// the receiver must return at once and must not tear down the peer from there. The owner tears it down.
@@ -29,16 +29,16 @@ public final class WebRTCPeer: Sendable {
         case new, connecting, connected, disconnected, failed, closed
     }
 
-    /// The media of a received stream, by the name of its chain.
+    /// The media of a stream, by the name of its chain.
     public enum Media: String, Hashable, Sendable, CaseIterable {
         case audio, video
     }
 
-    /// Packets that have come out of the jitter buffer.
+    /// Packets that have come out of the jitter buffer, or of the payloader.
     public struct Traffic: Hashable, Sendable {
         public var packets = 0
         public var bytes = 0
-        /// Arrival of the last packet in ns of CLOCK_MONOTONIC; `nil` before the first one.
+        /// Time of the last packet in ns of CLOCK_MONOTONIC; `nil` before the first one.
         public var last: Int64?
     }
 
@@ -85,8 +85,10 @@ public final class WebRTCPeer: Sendable {
         var chains: [Media: ObjectRef<GstElement>] = [:]
         for media in Media.allCases { chains[media] = try? pipeline.element(media.rawValue).reference }
         watch = PeerWatch(chains: chains, onEvent: onEvent)
-        if let payloader = try? pipeline.element("payloader").reference {
-            watch.takeKeyframeRequests(to: payloader)
+        for media in Media.allCases {
+            guard let payloader = try? pipeline.element("payloader-\(media)").reference else { continue }
+            watch.count(packetsOf: payloader, media)
+            if media == .video { watch.takeKeyframeRequests(to: payloader) }
         }
         signals = PeerSignals(of: peer, watch)
     }

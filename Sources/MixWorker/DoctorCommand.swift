@@ -8,7 +8,7 @@ import ProgramMixer
 import ProgramRelay
 import WebRTCGateway
 
-/// `mixworker doctor`: checks that this machine has every GStreamer element that relays, mixers and WebRTC publishers use.
+/// `mixworker doctor`: checks that this machine has every GStreamer element that relays, mixers and WebRTC use.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -73,10 +73,15 @@ struct DoctorCommand: AsyncParsableCommand {
         if !report.healthy { throw ExitCode.failure }
     }
 
-    /// The elements of WebRTC publishers that relays and mixers do not need.
+    /// The elements of WebRTC publishers and viewers that relays and mixers do not need.
     private static var ofWebRTC: [RequiredElements.Required] {
-        WhipProcess.elements.filter { element in !RequiredElements.all.contains { $0.name == element.name } }
-            .map { .init(name: $0.name, purpose: "receiving WebRTC publishers", package: $0.package) }
+        let known = Set(RequiredElements.all.map(\.name))
+        let publishers = WhipProcess.elements.filter { !known.contains($0.name) }
+        let viewers = WhepProcess.elements.filter { element in
+            !known.contains(element.name) && !publishers.contains { $0.name == element.name }
+        }
+        return publishers.map { .init(name: $0.name, purpose: "receiving WebRTC publishers", package: $0.package) }
+            + viewers.map { .init(name: $0.name, purpose: "sending to WebRTC viewers", package: $0.package) }
     }
 
     /// Tries what a mixer may not do, in a process that is contained like one.

@@ -10,6 +10,7 @@ struct MixWorker: AsyncParsableCommand {
             RelayCommandLine.self,
             IngestCommandLine.self,
             WhipCommandLine.self,
+            WhepCommandLine.self,
             MixerCommandLine.self,
             PackagerCommand.self,
             RenditionCommand.self,

@@ -35,14 +35,16 @@ package final class WebRTCSender: @unchecked Sendable {
     }
 
     package struct Figures: Hashable, Sendable {
-        /// Packets of media that the other side asked for again.
+        /// Packets of media that were sent, without those that were sent again.
+        package var packets = 0
+        /// Packets that the other side asked for again.
         package var lost = 0
-        /// Arrival of the last packet, reports included, in ns of CLOCK_MONOTONIC.
-        package var lastHeard: Int64?
     }
 
     /// Bytes of pictures that may wait to be made into packets; see `isBehind`.
     private static let longestBacklog = 1 << 20
+    /// Time in ns after which what was pushed at once must have been sent.
+    private static let longestBurst: Int64 = 1_000_000_000
     /// Time of the pipeline at which the first frame lies: others may be a little earlier.
     private static let start = MediaTime.seconds(1)
     /// Candidates of the other side that are taken at most.
@@ -67,6 +69,7 @@ package final class WebRTCSender: @unchecked Sendable {
     private var candidatesTaken = 0
     private var isConnected = false
     private var isOver = false
+    private var burstUntil: Int64 = 0
     /// Stream time of the pipeline's 0.
     private var origin: MediaTime?
 
@@ -139,11 +142,21 @@ package final class WebRTCSender: @unchecked Sendable {
     }
 
     /// Whether what was pushed is not sent as fast as it comes: no more should be pushed before the next IDR.
-    package var isBehind: Bool { pictures.map { $0.queuedBytes > Self.longestBacklog } ?? false }
+    package func isBehind(now: Int64) -> Bool {
+        guard now >= burstUntil, let pictures else { return false }
+        return pictures.queuedBytes > Self.longestBacklog
+    }
+
+    /// Notes that a group of pictures is pushed at once.
+    package func beginBurst(now: Int64) { burstUntil = now.saturatingSum(Self.longestBurst) }
+
+    /// Arrival of the last packet of the other side, reports included, in ns of CLOCK_MONOTONIC.
+    package var lastHeard: Int64? { peer?.lastHeard }
 
     package var figures: Figures {
         guard let peer else { return Figures() }
-        return Figures(lost: peer.repeatedPackets, lastHeard: peer.lastHeard)
+        let packets = WebRTCPeer.Media.allCases.reduce(0) { $0 + peer.traffic(of: $1).packets }
+        return Figures(packets: packets, lost: peer.repeatedPackets)
     }
 
     /// Ends the connection and frees everything, without an event. Call from any thread, once.

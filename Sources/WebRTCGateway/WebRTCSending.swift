@@ -19,12 +19,12 @@ package enum WebRTCSending {
     /// The description for `WebRTCPeer`. Pictures are access units as byte streams that have their parameter sets in band.
     static func description(of formats: WebRTCSender.Formats) -> String {
         var lines = ["webrtcbin name=peer bundle-policy=max-bundle"]
-        let source = "format=time is-live=true block=false max-bytes=8000000 leaky-type=upstream"
+        let source = "format=time is-live=true block=false max-bytes=16000000 leaky-type=upstream"
         if let payload = formats.video {
             lines.append(
                 """
                 appsrc name=\(pictures) \(source) caps=video/x-h264,stream-format=byte-stream,alignment=au \
-                ! rtph264pay name=payloader pt=\(payload) mtu=\(packetSize) aggregate-mode=zero-latency \
+                ! rtph264pay name=payloader-video pt=\(payload) mtu=\(packetSize) aggregate-mode=zero-latency \
                 ! application/x-rtp,media=video,encoding-name=H264,payload=\(payload),clock-rate=90000,packetization-mode=(string)1 \
                 ! peer.
                 """)
@@ -33,7 +33,7 @@ package enum WebRTCSending {
             lines.append(
                 """
                 appsrc name=\(sound) \(source) caps=audio/x-opus,rate=48000,channels=2,channel-mapping-family=0 \
-                ! rtpopuspay pt=\(payload) mtu=\(packetSize) \
+                ! rtpopuspay name=payloader-audio pt=\(payload) mtu=\(packetSize) \
                 ! application/x-rtp,media=audio,encoding-name=OPUS,payload=\(payload),clock-rate=48000 ! peer.
                 """)
         }

@@ -27,9 +27,10 @@ import Testing
         }
         try chain.start()
         for frame in 0..<frames {
-            let samples = (0..<1024).flatMap { index in
-                [Float](
-                    repeating: 0.5 * sin(Float(frame * 1024 + index) * 2 * .pi * 440 / Float(rate)), count: channels)
+            var samples: [Float] = []
+            for index in 0..<1024 {
+                let phase = Double(frame * 1024 + index) * 440 / Double(rate)
+                samples += [Float](repeating: Float(0.5 * sin(2 * Double.pi * phase)), count: channels)
             }
             _ = samples.withUnsafeBytes { chain.push(bytes: $0, pts: UInt64(frame * 1024 * 1_000_000_000 / rate)) }
         }

@@ -94,7 +94,7 @@ import Testing
         viewer.peer.requestKeyframe()
         #expect(try await outputEventually { stage.count(.keyframeRequested) >= 1 })
         let heard = Mutex<Int64?>(nil)
-        stage.onLoop { sender in heard.withLock { $0 = sender.figures.lastHeard } }
+        stage.onLoop { sender in heard.withLock { $0 = sender.lastHeard } }
         #expect(try await outputEventually { heard.withLock { $0 } != nil }, "reports are heard")
         await encoder.stop()
         await stage.stop()

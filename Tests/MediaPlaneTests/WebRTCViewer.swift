@@ -29,6 +29,7 @@ final class WebRTCViewer: Sendable {
         var isConnected = false
         var failure: String?
         var pictures: [Picture] = []
+        var sizes: [[Int]] = []
         var sound: [Sound] = []
     }
 
@@ -64,7 +65,11 @@ final class WebRTCViewer: Sendable {
             let picture = Picture(
                 bytes: sample.bytes, time: MediaTime(nanoseconds: sample.runningTime ?? 0),
                 arrival: MonotonicClock.now(), isIDR: !sample.isDelta)
-            shared.state.withLock { $0.pictures.append(picture) }
+            let size = [sample.capsInteger("width") ?? 0, sample.capsInteger("height") ?? 0]
+            shared.state.withLock { state in
+                state.pictures.append(picture)
+                if state.sizes.last != size { state.sizes.append(size) }
+            }
         }
         try peer.pipeline.appSink("sound") { [shared] sample in
             let sound = Sound(
@@ -107,6 +112,8 @@ final class WebRTCViewer: Sendable {
     var failure: String? { shared.state.withLock { $0.failure } }
     var isConnected: Bool { shared.state.withLock { $0.isConnected } }
     var pictures: [Picture] { shared.state.withLock { $0.pictures } }
+    /// The sizes of the pictures, each where it changes.
+    var sizes: [[Int]] { shared.state.withLock { $0.sizes } }
     var sound: [Sound] { shared.state.withLock { $0.sound } }
 
     func stop() async { await peer.tearDown() }

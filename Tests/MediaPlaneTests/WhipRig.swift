@@ -6,96 +6,31 @@ import MediaFormats
 import MixModel
 import Synchronization
 import TestSupport
+import Testing
 import TextFormats
 
 @testable import RTMP
 
 /// A real `mixworker whip`, and the service that rules it.
-final class WhipRig: Sendable {
-    let process: LaunchedProcess
-    let directory: URL
-    private let channel: SocketChannel
-    private let state = Mutex(State())
+typealias WhipRig = WorkerRig<WebRTCCommand, WebRTCReport>
 
-    private struct State {
-        var reports: [WebRTCReport] = []
-        var lines = LineBuffer(limit: WebRTCCommand.longestLine)
-    }
-
-    enum Failure: Error { case notThere }
-
+extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
     /// Returns when it has said hello.
     static func start(orphanTimeout: Double = 60) async throws -> WhipRig {
-        let rig = try await WhipRig(orphanTimeout: orphanTimeout)
+        let rig = try await WhipRig(.whip, orphanTimeout: orphanTimeout)
         rig.send(.hello(version: WebRTCCommand.version))
-        guard try await outputEventually({ rig.reports.contains { if case .hello = $0 { true } else { false } } })
-        else { throw Failure.notThere }
+        #expect(
+            try await outputEventually { rig.reports.contains { if case .hello = $0 { true } else { false } } },
+            "\(rig.log)")
         return rig
     }
 
-    private init(orphanTimeout: Double) async throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "whip-\(UInt32.random(in: 0 ... .max))")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let socket = directory.appending(path: "w.sock").path
-        var launch = ProcessLaunch(
-            try WorkerStartTests.executable(),
-            ["whip", "--socket", socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", "debug"])
-        launch.output = .null
-        launch.errors = .file(directory.appending(path: "whip.log").path, truncates: true)
-        process = try launch.start()
-        var descriptor: Int32?
-        _ = try await outputEventually {
-            descriptor = UnixListener.dial(socket)
-            return descriptor != nil
-        }
-        let box = Box()
-        channel = SocketChannel(descriptor: descriptor ?? -1, onBytes: { box.rig?.read($0) }, onClosed: {})
-        box.rig = self
-    }
-
-    /// The rig of a channel, which is made after it.
-    private final class Box: @unchecked Sendable {
-        weak var rig: WhipRig?
-    }
-
-    func send(_ command: WebRTCCommand) {
-        guard let text = try? DocumentEncoder.json(command) else { return }
-        channel.send(Array(text.utf8) + [0x0A])
-    }
-
-    private func read(_ bytes: [UInt8]) {
-        state.withLock { state in
-            for line in state.lines.push(bytes) ?? [] {
-                if let report = try? JSONDecoder().decode(WebRTCReport.self, from: Data(line)) {
-                    state.reports.append(report)
-                }
-            }
-        }
-    }
-
-    var reports: [WebRTCReport] { state.withLock { $0.reports } }
-
-    var answer: String? {
-        reports.lazy.compactMap { if case .answered(let text) = $0 { text } else { nil } }.first
-    }
-    var refusal: String? {
-        reports.lazy.compactMap { if case .refused(let reason) = $0 { reason } else { nil } }.first
-    }
-    var end: String? { reports.lazy.compactMap { if case .ended(let reason) = $0 { reason } else { nil } }.first }
+    var answer: String? { first { if case .answered(let text) = $0 { text } else { nil } } }
+    var refusal: String? { first { if case .refused(let reason) = $0 { reason } else { nil } } }
+    var end: String? { first { if case .ended(let reason) = $0 { reason } else { nil } } }
     var isConnected: Bool { reports.contains(.connected) }
     var figures: WebRTCFigures? {
         reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
-    }
-
-    var log: String {
-        (try? String(contentsOf: directory.appending(path: "whip.log"), encoding: .utf8)) ?? ""
-    }
-
-    func stop() {
-        channel.close()
-        process.signal(SIGKILL)
-        process.waitForExit()
-        try? FileManager.default.removeItem(at: directory)
     }
 }
 

@@ -1,0 +1,25 @@
+import ArgumentParser
+import WebRTCGateway
+
+/// `mixworker whep`: the viewers of one stream over WebRTC.
+struct WhepCommandLine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "whep",
+        abstract: "Plays one stream to viewers over WebRTC.",
+        discussion: """
+            Started by mixorchestrator for each stream that is watched over WHEP, which sends it viewers' offers over the \
+            socket and gets the answers. It reads a program from its relay, or a publisher's stream from the ingest. H.264 \
+            goes on untouched; AAC becomes Opus, once for all viewers. It exits when its stream has been away for too long, \
+            after --orphan-timeout without an orchestrator, and on SIGTERM.
+            """)
+
+    @OptionGroup var options: SocketOptions
+
+    func run() async throws {
+        try await SocketWorker.run("whep", logLevel: options.logLevel) { logger in
+            if let warning = WorkerStart.containment?.warning { logger.warning("the worker \(warning)") }
+            let process = WhepProcess(socket: options.socket, orphanTimeout: options.orphanTimeout, logger: logger)
+            try await SocketWorker.untilTerminated({ process.terminate() }) { try await process.run() }
+        }
+    }
+}

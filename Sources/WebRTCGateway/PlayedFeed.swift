@@ -1,0 +1,108 @@
+import MediaFormats
+import MixModel
+import RTMP
+
+/// The connection by which a worker gets the stream that it plays: to a program's relay, or to the ingest.
+///
+/// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
+final class PlayedFeed: @unchecked Sendable {
+    /// A tag of the stream, however it was carried.
+    struct Tag: Sendable {
+        var kind: FLVTag.Kind
+        var timestamp: UInt32
+        var body: [UInt8]
+    }
+
+    enum Event: Sendable {
+        /// Another connection begins: with the headers and the current group of pictures.
+        case began
+        case tags([Tag])
+        /// The connection is over.
+        ///
+        /// - Parameter words: Why, without secrets.
+        case ended(words: String)
+    }
+
+    private let origin: PlayOrigin
+    private let onEvent: (Event) -> Void
+    private var program: ProgramFeed?
+    private var session: RTMPSession?
+
+    /// - Parameter onEvent: Called on the loop, and not from within `dial()`.
+    init(_ origin: PlayOrigin, onEvent: @escaping (Event) -> Void) {
+        self.origin = origin
+        self.onEvent = onEvent
+    }
+
+    /// Connects, in place of any earlier connection. Events follow.
+    func dial() {
+        close()
+        switch origin {
+        case .program(let socket): readProgram(socket)
+        case .publisher(let url): play(url)
+        }
+    }
+
+    /// Asks for a keyframe. Has no effect where there can be none.
+    func requestKeyframe() {
+        program?.requestKeyframe()
+        session?.requestKeyframe()
+    }
+
+    /// Ends without an event.
+    func close() {
+        program?.close()
+        program = nil
+        session?.stop()
+        session = nil
+    }
+
+    private func readProgram(_ socket: String) {
+        guard let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
+            let keyframeRequest = try? RelayCommand.requestKeyframe.document()
+        else { return }
+        let feed = ProgramFeed(path: socket, request: request, keyframeRequest: keyframeRequest) { [weak self] event in
+            guard let self else { return }
+            switch event {
+            case .began: onEvent(.began)
+            case .tags(let tags):
+                onEvent(.tags(tags.map { Tag(kind: $0.kind, timestamp: $0.timestamp, body: $0.body) }))
+            case .ended:
+                program = nil
+                onEvent(.ended(words: "no relay has the program"))
+            }
+        }
+        program = feed
+        feed.open()
+    }
+
+    private func play(_ url: String) {
+        let address: RTMPAddress
+        do throws(RTMPError) { address = try RTMPAddress(url) } catch {
+            let words = "\(error)"
+            return SocketLoop.shared.perform { [weak self] in self?.onEvent(.ended(words: words)) }
+        }
+        let session = RTMPSession(.play, address, limits: nil, timeouts: .init(step: 10, idle: 0)) {
+            [weak self] event in self?.take(event)
+        }
+        self.session = session
+        session.start()
+    }
+
+    private func take(_ event: RTMPSession.Event) {
+        switch event {
+        case .began: onEvent(.began)
+        case .media(let messages, _):
+            let tags = messages.compactMap { message in
+                FLVTag.Kind(rawValue: message.kind.rawValue).map { kind in
+                    Tag(kind: kind, timestamp: message.timestamp, body: message.body)
+                }
+            }
+            onEvent(.tags(tags))
+        case .acknowledged, .keyframeRequested, .takesKeyframeRequests: break
+        case .ended(let fault):
+            session = nil
+            onEvent(.ended(words: fault.words))
+        }
+    }
+}

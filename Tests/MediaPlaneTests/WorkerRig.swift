@@ -1,0 +1,94 @@
+import ChildProcesses
+import Foundation
+import MixModel
+import Synchronization
+import TestSupport
+import TextFormats
+
+@testable import RTMP
+
+/// A real worker with a Unix socket, and the service that rules it.
+final class WorkerRig<Command: Encodable & Sendable, Report: Decodable & Equatable & Sendable>: Sendable {
+    let process: LaunchedProcess
+    let directory: URL
+    private let kind: WorkerKind
+    private let socket: String
+    private let channel: Mutex<SocketChannel?>
+    private let shared: Shared
+
+    private final class Shared: Sendable {
+        let reports = Mutex<[Report]>([])
+        let lines = Mutex(LineBuffer(limit: WebRTCCommand.longestLine))
+
+        func read(_ bytes: [UInt8]) {
+            for line in lines.withLock({ $0.push(bytes) ?? [] }) {
+                guard let report = try? JSONDecoder().decode(Report.self, from: Data(line)) else { continue }
+                reports.withLock { $0.append(report) }
+            }
+        }
+    }
+
+    /// Returns when its socket is there.
+    init(_ kind: WorkerKind, orphanTimeout: Double = 60) async throws {
+        self.kind = kind
+        shared = Shared()
+        directory = FileManager.default.temporaryDirectory.appending(
+            path: "\(kind.rawValue)-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        socket = directory.appending(path: "w.sock").path
+        var launch = ProcessLaunch(
+            try WorkerStartTests.executable(),
+            [kind.rawValue, "--socket", socket, "--orphan-timeout", "\(orphanTimeout)", "--log-level", "debug"])
+        launch.output = .null
+        launch.errors = .file(directory.appending(path: "worker.log").path, truncates: true)
+        process = try launch.start()
+        channel = Mutex(nil)
+        try await connect()
+    }
+
+    /// Connects as another service does, which has heard nothing yet.
+    func connect() async throws {
+        channel.withLock { $0 }?.close()
+        shared.reports.withLock { $0 = [] }
+        var descriptor: Int32?
+        _ = try await outputEventually { [socket] in
+            descriptor = UnixListener.dial(socket)
+            return descriptor != nil
+        }
+        let new = SocketChannel(
+            descriptor: descriptor ?? -1, onBytes: { [shared] in shared.read($0) }, onClosed: {})
+        channel.withLock { $0 = new }
+    }
+
+    func send(_ command: Command) {
+        guard let text = try? DocumentEncoder.json(command) else { return }
+        channel.withLock { $0 }?.send(Array(text.utf8) + [0x0A])
+    }
+
+    var reports: [Report] { shared.reports.withLock { $0 } }
+
+    /// Returns the first value that one of the reports has.
+    func first<Value>(_ value: (Report) -> Value?) -> Value? { reports.lazy.compactMap(value).first }
+
+    var log: String {
+        (try? String(contentsOf: directory.appending(path: "worker.log"), encoding: .utf8)) ?? ""
+    }
+
+    /// Numbers of the process's threads and descriptors.
+    var threads: Int { entries("task") }
+    var descriptors: Int { entries("fd") }
+
+    private func entries(_ name: String) -> Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processID)/\(name)").count) ?? 0
+    }
+
+    /// Ends the connection without ending the worker.
+    func disconnect() { channel.withLock { $0 }?.close() }
+
+    func stop() {
+        disconnect()
+        process.signal(SIGKILL)
+        process.waitForExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
