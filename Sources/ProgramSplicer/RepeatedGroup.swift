@@ -15,6 +15,8 @@ public struct RepeatedGroup: Sendable {
     private var next = 0
     /// Time of the next regular IDR, which one in between does not move.
     private var regular: MediaTime
+    /// Whether a viewer needs an IDR before the next regular one.
+    private var isAsked = false
     /// Time of the next audio frame; `nil` before the first one.
     private var nextSound: MediaTime?
     /// Time from which on nothing is sent, because another feed begins there; `nil` if there is none.
@@ -39,12 +41,14 @@ public struct RepeatedGroup: Sendable {
 
     /// Sends the group's IDR in place of the next picture, which looks the same.
     ///
-    /// Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3): without effect right after an IDR,
-    /// and if the next regular one is as near.
-    public mutating func requestKeyframe() {
-        guard next > 1, let step = pictures.dropFirst().first.map({ $0.pts - pictures[0].pts }),
-            nextPicture + step * 2 <= regular
-        else { return }
+    /// Two IDRs in a row would have the same number, which H.264 does not allow (§7.4.3): after an IDR it is the picture after
+    /// next, and if the next regular IDR is as near, that one serves.
+    public mutating func requestKeyframe() { isAsked = true }
+
+    private mutating func beginAnewIfAsked() {
+        guard isAsked, next > 1, let step = pictures.dropFirst().first.map({ $0.pts - pictures[0].pts }) else { return }
+        isAsked = false
+        guard nextPicture + step * 2 <= regular else { return }
         begin = nextPicture
         next = 0
     }
@@ -62,6 +66,7 @@ public struct RepeatedGroup: Sendable {
         nextSound = nextSound ?? sound?.next
         var frames: [EncodedFrame] = []
         while frames.count < Self.mostFrames {
+            beginAnewIfAsked()
             let picture = nextPicture
             if let silence, let time = nextSound, let length = sound?.frame, length > .zero, time < picture {
                 guard time <= limit else { break }
@@ -76,6 +81,7 @@ public struct RepeatedGroup: Sendable {
             next += 1
             guard next == pictures.count || nextPicture > regular - Splicer.step else { continue }
             next = 0
+            isAsked = false
             begin = regular
             regular += length
         }

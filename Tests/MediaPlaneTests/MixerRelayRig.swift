@@ -33,7 +33,7 @@ final class RelayRig: Sendable {
 
     private let directory: URL
     /// The relay's socket.
-    let socket: String
+    let socketPath: String
     private let server: HTTPFLVServer
     private let streams = Streams()
     private let relay: Relay
@@ -64,7 +64,8 @@ final class RelayRig: Sendable {
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
             worker = script
         }
-        socket = directory.appending(path: "relay.sock").path
+        let socket = directory.appending(path: "relay.sock").path
+        socketPath = socket
         let relay = Relay(
             Relay.Configuration(task: "auto-rig", socketPath: socket, orphanTimeout: 60, worker: worker),
             logger: Logger(label: "rig") { _ in SwiftLogNoOpLogHandler() })

@@ -13,7 +13,7 @@ import Testing
 /// A WebRTC client, a real worker and a real ingest.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct WhipTests {
     /// Everything between a client and a player, connected.
-    private struct Stage {
+    struct Stage {
         let ingest: IngestRig
         let worker: WhipRig
         let client: WhipClient
@@ -31,7 +31,7 @@ import Testing
 
     private static func network() -> WebRTCNetwork { WebRTCNetwork(addresses: ["127.0.0.1"]) }
 
-    private static func stage(hasAudio: Bool = true, silence: Double = 3) async throws -> Stage {
+    static func stage(hasAudio: Bool = true, silence: Double = 3) async throws -> Stage {
         let ingest = try await IngestRig.start()
         let worker = try await WhipRig.start()
         let client = try await WhipClient(hasAudio: hasAudio)

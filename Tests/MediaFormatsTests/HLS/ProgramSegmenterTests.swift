@@ -86,7 +86,7 @@ import Testing
             var items = [MediaItem.configuration(HLSProgram.video(1))]
             for index in Int64(0)..<8000 {
                 let isExtra = index - last >= 7 && Int.random(in: 0..<share, using: &random) == 0
-                let isIDR = index % 40 == 0 || isExtra && index % 1000 < 300
+                let isIDR = index % 40 == 0 || isExtra && index % 1000 >= 700
                 if isIDR { last = index }
                 items.append(.frame(HLSProgram.picture(at: interval * index, isIDR: isIDR, size: 50)))
             }

@@ -1,0 +1,171 @@
+import ChildProcesses
+import EncodedMedia
+import Foundation
+import LayoutEngine
+import MediaFormats
+import MixModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ProgramRelay
+@testable import ProgramSplicer
+@testable import RTMP
+
+/// What a relay of an earlier release and one of this release get from a worker that needs a keyframe.
+@Suite struct ProgramFeedTests {
+    @Test(arguments: [false, true]) func onlyARelayThatAnnouncesItIsAsked(announces: Bool) async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "feed-\(UInt32.random(in: 0 ... .max))").path
+        let received = Mutex<[UInt8]>([])
+        let channels = Mutex<[SocketChannel]>([])
+        let listener = try UnixListener(path: path) { descriptor in
+            let channel = SocketChannel(
+                descriptor: descriptor, onBytes: { bytes in received.withLock { $0 += bytes } }, onClosed: {})
+            channels.withLock { $0.append(channel) }
+        }
+        let viewer = try FeedViewer(path)
+        try #require(try await outputEventually { !received.withLock { $0.isEmpty } })
+        let metadata = FLVTag(role: .metadata, timestamp: 7, body: [2, 0, 1, 0x61])
+        let channel = try #require(channels.withLock { $0.first })
+        channel.send(
+            FLVTag.fileHeader + (announces ? KeyframeRequest.announcement.encoded : []) + metadata.encoded)
+        try #require(try await outputEventually { !viewer.tags.isEmpty })
+        #expect(viewer.tags.map(\.tag) == [metadata], "the announcement is for the feed alone")
+        viewer.requestKeyframe()
+        let first = #"{"viewFLV":{"keyframeRequests":true}}"# + "\n"
+        let expected = first + (announces ? #"{"requestKeyframe":{}}"# + "\n" : "")
+        #expect(try await outputEventually { received.withLock { $0.count } >= expected.utf8.count })
+        // Behind a request that went out before.
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(String(decoding: received.withLock { $0 }, as: UTF8.self) == expected)
+        viewer.stop()
+        channel.close()
+        listener.close()
+    }
+}
+
+extension RealTime {
+    /// Viewers of a program who need keyframes, at a real relay.
+    @Suite("Keyframes for viewers", .timeLimit(.minutes(3)))
+    struct ProgramKeyframeTests {
+        private static let alice: SourceID = "alice/camera"
+        private static let bob: SourceID = "bob/camera"
+
+        /// Asks twenty times, at random times, and returns the times in ms until the keyframes come, sorted.
+        private static func times(of viewer: FeedViewer, _ name: String) async throws -> [Double] {
+            var random = SeededGenerator(announcedFor: name)
+            var times: [Double] = []
+            for _ in 0..<20 {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 400...900, using: &random)))
+                let asked = viewer.requestKeyframe()
+                let came = try await poll(within: .seconds(3), every: .milliseconds(5)) {
+                    viewer.keyframes.last.flatMap { $0.arrival > asked ? $0.arrival : nil }
+                }
+                times.append(Double(try #require(came) - asked) / 1e6)
+            }
+            times.sort()
+            print("\(name): median \(times[10]), p95 \(times[18]), longest \(times[19]) ms")
+            return times
+        }
+
+        private static func expectEvenPictures(_ viewer: FeedViewer, interval: ClosedRange<Int>) {
+            let stamps = viewer.pictures.map { Int($0.tag.timestamp) }
+            let steps = zip(stamps, stamps.dropFirst()).map { $1 - $0 }
+            #expect(stamps.count > 100 && steps.allSatisfy { interval ~= $0 }, "\(steps)")
+        }
+
+        @Test func aMixHasOneWithItsNextPicture() async throws {
+            let rig = try await RelayRig()
+            let video = try await TestStreams.video(count: 700)
+            let sound = try await TestStreams.audio(count: 1640) { _ in 0 }
+            rig.publish("alice", [video, sound])
+            rig.publish("bob", [video])
+            let sources = [
+                PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
+            ]
+            try rig.apply(.mix(host: Self.alice), .columns([Self.alice, Self.bob]), sources)
+            try await rig.waitFor(.mix)
+            let viewer = try FeedViewer(rig.socketPath)
+            try #require(try await outputEventually { viewer.keyframes.count > 1 })
+            let times = try await Self.times(of: viewer, "keyframes of a mix")
+            #expect(times[18] <= 150)
+            // Many viewers at once.
+            let before = viewer.keyframes.count
+            let start = MonotonicClock.now()
+            while MonotonicClock.now() - start < 2_000_000_000 {
+                viewer.requestKeyframe()
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            try await Task.sleep(for: .milliseconds(500))
+            let many = viewer.keyframes.count - before
+            print("\(many) keyframes within 2.5 s of requests every 10 ms")
+            #expect(4...10 ~= many, "one every 350 ms, and a regular one every 2 s")
+            // The regular ones have stayed where they were: each is a multiple of two seconds after the first.
+            let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
+            let last = try #require(viewer.pictures.last).tag.timestamp
+            for regular in stride(from: stamps[1], to: Int(last), by: 2000) {
+                #expect(stamps.contains { abs($0 - regular) <= 2 }, "\(regular) of \(stamps)")
+            }
+            Self.expectEvenPictures(viewer, interval: 49...51)
+            viewer.stop()
+            try await rig.stop()
+        }
+
+        @Test func aSlateThatIsRepeatedHasOne() async throws {
+            let rig = try await RelayRig()
+            try rig.apply(.slate, Scene(canvas: Canvas(width: 360, height: 640, fps: 20), panes: []), [])
+            try await rig.waitFor(.slate)
+            try #require(try await outputEventually(within: .seconds(15)) { rig.status?.load?.mixer == nil })
+            let viewer = try FeedViewer(rig.socketPath)
+            try #require(try await outputEventually { viewer.keyframes.count > 1 })
+            let times = try await Self.times(of: viewer, "keyframes of a slate")
+            #expect(times[18] <= 150)
+            Self.expectEvenPictures(viewer, interval: 49...51)
+            viewer.stop()
+            try await rig.stop()
+        }
+
+        @Test func aPublisherOverWebRTCIsAsked() async throws {
+            let stage = try await WhipTests.stage()
+            let rig = try await RelayRig()
+            try rig.apply(
+                .bypass(Self.alice), .columns([Self.alice]),
+                [PlannedSource(id: Self.alice, url: stage.ingest.pullURL("alice"))])
+            try await rig.waitFor(.bypass)
+            let viewer = try FeedViewer(rig.socketPath)
+            try #require(try await outputEventually { viewer.pictures.count > 30 })
+            let times = try await Self.times(of: viewer, "keyframes of a publisher over WebRTC")
+            #expect(times[18] <= 150)
+            viewer.stop()
+            try await rig.stop()
+            await stage.stop()
+        }
+
+        /// A streaming program that sends keyframes as it likes.
+        @Test func aPublisherThatCannotBeAskedGoesOn() async throws {
+            let ingest = try await IngestRig.start()
+            let publisher = try ingest.publish("alice", seconds: 60)
+            let rig = try await RelayRig()
+            try rig.apply(
+                .bypass(Self.alice), .columns([Self.alice]),
+                [PlannedSource(id: Self.alice, url: ingest.pullURL("alice"))])
+            try await rig.waitFor(.bypass)
+            let viewer = try FeedViewer(rig.socketPath)
+            try #require(try await outputEventually { viewer.keyframes.count > 0 })
+            for _ in 0..<25 {
+                viewer.requestKeyframe()
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            let stamps = viewer.keyframes.map { Int($0.tag.timestamp) }
+            #expect(stamps.count >= 3)
+            #expect(zip(stamps, stamps.dropFirst()).allSatisfy { 1995...2005 ~= $1 - $0 }, "\(stamps)")
+            Self.expectEvenPictures(viewer, interval: 32...35)
+            #expect(rig.notes.isEmpty, "\(rig.notes)")
+            viewer.stop()
+            try await rig.stop()
+            publisher.signal(SIGKILL)
+            publisher.waitForExit()
+            ingest.stop()
+        }
+    }
+}
