@@ -22,7 +22,7 @@ struct PushCommand: AsyncParsableCommand {
         guard let settings = input.readSettings() else {
             throw ValidationError("The first line of the input must be the destination's settings.")
         }
-        let program = try PushProgram(settings: settings) { input.send($0) }
+        let program = try SRTProgram(settings: settings) { input.send($0) }
         await program.run { input.read() }
     }
 }

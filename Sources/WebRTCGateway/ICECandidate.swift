@@ -43,19 +43,6 @@ struct ICECandidate: Hashable, Sendable {
 }
 
 extension InternetAddress {
-    /// Reads an address in digits.
-    init?(text: String) {
-        var four = in_addr()
-        var six = in6_addr()
-        if inet_pton(AF_INET, text, &four) == 1 {
-            self.init(withUnsafeBytes(of: four) { Array($0) })
-        } else if inet_pton(AF_INET6, text, &six) == 1 {
-            self.init(withUnsafeBytes(of: six) { Array($0) })
-        } else {
-            return nil
-        }
-    }
-
     /// Whether it holds on one link only: 169.254.0.0/16, fe80::/10.
     var isLinkLocal: Bool {
         bytes.count == 4

@@ -67,7 +67,7 @@ import Testing
         let worker = URL(filePath: try WorkerStartTests.executable())
         return DestinationOutput(
             PushDestination(id: "o", url: url), reach: .loopback, preamble: [],
-            connect: { url, limits, _ in try SRTConnection(url: url, limits: limits, worker: worker) })
+            connect: { url, limits, _ in try SRTOutput.connection(url, limits, worker: worker) })
     }
 
     @Test(arguments: ["", "?passphrase=0123456789abc&pbkeylen=32&streamid=show&latency=200"])

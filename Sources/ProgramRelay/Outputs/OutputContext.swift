@@ -36,11 +36,13 @@ enum OutputReport: Hashable, Sendable {
     case changed
     /// A message for operators; the state may have changed, too. `code` is stable.
     case note(code: String, message: String, isBad: Bool)
+    /// A receiver can show nothing before the next keyframe.
+    case keyframeWanted
 
     /// Approximate size in memory, in bytes.
     var footprint: Int {
         switch self {
-        case .changed: 0
+        case .changed, .keyframeWanted: 0
         case .note(let code, let message, _): code.utf8.count + message.utf8.count
         }
     }

@@ -14,7 +14,12 @@ enum ConnectionProbe {
     static func run(
         _ destination: Destination, tls: TLSContext? = nil, timeout: Int, _ redaction: URLRedaction
     ) async throws(PullEnd) {
-        let fault = await withCheckedContinuation { continuation in
+        if let fault = await fault(destination, tls: tls, timeout: timeout) { throw PullEnd(fault, redaction) }
+    }
+
+    /// Returns the reason why there is no connection to the destination; `nil` if there is one, which is closed at once.
+    static func fault(_ destination: Destination, tls: TLSContext? = nil, timeout: Int) async -> ConnectionFault? {
+        await withCheckedContinuation { continuation in
             let loop = SocketLoop.shared
             loop.perform {
                 let probe = Probe(continuation)
@@ -29,7 +34,6 @@ enum ConnectionProbe {
                 connection.open()
             }
         }
-        if let fault { throw PullEnd(fault, redaction) }
     }
 
     /// `@unchecked Sendable`: its state belongs to the loop.

@@ -1,21 +1,32 @@
 import EncodedMedia
 import RTMP
 
-/// One GET request to a judged address, over a connection of its own.
+/// One request to a judged address, over a connection of its own.
 ///
 /// `@unchecked Sendable`: its state belongs to the loop.
 final class HTTPExchange: @unchecked Sendable {
     /// How much of the response is wanted.
     enum Extent: Hashable, Sendable {
         case head
+        /// - Parameter limit: Most bytes. Of a response that is not a success, the head is enough.
         case body(limit: Int)
+        /// The body whatever the status is. Of a failure, what follows its first `limit` bytes is not read.
+        case anyBody(limit: Int)
+    }
+
+    /// The part of a request that is not its URL.
+    struct Message: Sendable {
+        var method = "GET"
+        /// Fields of the head beside those that every request has. Their values must be printable ASCII.
+        var fields: [(name: String, value: String)] = []
+        /// `nil` for a request without content.
+        var body: [UInt8]?
     }
 
     /// Longest wait for a response as a whole, in seconds.
     private static let longest = 60
 
     private let loop = SocketLoop.shared
-    private let url: String
     private let destination: Destination
     private let tls: TLSContext?
     private let timeout: Int
@@ -32,30 +43,39 @@ final class HTTPExchange: @unchecked Sendable {
     ///   - url: An HTTP URL.
     ///   - trust: Trusted certificates; `nil` = those that the system trusts.
     ///   - timeout: Most seconds for connecting, and without any byte.
+    ///   - message: The request; `nil` = it fetches the resource.
     ///   - range: The bytes of the resource that are wanted; `nil` = all.
+    ///   - scheme: The scheme by which `limits` name the protocol; `nil` = the URL's.
     /// - Throws: `PullEnd` of kind `.badURL` if it is no HTTP URL.
     init(
         _ url: String, limits: Destination.Limits?, trust: TLSContext?, timeout: Int, extent: Extent,
-        range: Range<Int64>? = nil
+        message: Message = Message(), range: Range<Int64>? = nil, judgedAs scheme: String? = nil
     ) throws(PullEnd) {
         guard let destination = Destination(url: url, limits: limits), let path = Self.path(of: url),
             ["http", "https"].contains(destination.target.scheme)
         else { throw PullEnd(.badURL, "an address is not one of HTTP") }
-        self.url = url
-        self.destination = destination
-        tls = destination.target.scheme == "https" ? trust ?? .system : nil
+        let target = destination.target
+        self.destination =
+            scheme.map {
+                Destination(scheme: $0, host: target.host, port: UInt16(clamping: target.port), limits: limits)
+            } ?? destination
+        tls = target.scheme == "https" ? trust ?? .system : nil
         self.timeout = timeout
         self.extent = extent
-        let bytes = range.map { "Range: bytes=\($0.lowerBound)-\($0.upperBound - 1)\r\n" } ?? ""
-        request = Array(
-            """
-            GET \(path.path) HTTP/1.1\r\nHost: \(path.authority)\r\nAccept-Encoding: identity\r\n\(bytes)\
-            User-Agent: mixworker\r\nConnection: close\r\n\r\n
-            """.utf8)
+        var fields = message.fields
+        if let range { fields.append(("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
+        if let body = message.body { fields.append(("Content-Length", "\(body.count)")) }
+        let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        request =
+            Array(
+                """
+                \(message.method) \(path.path) HTTP/1.1\r\nHost: \(path.authority)\r\nAccept-Encoding: identity\r\n\(lines)\
+                User-Agent: mixworker\r\nConnection: close\r\n\r\n
+                """.utf8) + (message.body ?? [])
         let limit =
             switch extent {
             case .head: HTTPResponse.longestHead
-            case .body(let limit): limit
+            case .body(let limit), .anyBody(let limit): limit
             }
         response = HTTPResponse(limit: limit)
     }
@@ -97,10 +117,16 @@ final class HTTPExchange: @unchecked Sendable {
         do throws(HTTPResponse.Failure) {
             try response.push(bytes)
         } catch {
+            if error == .tooLong, case .anyBody = extent, response.status >= 300 { return end(.success(response)) }
             let words = error == .tooLong ? "the server sends more than is read" : "the server's answer is not HTTP/1.1"
             return end(.failure(ConnectionFault(.protocolBroken, words)))
         }
-        let isWanted = extent != .head && 200...299 ~= response.status
+        let isWanted =
+            switch extent {
+            case .head: false
+            case .body: 200...299 ~= response.status
+            case .anyBody: true
+            }
         if response.isComplete || (response.hasHead && !isWanted) { end(.success(response)) }
     }
 

@@ -59,6 +59,14 @@ extension Relay {
         if !connections.values.contains(where: { $0.role == .control }), orphanSince == nil { orphanSince = now }
     }
 
+    /// Takes the request of a viewer or an output for a keyframe. Those that come too soon wait together.
+    func requestKeyframe() {
+        let now = now
+        keyframeRequests.ask()
+        passKeyframeRequest(now: now)
+        if keyframeRequests.due != nil { scheduleTick(now: now, isCalm: isCalm(now: now)) }
+    }
+
     /// Passes the request of a viewer for a keyframe on to what is on air, if one waits and may be passed on.
     func passKeyframeRequest(now: MediaTime) {
         guard keyframeRequests.take(now: now), let onAir = splicer.onAir, splicer.tracks != .audio else { return }
@@ -103,9 +111,7 @@ extension Relay {
             connections[id]?.role = .viewer
             connections[id]?.channel.send(viewerPreamble(announcesRequests: keyframeRequests ?? false))
         case .requestKeyframe:
-            keyframeRequests.ask()
-            passKeyframeRequest(now: now)
-            if keyframeRequests.due != nil { scheduleTick(now: now, isCalm: isCalm(now: now)) }
+            requestKeyframe()
         case .apply(let plan) where plan.task == configuration.task:
             apply(plan)
         case .apply(let plan):

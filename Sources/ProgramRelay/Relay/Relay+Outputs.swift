@@ -46,7 +46,11 @@ extension Relay {
 
     func outputReported(_ report: OutputReport) {
         news.remove(report.footprint)
-        if case .note(let code, let message, let isBad) = report { note(code: code, message, isBad: isBad) }
+        switch report {
+        case .keyframeWanted: return requestKeyframe()
+        case .note(let code, let message, let isBad): note(code: code, message, isBad: isBad)
+        case .changed: break
+        }
         reportStatus()
     }
 

@@ -1,4 +1,6 @@
+import Foundation
 import MixModel
+import RTMP
 
 /// SRT destinations: the program as MPEG-TS, its packets copied, sent by a process of its own.
 enum SRTOutput: OutputKind {
@@ -12,7 +14,30 @@ enum SRTOutput: OutputKind {
             plan, reach: context.reach, preamble: context.preamble,
             onChange: { [report = context.report] in report(.changed) },
             connect: { [worker = context.worker] url, limits, _ in
-                try SRTConnection(url: url, limits: limits, worker: worker)
+                try connection(url, limits, worker: worker)
             })
+    }
+
+    /// Creates a connection.
+    /// - Throws: `PullEnd` of kind `.badURL`, if no attempt can succeed.
+    static func connection(
+        _ url: String, _ limits: Destination.Limits?, worker: URL
+    ) throws(PullEnd) -> PushConnection {
+        let address = try PullAddress(url)
+        _ = try SRTOptions(address)
+        return PushConnection(worker: worker, isToldOfConnection: false) { () throws(OutputFault) in
+            var address = address
+            if let limits {
+                let destination = Destination(
+                    scheme: address.scheme, host: address.host, port: address.port ?? 0, limits: limits)
+                do throws(Destination.Unreachable) {
+                    // Connected to under the address that was judged.
+                    if let found = try await destination.check(within: .seconds(5)) { address.put("\(found)") }
+                } catch {
+                    throw OutputFault(error.fault)
+                }
+            }
+            return PushSettings(url: address.text)
+        }
     }
 }

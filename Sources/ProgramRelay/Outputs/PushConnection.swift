@@ -1,11 +1,14 @@
+import EncodedMedia
 import Foundation
 import MediaFormats
-import RTMP
 import Synchronization
 import TextFormats
 
-/// One attempt to send a program over SRT, by a process of its own (`mixworker push`), which is fed with FLV.
-final class SRTConnection: OutputConnection {
+/// One attempt to send a program by a process of its own (`mixworker push`), which is fed with FLV.
+final class PushConnection: OutputConnection {
+    /// Judges the destination, and returns what the process is told. Called once, within `open`.
+    typealias Prepare = @Sendable () async throws(OutputFault) -> PushSettings
+
     /// State shared by the loop and the owner.
     private final class Shared: Sendable {
         struct State {
@@ -13,26 +16,51 @@ final class SRTConnection: OutputConnection {
             var process: WorkerProcess?
             var pushed: Int64 = 0
             var taken: Int64 = 0
+            /// Bytes that the process had taken when the receiver agreed; `nil` until then.
+            var takenBefore: Int64?
             var fault: OutputFault?
             var lines = LineBuffer(limit: 1 << 16)
             var onChange: (@Sendable () -> Void)?
+            /// Time of the last request for a keyframe that was passed on, in ns.
+            var askedAt = Int64.min
+
+            /// Bytes that the receiver was sent.
+            var sent: Int64 { takenBefore.map { max(0, taken - $0) } ?? 0 }
         }
-        let state = Mutex(State())
+        /// Shortest time between two requests for a keyframe that are passed on, in ns.
+        static let pause: Int64 = 100_000_000
+
+        let state: Mutex<State>
+        let onKeyframeWanted: @Sendable () -> Void
+
+        init(isToldOfConnection: Bool, onKeyframeWanted: @escaping @Sendable () -> Void) {
+            state = Mutex(State(takenBefore: isToldOfConnection ? nil : 0))
+            self.onKeyframeWanted = onKeyframeWanted
+        }
 
         func take(_ bytes: [UInt8]) {
-            let onChange = state.withLock { state -> (@Sendable () -> Void)? in
-                let (hadBegun, fault) = (state.taken > 0, state.fault)
+            let now = MonotonicClock.now()
+            let (onChange, asks) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+                let (hadBegun, fault) = (state.sent > 0, state.fault)
+                var asks = false
                 for line in state.lines.push(bytes) ?? [] {
                     switch try? JSONDecoder().decode(PushReport.self, from: Data(line)) {
                     case .taken(let count): state.taken = min(max(state.taken, count), state.pushed)
-                    case .failed(let isRefusal, let words):
-                        state.fault = state.fault ?? OutputFault(isRefusal ? .publishRefused : .connectionLost, words)
+                    case .connected: state.takenBefore = state.takenBefore ?? state.taken
+                    case .keyframeWanted where now.saturatingDifference(state.askedAt) >= Self.pause:
+                        state.askedAt = now
+                        asks = true
+                    case .keyframeWanted: break
+                    case .failed(let isRefusal, let words, let code):
+                        let code = code ?? (isRefusal ? .publishRefused : .connectionLost)
+                        state.fault = state.fault ?? OutputFault(code, words)
                     case nil: break
                     }
                 }
-                return hadBegun != (state.taken > 0) || fault != state.fault ? state.onChange : nil
+                return (hadBegun != (state.sent > 0) || fault != state.fault ? state.onChange : nil, asks)
             }
             onChange?()
+            if asks { onKeyframeWanted() }
         }
 
         func fail(_ fault: OutputFault) {
@@ -45,18 +73,23 @@ final class SRTConnection: OutputConnection {
         }
     }
 
-    private let shared = Shared()
-    private let address: PullAddress
-    private let limits: Destination.Limits?
+    private let shared: Shared
     private let worker: URL
+    private let prepare: Prepare
 
     /// Creates a connection; `open()` connects it.
-    /// - Throws: `PullEnd` of kind `.badURL`, if no attempt can succeed.
-    init(url: String, limits: Destination.Limits?, worker: URL) throws(PullEnd) {
-        address = try PullAddress(url)
-        _ = try SRTOptions(address)
-        self.limits = limits
+    ///
+    /// - Parameters:
+    ///   - isToldOfConnection: Whether the process tells when the receiver takes the stream. Otherwise it does when the first
+    ///     bytes were taken.
+    ///   - onKeyframeWanted: Called when the receiver needs a keyframe, from any thread. Must return at once.
+    init(
+        worker: URL, isToldOfConnection: Bool, onKeyframeWanted: @escaping @Sendable () -> Void = {},
+        prepare: @escaping Prepare
+    ) {
+        shared = Shared(isToldOfConnection: isToldOfConnection, onKeyframeWanted: onKeyframeWanted)
         self.worker = worker
+        self.prepare = prepare
     }
 
     deinit { shared.state.withLock { $0.process }?.kill() }
@@ -65,18 +98,13 @@ final class SRTConnection: OutputConnection {
 
     func open(onChange: @escaping @Sendable () -> Void) async {
         shared.state.withLock { $0.onChange = onChange }
-        var address = address
-        if let limits {
-            let destination = Destination(
-                scheme: address.scheme, host: address.host, port: address.port ?? 0, limits: limits)
-            do throws(Destination.Unreachable) {
-                // Connected to under the address that was judged.
-                if let found = try await destination.check(within: .seconds(5)) { address.put("\(found)") }
-            } catch {
-                return shared.fail(OutputFault(error.fault))
-            }
+        let settings: PushSettings
+        do throws(OutputFault) {
+            settings = try await prepare()
+        } catch {
+            return shared.fail(error)
         }
-        guard let line = try? JSONEncoder().encode(PushSettings(url: address.text)) else {
+        guard let line = try? JSONEncoder().encode(settings) else {
             return shared.fail(OutputFault(.badURL, "the URL cannot be passed on"))
         }
         do {
@@ -105,7 +133,7 @@ final class SRTConnection: OutputConnection {
 
     /// The newest bytes are always on their way, so that only those behind them count.
     var isWaiting: Bool { shared.state.withLock { ($0.process?.pendingBytes ?? 0) > 0 } }
-    var taken: Int64 { shared.state.withLock { $0.taken } }
+    var taken: Int64 { shared.state.withLock { $0.sent } }
     var hasBegun: Bool { taken > 0 }
     var silentSince: Int64? { nil }
     var fault: OutputFault? { shared.state.withLock { $0.fault } }

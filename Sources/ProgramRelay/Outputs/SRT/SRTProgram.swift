@@ -7,7 +7,7 @@ import Synchronization
 import TextFormats
 
 /// The work of `mixworker push`: a program that comes as FLV is sent as MPEG-TS over SRT.
-public final class PushProgram: Sendable {
+public final class SRTProgram: Sendable {
     private struct State {
         var reader = FLVReader()
         var packets = ProgramPackets()
