@@ -23,7 +23,7 @@ fast='(ChildProcesses|TextFormats|EncodedMedia|MediaFormats|LayoutEngine|MixMode
 service='(RoomService|HTTPInterface|MixOrchestrator)Tests[.]'
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests)/'
-network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
+network='MediaPlaneTests[.](Output(Fault|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS))Tests(/|$)'
 patient='EndToEndTests[.](Attack|BadInput|Crash|ForkServerLoss|Hook|Ingest|Leak|Playback|Readoption|Redaction|Restart|SDKFlow|Shutdown)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|CrashTests|LeakTests|RestartTests)$'

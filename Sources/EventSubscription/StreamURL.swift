@@ -21,13 +21,15 @@ public struct StreamURL: Hashable, Sendable {
         public static let rtmp = Scheme(known: "rtmp")
         public static let rtmps = Scheme(known: "rtmps")
         public static let srt = Scheme(known: "srt")
+        public static let whip = Scheme(known: "whip")
+        public static let whips = Scheme(known: "whips")
         public static let http = Scheme(known: "http")
         public static let https = Scheme(known: "https")
 
         /// Every scheme once, those that can be pulled first.
         public static let allCases: [Scheme] = {
             // Those of destinations, images and endpoints.
-            let others: [Scheme] = [.rtmp, .rtmps, .srt, .http, .https]
+            let others: [Scheme] = [.rtmp, .rtmps, .srt, .whip, .whips, .http, .https]
             return (PullSchemes.all.map(Scheme.init(known:)) + others).reduce(into: []) {
                 if !$0.contains($1) { $0.append($1) }
             }
@@ -45,7 +47,16 @@ public struct StreamURL: Hashable, Sendable {
     /// URL as it was given.
     public let text: String
 
+    /// What stands before the host, percent-encoded as it was given; `nil` if there is nothing. Secret.
+    package var userInformation: Substring? {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return nil }
+        let authority = text[start...].prefix { !"/?#".contains($0) }
+        return authority.lastIndex(of: "@").map { authority[..<$0] }
+    }
+
     static let longest = 2048
+    /// Those in whose URLs a bearer token may stand before the host.
+    private static let withToken: [Scheme] = [.whip, .whips]
     /// Whether each byte value is allowed. Spaces would be options to librtmp; the other forbidden bytes are those of
     /// RFC 3986.
     private static let isAllowed = (UInt8.min...UInt8.max).map {
@@ -96,9 +107,16 @@ public struct StreamURL: Hashable, Sendable {
         public let expected: String
     }
 
-    /// Returns what follows a user and a password, where the scheme allows them.
+    /// Returns what follows a user and a password, or a token, where the scheme allows them.
     private static func withoutCredentials(_ authority: Substring, _ scheme: Scheme) throws(Malformed) -> Substring {
         guard let sign = authority.utf8.firstIndex(of: UInt8(ascii: "@")) else { return authority }
+        if withToken.contains(scheme) {
+            let token = authority.utf8[..<sign]
+            guard !token.isEmpty, isPercentEncoded(token) else {
+                throw Malformed(expected: "a token before the host, with everything special percent-encoded")
+            }
+            return authority[authority.utf8.index(after: sign)...]
+        }
         guard PullSchemes.withCredentials.contains(scheme.rawValue) else {
             let names = PullSchemes.withCredentials.map { $0 + "://" }.joined(separator: ", ")
             throw Malformed(expected: "no user name or password before the host, except with \(names)")

@@ -73,15 +73,20 @@ struct DoctorCommand: AsyncParsableCommand {
         if !report.healthy { throw ExitCode.failure }
     }
 
-    /// The elements of WebRTC publishers and viewers that relays and mixers do not need.
+    /// The elements of WebRTC that relays and mixers do not need, each once.
     private static var ofWebRTC: [RequiredElements.Required] {
-        let known = Set(RequiredElements.all.map(\.name))
-        let publishers = WhipProcess.elements.filter { !known.contains($0.name) }
-        let viewers = WhepProcess.elements.filter { element in
-            !known.contains(element.name) && !publishers.contains { $0.name == element.name }
+        var required: [RequiredElements.Required] = []
+        let uses = [
+            (WhipProcess.elements, "receiving WebRTC publishers"),
+            (WhepProcess.elements, "sending over WebRTC"),
+        ]
+        for (elements, purpose) in uses {
+            for element in elements
+            where !(RequiredElements.all + required).contains(where: { $0.name == element.name }) {
+                required.append(.init(name: element.name, purpose: purpose, package: element.package))
+            }
         }
-        return publishers.map { .init(name: $0.name, purpose: "receiving WebRTC publishers", package: $0.package) }
-            + viewers.map { .init(name: $0.name, purpose: "sending to WebRTC viewers", package: $0.package) }
+        return required
     }
 
     /// Tries what a mixer may not do, in a process that is contained like one.

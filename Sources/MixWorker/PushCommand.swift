@@ -1,16 +1,19 @@
 import ArgumentParser
+import EncodedMedia
 import Foundation
+import MediaFormats
 import ProgramRelay
+import WebRTCGateway
 
-/// `mixworker push`: sends a program over SRT.
+/// `mixworker push`: sends a program over SRT or WebRTC.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Sends a program over SRT, for a relay.",
+        abstract: "Sends a program over SRT, or over WebRTC to a WHIP server, for a relay.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
-            then the program as FLV, and sends it as MPEG-TS; writes how much is sent, one JSON object per line. Exits when \
-            its input ends or the connection fails.
+            then the program as FLV. Sends it as MPEG-TS over SRT, or as H.264 and Opus over WebRTC, as the URL in that line \
+            says; writes how much is sent, one JSON object per line. Exits when its input ends or the connection fails.
             """)
 
     func run() async throws {
@@ -22,7 +25,37 @@ struct PushCommand: AsyncParsableCommand {
         guard let settings = input.readSettings() else {
             throw ValidationError("The first line of the input must be the destination's settings.")
         }
-        let program = try SRTProgram(settings: settings) { input.send($0) }
-        await program.run { input.read() }
+        if WHIPProgram.takes(settings) {
+            let program = try WHIPProgram(
+                settings: settings, report: { input.send($0) }, media: { WebRTCMedia(onEvent: $0) })
+            await program.run { input.read() }
+        } else {
+            let program = try SRTProgram(settings: settings) { input.send($0) }
+            await program.run { input.read() }
+        }
     }
+}
+
+/// What WHIP outputs know of WebRTC: relays do not depend on it.
+private final class WebRTCMedia: WHIPMedia {
+    private let sender: ProgramSender
+
+    init(onEvent: @escaping @Sendable (WHIPMediaEvent) -> Void) {
+        sender = ProgramSender { event in
+            switch event {
+            case .offered(let offer): onEvent(.offered(offer))
+            case .connected: onEvent(.connected)
+            case .keyframeRequested: onEvent(.keyframeRequested)
+            case .ended(let reason): onEvent(.ended(reason: reason))
+            }
+        }
+    }
+
+    func offer(video: CodecConfiguration?, hasAudio: Bool, addresses: [String]) {
+        sender.offer(hasVideo: video != nil, hasAudio: hasAudio, addresses: addresses)
+    }
+    func accept(_ answer: String) { sender.accept(answer) }
+    func take(_ items: [MediaItem], onTaken: @escaping @Sendable () -> Void) { sender.take(items, onTaken: onTaken) }
+    var lastHeard: Int64? { sender.lastHeard }
+    func close() async { await sender.close() }
 }

@@ -84,7 +84,19 @@ import Testing
                 && !list.allows(StreamURL("rtsp://10.0.0.5:b@10.0.0.6/x")))
     }
 
+    @Test func serversOfWebRTCMayHaveATokenBeforeTheHost() throws {
+        let url = try StreamURL("whips://eyJ.a-b_c%2F@Media.Example:8443/whip/room?x=1")
+        #expect(url.scheme == .whips && url.host == "media.example" && url.port == 8443 && url.path == "/whip/room")
+        #expect(url.userInformation == "eyJ.a-b_c%2F" && url.redacted == "whips://Media.Example:8443/whip/***")
+        #expect(try StreamURL("whip://h/w@x?y=@").userInformation == nil)
+        let list = try AllowList(["whips://*.example"])
+        #expect(list.allows(url))
+        #expect(try !list.allows(StreamURL("whip://token@media.example/w")))
+        #expect(try !list.allows(StreamURL("whips://x.example@10.0.0.1/w")))
+    }
+
     @Test(arguments: [
+        "whip://u:w@h/x", "whip://@h/x", "whip://a@b@h/x", "whip://a%0d@h/x", "whip://a%4@h/x", "whip://a b@h/x",
         "rtmp://u:w@h/live/x", "http://u:w@h/x", "srt://u:w@h:9", "rtsp://u@h/x", "rtsp://:w@h/x", "rtsp://u:w:x@h/x",
         "rtsp://u:w@other@h/x", "rtsp://u:%4@h/x", "rtsp://u:%0d%0a@h/x", "rtsp://u:%ff@h/x", "rtsp://u:w[@h/x",
         "rtsp://u:%+1@h/x", "rtsp://u:w@/x", "rtsp://@h/x",

@@ -19,6 +19,10 @@ import Testing
             PlannedOutput(
                 PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
         },
+        WHIPOutput.name: ["whip://127.0.0.1:1/whip/a", "whips://", "whip://127.0.0.1:0/x", "whip://a:b@h/x"].map {
+            PlannedOutput(
+                PushDestination(id: "o", url: $0, retry: OutputRetry(maxAttempts: .min, maxSeconds: .max)))
+        },
         HLSOutput.name: [4, 0, .min, .max].map {
             PlannedOutput(
                 PlannedHLS(

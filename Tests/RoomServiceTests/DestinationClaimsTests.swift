@@ -44,6 +44,16 @@ import Testing
         }
     }
 
+    /// Some servers have one address for all streams, and know them by their tokens.
+    @Test func tokensTellStreamsOfOneAddressApart() {
+        let one = DestinationClaims.destination("whips://one@media.example/w")
+        #expect(one == DestinationClaims.destination("whips://one@media.example:443/w"))
+        #expect(one != DestinationClaims.destination("whips://two@media.example/w"))
+        #expect(
+            DestinationClaims.destination("whip://media.example/w")
+                == DestinationClaims.destination("whip://media.example:80/w"))
+    }
+
     @Test func ofOtherTenantsNothingIsTold() {
         let conflict = DestinationClaims.Conflict(output: "a", holder: TaskID(app: "shop", name: "launch"))
         #expect(OrchestratorError.outputTaken(conflict, app: "shop").detail.contains("task launch"))

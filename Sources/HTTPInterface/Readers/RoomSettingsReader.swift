@@ -166,20 +166,14 @@ package struct RoomSettingsReader: Sendable {
         DestinationClaims.destination(left.url) == DestinationClaims.destination(right.url)
     }
 
-    /// Reads one output: `{"id","url","retry"}`.
+    /// Reads one output: `{"id","url","kind","token","retry"}`.
     func output(_ value: JSONValue, _ path: String = "", _ room: RoomID) throws(InputError) -> PushDestination {
         var reader = try FieldReader(value, path: path)
         let id = try EventParser.identifier(
             reader.requiredString("id", expected: "the output's id"), field: reader.path(of: "id"))
-        let text = try reader.requiredString("url", expected: "the URL to push to, such as rtmp://host/app/key")
+        let text = try PushURLReader.url(of: &reader)
         let retry = try reader.object("retry").map { fields throws(InputError) in try policy(ofRetries: fields) }
         try reader.finish()
-        // A redacted URL from an answer must not be accepted as a URL.
-        guard !text.contains("***") else {
-            throw InputError(
-                .invalidField, field: reader.path(of: "url"), found: "a redacted URL",
-                expected: "the URL with its stream key: responses show *** in its place")
-        }
         let url = try outputs.check(
             EventParser.substitute(text, ["app": room.app.rawValue, "room": room.name]),
             schemes: StreamURL.pushSchemes,

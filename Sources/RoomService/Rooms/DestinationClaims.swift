@@ -55,11 +55,18 @@ package final class DestinationClaims: Sendable {
         outputs.map { ($0.id, destination($0.url)) }
     }
 
-    /// Returns host, port and path, by which servers tell streams apart. Text that is not a URL stands for itself.
+    /// Returns host, port and path, by which servers tell streams apart, and for WHIP the token, which is the stream key of
+    /// some. Text that is not a URL stands for itself. Secret.
     package static func destination(_ text: String) -> String {
         guard let url = try? StreamURL(text) else { return text }
-        let port = url.port ?? (url.scheme == .rtmps ? 443 : 1935)
-        return "\(url.host):\(port)\(url.path)"
+        let port: Int =
+            switch url.scheme {
+            case .rtmps, .whips: 443
+            case .whip: 80
+            default: 1935
+            }
+        let token = url.userInformation.map { "#\($0)" } ?? ""
+        return "\(url.host):\(url.port ?? port)\(url.path)\(token)"
     }
 }
 

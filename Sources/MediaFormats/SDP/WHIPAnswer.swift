@@ -1,0 +1,73 @@
+import TextFormats
+
+/// A WHIP server's answer to an offer of H.264 and Opus (RFC 9725 §4.2), as far as a client has to judge it before it is used. Pure.
+package struct WHIPAnswer: Hashable, Sendable {
+    /// Why an answer cannot be used.
+    package struct Failure: Error, Hashable, Sendable {
+        /// Whether the server has read the offer and takes none of it.
+        package let isRefusal: Bool
+        /// Words for operators, without text of the answer.
+        package let words: String
+    }
+
+    /// Candidates that are used at most.
+    package static let mostCandidates = 64
+
+    /// The answer as it came.
+    package let text: String
+    /// Whether the server takes the sound.
+    package let takesAudio: Bool
+
+    /// - Parameter text: The session description, at most 64 KiB.
+    package init(_ text: String) throws(Failure) {
+        let parsed: SDPText
+        do throws(WebRTCOfferError) {
+            parsed = try SDPText(text)
+        } catch {
+            let words = if case .broken(let words) = error { words } else { "it is larger than 64 KiB" }
+            throw Failure(isRefusal: false, words: "the server's answer is not one of WebRTC: \(words)")
+        }
+        func taken(_ kind: String) -> SDPText.Section? {
+            parsed.sections.first { section in
+                let words = section.media.words
+                return words.first.map { $0.utf8.elementsEqual(kind.utf8) } ?? false
+                    && (words.dropFirst().first ?? "0" != "0" || section["bundle-only"] != nil)
+                    && section["inactive"] == nil && section["sendonly"] == nil
+            }
+        }
+        guard let video = taken("video") else {
+            throw Failure(isRefusal: true, words: "the server takes no video of the offer, which has H.264")
+        }
+        guard video.values("rtpmap").contains(where: { $0.lowercased().contains(" h264/90000") }) else {
+            throw Failure(isRefusal: true, words: "the server's answer has no H.264")
+        }
+        func isThere(_ name: String) -> Bool {
+            video[name] != nil || parsed.session.first(named: name) != nil
+                || parsed.sections.contains { $0[name] != nil }
+        }
+        for name in ["ice-ufrag", "ice-pwd", "fingerprint"] where !isThere(name) {
+            throw Failure(isRefusal: false, words: "the server's answer has no a=\(name)")
+        }
+        self.text = text
+        takesAudio = taken("audio") != nil
+    }
+
+    /// Returns the answer without the candidates that may not be connected to, without names, which are looked up by
+    /// none that judges the outcome, and without those beyond `mostCandidates`.
+    ///
+    /// - Parameter isAllowed: Whether packets may be sent to an address.
+    package func text(where isAllowed: (InternetAddress) -> Bool) -> String {
+        var count = 0
+        let lines = text.utf8.split { $0 == 0x0A || $0 == 0x0D }.map { Substring($0) }.filter { line in
+            guard line.hasPrefix("a=candidate:") || line.hasPrefix("a=remote-candidates") else { return true }
+            // `candidate:foundation component transport priority address port typ type …` (RFC 8839 §5.1).
+            let words = line.words
+            guard line.hasPrefix("a=candidate:"), words.count >= 8, count < Self.mostCandidates,
+                let address = InternetAddress(text: String(words[4])), isAllowed(address)
+            else { return false }
+            count += 1
+            return true
+        }
+        return lines.joined(separator: "\r\n") + "\r\n"
+    }
+}

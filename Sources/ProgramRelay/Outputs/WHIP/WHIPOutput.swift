@@ -1,0 +1,42 @@
+import Foundation
+import MixModel
+import RTMP
+
+/// Destinations over WebRTC: servers that speak WHIP get the program from a process of its own, H.264 untouched and the sound as Opus.
+enum WHIPOutput: OutputKind {
+    static let name = "WHIP"
+    /// Most seconds in which the server's machine takes a connection.
+    private static let patience = 5
+
+    static func takes(_ plan: PushDestination) -> Bool {
+        let url = plan.url.lowercased()
+        return WHIPAddress.schemes.contains { url.hasPrefix("\($0)://") }
+    }
+
+    static func open(_ plan: PushDestination, in context: OutputContext) -> any ProgramOutput {
+        DestinationOutput(
+            plan, reach: context.reach, preamble: context.preamble,
+            onChange: { [report = context.report] in report(.changed) },
+            connect: { [worker = context.worker, report = context.report] url, limits, _ in
+                try connection(url, limits, worker: worker) { report(.keyframeWanted) }
+            })
+    }
+
+    /// Creates a connection.
+    /// - Throws: `PullEnd` of kind `.badURL`, if no attempt can succeed.
+    static func connection(
+        _ url: String, _ limits: Destination.Limits?, worker: URL,
+        onKeyframeWanted: @escaping @Sendable () -> Void = {}
+    ) throws(PullEnd) -> PushConnection {
+        let address = try WHIPAddress(url)
+        return PushConnection(worker: worker, isToldOfConnection: true, onKeyframeWanted: onKeyframeWanted) {
+            () throws(OutputFault) in
+            // A server that is away costs no process.
+            guard let destination = address.destination(limits) else {
+                throw OutputFault(.badURL, "the URL has no host")
+            }
+            if let fault = await ConnectionProbe.fault(destination, timeout: patience) { throw OutputFault(fault) }
+            return PushSettings(url: url, reach: limits?.reach)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import EncodedMedia
+import Foundation
+import MediaFormats
+import MixModel
+import RTMP
+import Synchronization
+import TextFormats
+
+/// The work of `mixworker push` for WHIP: a program that comes as FLV is sent over WebRTC to a server (RFC 9725).
+///
+/// `WHIPSession` decides. One loop takes all that happens and performs its actions; only the program itself goes past it.
+public final class WHIPProgram: Sendable {
+    /// Makes the side that knows WebRTC.
+    package typealias MakeMedia = @Sendable (_ onEvent: @escaping @Sendable (WHIPMediaEvent) -> Void) -> any WHIPMedia
+
+    private enum Event: Sendable {
+        case tick
+        case inputEnded
+        /// The tracks of the program, known with its first frame.
+        case tracks(WHIPTracks)
+        case located(Result<[String], OutputFault>)
+        case media(WHIPMediaEvent)
+        case answered(Result<WHIPResponse, OutputFault>)
+        case broken(OutputFault)
+    }
+
+    private struct Counts {
+        var read: Int64 = 0
+        var taken: Int64 = 0
+        var told: Int64 = 0
+    }
+
+    private static let interval = Duration.milliseconds(50)
+    /// Most seconds without a byte of a response, and for the request that ends the session.
+    private static let patience = 5
+    private static let farewell = 1
+
+    private let address: WHIPAddress
+    private let limits: Destination.Limits?
+    private let media: any WHIPMedia
+    private let report: @Sendable ([UInt8]) -> Void
+    private let redaction: URLRedaction
+    private let counts = Mutex(Counts())
+    private let events: AsyncStream<Event>
+    private let inbox: AsyncStream<Event>.Continuation
+
+    /// Whether the URL of these settings is one of WHIP.
+    package static func takes(_ settings: [UInt8]) -> Bool {
+        guard let settings = try? JSONDecoder().decode(PushSettings.self, from: Data(settings)) else { return false }
+        return (try? WHIPAddress(settings.url)) != nil
+    }
+
+    /// - Parameters:
+    ///   - settings: The first line that the relay sent.
+    ///   - report: Takes lines for the relay.
+    /// - Throws: An error without secrets, if no connection can be made.
+    package init(
+        settings: [UInt8], report: @escaping @Sendable ([UInt8]) -> Void, media make: MakeMedia
+    ) throws {
+        let settings = try JSONDecoder().decode(PushSettings.self, from: Data(settings))
+        address = try WHIPAddress(settings.url)
+        limits = settings.reach.map { Destination.Limits(reach: $0, setting: "outputs.allow") }
+        redaction = URLRedaction(settings.url)
+        self.report = report
+        // Few events come besides ticks, of which none is missed.
+        let (events, inbox) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(1024))
+        (self.events, self.inbox) = (events, inbox)
+        media = make { inbox.yield(.media($0)) }
+    }
+
+    /// Connects, and sends the program until it ends or the connection fails. Tells the relay how much is sent.
+    ///
+    /// - Parameter read: Returns the next bytes of the program, `nil` at its end. It may wait; called on a thread of its own.
+    package func run(reading read: @escaping @Sendable () -> [UInt8]?) async {
+        Thread.detachNewThread { [self] in
+            var reader = WHIPProgramReader()
+            do throws(OutputFault) {
+                while let bytes = read() { try push(bytes, &reader) }
+                inbox.yield(.inputEnded)
+            } catch {
+                inbox.yield(.broken(error))
+                // The relay waits for nobody who does not read.
+                while read() != nil {}
+            }
+        }
+        var session = WHIPSession(address)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [inbox] in
+                while !Task.isCancelled {
+                    inbox.yield(.tick)
+                    try? await Task.sleep(for: Self.interval)
+                }
+            }
+            group.addTask { [self] in inbox.yield(.located(await locate())) }
+            await work(&session, &group)
+            group.cancelAll()
+        }
+        tellTaken()
+        // Before the relay knows of a failure: it then ends this process and begins the next session.
+        if let farewell = session.farewell { _ = await send(farewell, patience: Self.farewell) }
+        if let fault = session.fault {
+            tell(.failed(isRefusal: fault.nature == .refusal, words: clean(fault.words), code: fault.code))
+        }
+        await media.close()
+    }
+
+    /// Takes what happens until the session is over or the program has ended.
+    private func work(_ session: inout WHIPSession, _ group: inout TaskGroup<Void>) async {
+        var tracks: WHIPTracks?
+        var addresses: [String]?
+        var hasOffered = false
+        for await event in events {
+            let now = MonotonicClock.now()
+            let actions: [WHIPSession.Action]
+            switch event {
+            case .inputEnded: return
+            case .tick:
+                tellTaken()
+                actions = session.tick(heard: media.lastHeard, now: now)
+            case .tracks(let found):
+                tracks = found
+                actions = []
+            case .located(.success(let found)):
+                addresses = found
+                actions = []
+            case .located(.failure(let fault)), .answered(.failure(let fault)), .broken(let fault):
+                actions = session.failed(fault)
+            case .answered(.success(let response)): actions = session.answered(response, now: now)
+            case .media(.offered(let offer)):
+                actions = session.offered(tracks.map { WHIPOffer.text(of: offer, for: $0) } ?? offer)
+            case .media(.connected): actions = session.connected(now: now)
+            case .media(.ended(let reason)): actions = session.lost(reason)
+            case .media(.keyframeRequested):
+                tell(.keyframeWanted)
+                actions = []
+            }
+            if let tracks, let addresses, !hasOffered {
+                hasOffered = true
+                media.offer(video: tracks.video, hasAudio: tracks.hasAudio, addresses: addresses)
+            }
+            for action in actions { perform(action, &group) }
+            if session.isOver { return }
+        }
+    }
+
+    private func perform(_ action: WHIPSession.Action, _ group: inout TaskGroup<Void>) {
+        switch action {
+        case .send(let request):
+            group.addTask { [self] in inbox.yield(.answered(await send(request, patience: Self.patience))) }
+        case .accept(let answer): media.accept(answer.text { isAllowed($0) })
+        case .begin: tell(.connected)
+        }
+    }
+
+    // MARK: - The program
+
+    /// Gives the next bytes of the program on. Called on one thread.
+    private func push(_ bytes: [UInt8], _ reader: inout WHIPProgramReader) throws(OutputFault) {
+        let count = Int64(bytes.count)
+        let read = counts.withLock { counts in
+            counts.read += count
+            return counts.read
+        }
+        let knew = reader.tracks != nil
+        let items = try reader.push(bytes)
+        if !knew, let tracks = reader.tracks { inbox.yield(.tracks(tracks)) }
+        media.take(items) { [self] in counts.withLock { $0.taken = max($0.taken, read) } }
+    }
+
+    private func tellTaken() {
+        let news = counts.withLock { counts -> Int64? in
+            // The FLV header is not counted by the relay.
+            let taken = max(0, counts.taken - Int64(FLVTag.fileHeader.count))
+            guard taken > counts.told else { return nil }
+            counts.told = taken
+            return taken
+        }
+        if let news { tell(.taken(bytes: news)) }
+    }
+
+    // MARK: - The server
+
+    /// Returns the addresses of this machine by which the server may be reached: none in particular, unless it is on this
+    /// machine. Then it may listen on loopback, or on the addresses by which others are reached.
+    private func locate() async -> Result<[String], OutputFault> {
+        guard let destination = address.destination(limits) else {
+            return .failure(OutputFault(.badURL, "the URL has no host"))
+        }
+        do throws(Destination.Unreachable) {
+            let found = try await destination.check(within: .seconds(Self.patience))
+            guard let found, found.isLoopback else { return .success([]) }
+            // Addresses for documentation (RFC 5737, RFC 3849), which are far away wherever this is.
+            let others = ["203.0.113.1", "2001:db8::1"].compactMap { SocketAddress.local(towards: $0, port: 9) }
+            return .success(([found] + others.filter { !$0.isLoopback && $0 != found }).map { "\($0)" })
+        } catch {
+            return .failure(OutputFault(error.fault))
+        }
+    }
+
+    private func send(_ request: WHIPRequest, patience: Int) async -> Result<WHIPResponse, OutputFault> {
+        do throws(PullEnd) {
+            let exchange = try HTTPExchange(
+                request.url, limits: limits, trust: nil, timeout: patience,
+                extent: .anyBody(limit: WHIPRequest.longestAnswer), message: request.message,
+                judgedAs: WHIPAddress.scheme(ofHTTP: request.url))
+            return await exchange.run().map(WHIPResponse.init).mapError(OutputFault.init)
+        } catch {
+            return .failure(OutputFault(.badURL, error.words))
+        }
+    }
+
+    /// Whether media may be sent to an address: one that could be the server's, or, if the server is on this machine, another
+    /// one of this machine.
+    private func isAllowed(_ candidate: InternetAddress) -> Bool {
+        guard let limits, let target = address.destination(limits)?.target else { return true }
+        let named = Reach.Target(scheme: target.scheme, host: "\(candidate)", port: target.port)
+        if limits.reach.allows(candidate, of: named) { return true }
+        let isHere = target.host == "localhost" || (InternetAddress(text: target.host)?.isLoopback ?? false)
+        return isHere && SocketAddress.local(towards: "\(candidate)", port: 9) == candidate
+    }
+
+    // MARK: - The relay
+
+    private func clean(_ words: String) -> String {
+        let cleaned = redaction.clean(words)
+        return address.token.map { cleaned.replacing($0, with: "***") } ?? cleaned
+    }
+
+    private func tell(_ message: PushReport) {
+        guard let data = try? JSONEncoder().encode(message) else { return }
+        report([UInt8](data) + [0x0A])
+    }
+}

@@ -1,0 +1,159 @@
+import EncodedMedia
+import MediaFormats
+import MixModel
+
+/// One WHIP session (RFC 9725), from the offer to its end, as its client sees it. Pure; times in ns of a monotonic clock.
+///
+/// The offer has all candidates, and so has the answer: nothing is trickled.
+struct WHIPSession: Sendable {
+    struct Limits: Hashable, Sendable {
+        /// Time from the answer to a connection. Within that of a destination as a whole, which then has no words.
+        var connect: Int64 = 7_000_000_000
+        /// Time without any RTCP of the server after which it counts as gone. Servers report every second or few.
+        var silence: Int64 = 10_000_000_000
+        /// Redirects that are followed.
+        var redirects = 5
+    }
+
+    enum Action: Hashable, Sendable {
+        /// Sends a request: `answered` or `failed` follows.
+        case send(WHIPRequest)
+        /// Takes the server's answer.
+        ///
+        /// - Parameter answer: The session description.
+        case accept(WHIPAnswer)
+        /// Begins to send media.
+        case begin
+    }
+
+    private enum Step: Hashable, Sendable {
+        case offering
+        case asking
+        case connecting(until: Int64)
+        case live(since: Int64)
+        case over
+    }
+
+    private let address: WHIPAddress
+    private let limits: Limits
+    private var step = Step.offering
+    private var offer = ""
+    private var redirects = 0
+    /// URL to which the last request went.
+    private var asked: String
+    /// URL of the session, which ends it.
+    private var session: String?
+    /// The reason why the session is over.
+    private(set) var fault: OutputFault?
+
+    init(_ address: WHIPAddress, limits: Limits = Limits()) {
+        self.address = address
+        self.limits = limits
+        asked = address.endpoint
+    }
+
+    var isOver: Bool { step == .over }
+    var isLive: Bool { if case .live = step { true } else { false } }
+
+    /// The request that ends the session at the server; `nil` if there is none to end.
+    var farewell: WHIPRequest? { session.map { WHIPRequest(kind: .end, url: $0, token: address.token) } }
+
+    /// Takes the offer of this side, with all its candidates.
+    mutating func offered(_ offer: String) -> [Action] {
+        guard step == .offering else { return [] }
+        self.offer = offer
+        step = .asking
+        return [.send(WHIPRequest(kind: .begin(offer: offer), url: asked, token: address.token))]
+    }
+
+    /// Takes the response to the request that was sent.
+    mutating func answered(_ response: WHIPResponse, now: Int64) -> [Action] {
+        guard step == .asking else { return [] }
+        switch response.status {
+        case 201: return created(response, now: now)
+        case 307, 308: return redirected(response)
+        default: return fail(WHIPRefusal.fault(response))
+        }
+    }
+
+    private mutating func created(_ response: WHIPResponse, now: Int64) -> [Action] {
+        // Without an address the server notices the end by itself.
+        session = response.location.flatMap { HTTPRedirect.resolve($0, against: asked) }.flatMap {
+            isAsSafe($0) ? $0 : nil
+        }
+        guard let text = String(bytes: response.body, encoding: .utf8) else {
+            return fail(OutputFault(.protocolError, "the server's answer is not text"))
+        }
+        do throws(WHIPAnswer.Failure) {
+            let answer = try WHIPAnswer(text)
+            step = .connecting(until: now.saturatingSum(limits.connect))
+            return [.accept(answer)]
+        } catch {
+            return fail(OutputFault(error.isRefusal ? .publishRefused : .protocolError, error.words))
+        }
+    }
+
+    /// Follows a redirect with the same request (RFC 9725 §4.6). The token goes along: a server that is trusted with it could
+    /// as well pass it on itself.
+    private mutating func redirected(_ response: WHIPResponse) -> [Action] {
+        redirects += 1
+        guard redirects <= limits.redirects else {
+            return fail(OutputFault(.protocolError, "the server redirects more than \(limits.redirects) times"))
+        }
+        guard let next = response.location.flatMap({ HTTPRedirect.resolve($0, against: asked) }) else {
+            return fail(OutputFault(.protocolError, "the server redirects to an address that is not one of HTTP"))
+        }
+        guard isAsSafe(next) else {
+            return fail(
+                OutputFault(.tlsFailed, "the server redirects to an address without TLS, which is not followed"))
+        }
+        asked = next
+        return [.send(WHIPRequest(kind: .begin(offer: offer), url: next, token: address.token))]
+    }
+
+    /// Whether a request to an address is as secret as one to the present address is.
+    private func isAsSafe(_ url: String) -> Bool {
+        WHIPAddress.scheme(ofHTTP: asked) != "whips" || WHIPAddress.scheme(ofHTTP: url) == "whips"
+    }
+
+    /// Takes note that media can flow: ICE and DTLS are up.
+    mutating func connected(now: Int64) -> [Action] {
+        guard case .connecting = step else { return [] }
+        step = .live(since: now)
+        return [.begin]
+    }
+
+    /// Takes note that the connection for media cannot be made or has failed.
+    mutating func lost(_ words: String) -> [Action] {
+        switch step {
+        case .offering, .asking: fail(OutputFault(.protocolError, words))
+        case .connecting:
+            fail(OutputFault(.timeout, "no connection to the server's WebRTC addresses: \(words)"))
+        case .live: fail(OutputFault(.connectionLost, words))
+        case .over: []
+        }
+    }
+
+    /// Takes note of a failure of a request, or of this machine.
+    mutating func failed(_ fault: OutputFault) -> [Action] { isOver ? [] : fail(fault) }
+
+    /// Call this every 50 ms or so.
+    ///
+    /// - Parameter heard: Arrival of the last RTCP of the server; `nil` if none has come.
+    mutating func tick(heard: Int64?, now: Int64) -> [Action] {
+        switch step {
+        case .offering, .asking, .over: return []
+        case .connecting(let until):
+            return now < until ? [] : lost("none within \(limits.connect / 1_000_000_000) s: are its UDP ports open?")
+        case .live(let since):
+            guard now.saturatingDifference(max(since, heard ?? since)) >= limits.silence else { return [] }
+            return lost("the server has confirmed nothing for \(limits.silence / 1_000_000_000) s")
+        }
+    }
+
+    private mutating func fail(_ fault: OutputFault) -> [Action] {
+        step = .over
+        self.fault = fault
+        return []
+    }
+}

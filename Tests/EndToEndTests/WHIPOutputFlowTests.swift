@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import ViewerProbe
+
+/// A program over WebRTC, into another room of the same service.
+@Suite(.serialized) struct WHIPOutputFlowTests {
+    /// The process of a stage that has this argument.
+    private static func worker(_ name: String, _ stage: Stage) -> Int32? {
+        let data = stage.directory.appendingPathComponent("data").path
+        return stage.workers.first { $0.arguments.contains(name) }?.identifier
+            ?? ProcessTable.entries().first { entry in
+                entry.arguments.contains(name) && entry.arguments.contains { $0.hasPrefix(data) }
+            }?.identifier
+    }
+
+    @Test(.timeLimit(.minutes(4))) func aMixIsAParticipantOfAnotherRoom() async throws {
+        let port = HookingMediaServer.anyPort()
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "10",
+            "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            let client = stage.client
+            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let output = """
+                {"id": "other", "kind": "whip", "url": "http://127.0.0.1:\(client.port)/whip/other/show"}
+                """
+            let answer = try await client.request(
+                "POST", "/v1/tasks/auto-\(stage.room)/outputs", json: output)
+            #expect(answer.status == 201, "\(answer.text)")
+            #expect(answer.text.contains("whip://127.0.0.1:\(client.port)/whip/***"), "\(answer.text)")
+            func live() async throws -> Int? {
+                let state = try await client.task(stage.room)?.state
+                let outputs = state?.outputs ?? []
+                return outputs.allSatisfy { $0.state == "live" } ? outputs.map(\.reconnects).max() : nil
+            }
+            try await waitUntil("the program is in the other room", within: 20) {
+                let isLive = try await live() != nil
+                return try await client.users("other") == ["show"] && isLive
+            }
+            let viewer = try await stage.record("http://127.0.0.1:\(client.port)/live/other.flv", as: "other")
+            try await waitUntil("the other room's program is seen", within: 20) { viewer.progress.timestamp > 3000 }
+
+            // Both ends are killed without a word, one after the other: each time the output is live again.
+            for (number, name) in ["push", "whip"].enumerated() {
+                let victim = try #require(Self.worker(name, stage), "no process \(name)")
+                let seen = viewer.progress.timestamp
+                kill(victim, SIGKILL)
+                try await waitUntil("live again after \(name) was killed", within: 30) {
+                    try await live() == number + 1
+                }
+                try await waitUntil("the other room goes on after \(name) was killed", within: 20) {
+                    viewer.progress.timestamp > seen + 4000
+                }
+                #expect(try await client.users("other") == ["show"])
+            }
+            viewer.stop()
+            let recording = await viewer.recording()
+            let trace = try recording.trace()
+            print(
+                "\(trace.video.count) pictures, \(trace.audio.count) frames of sound, \(recording.connections) connection"
+            )
+            #expect(trace.video.count > 100 && trace.audio.count > 200 && recording.connections == 1)
+        }
+    }
+}
