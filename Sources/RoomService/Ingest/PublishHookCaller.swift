@@ -5,7 +5,7 @@ import MixModel
 /// Asks `ingest.onPublish` about publishers, about each of them over a connection of its own.
 struct PublishHookCaller: Sendable {
     private let hook: PublishHook
-    private let post: WebhookPost
+    private let post: SignedPost
 
     /// Most questions at once: as many as an ingest has.
     static let mostQuestions = 256
@@ -13,7 +13,7 @@ struct PublishHookCaller: Sendable {
     /// - Parameter allowed: `callbacks.allow`.
     init(_ hook: PublishHook, allowed: AllowList) {
         self.hook = hook
-        post = WebhookPost(allowed: allowed, connections: Self.mostQuestions)
+        post = SignedPost(allowed: allowed, secret: hook.secret, connections: Self.mostQuestions)
     }
 
     /// - Parameters:
@@ -22,14 +22,7 @@ struct PublishHookCaller: Sendable {
     func ask(_ request: IngestRequest, app: AppID, names: StreamNames?, misfit: String) async -> PublishHookDecision {
         let question = PublishHookQuestion(request, app: app, names: names)
         let body = Array(jsonBytes(question).readableBytesView)
-        let headers = WebhookSignature.standard(
-            id: question.id, time: Int(wallClock()), body: body,
-            secrets: [hook.secret].compactMap { $0 }.map { .init(text: $0) })
-        let answer = await post.send(
-            WebhookRequest(
-                url: hook.url, headers: [("content-type", "application/json")] + headers, body: body, needs200: false,
-                keepsAnswer: true),
-            within: hook.timeout)
+        let answer = await post.send(body, id: question.id, to: hook.url, within: hook.timeout)
         return PublishHookReader(app: app, names: names, misfit: misfit).decision(on: answer, within: hook.timeout)
     }
 

@@ -7,9 +7,9 @@ import NIOPosix
 import TextFormats
 
 /// The outcome of one attempt to post a message.
-struct WebhookAnswer: Hashable, Sendable {
+package struct WebhookAnswer: Hashable, Sendable {
     /// The result, as metrics count it.
-    enum Result: String, CaseIterable, Sendable {
+    package enum Result: String, CaseIterable, Sendable {
         case delivered
         /// The receiver answered without success.
         case refused
@@ -22,14 +22,24 @@ struct WebhookAnswer: Hashable, Sendable {
         /// The service stopped before an answer came.
         case abandoned
     }
-    var result: Result
-    var code: Int?
+    package var result: Result
+    package var code: Int?
     /// Error in words. It contains nothing of the URL but its host.
-    var error: String?
+    package var error: String?
     /// Time for which the receiver asks to be left alone.
     var retryAfter: Duration?
     /// Body of an answer, if the request keeps it and it is not too long.
-    var body: [UInt8]?
+    package var body: [UInt8]?
+
+    package init(
+        result: Result, code: Int? = nil, error: String? = nil, retryAfter: Duration? = nil, body: [UInt8]? = nil
+    ) {
+        self.result = result
+        self.code = code
+        self.error = error
+        self.retryAfter = retryAfter
+        self.body = body
+    }
 }
 
 /// A message to be posted.

@@ -1,0 +1,33 @@
+import EventSubscription
+import Foundation
+import MixModel
+
+/// Posts JSON to a server of the operator's, signed like every webhook, and keeps the answers.
+package struct SignedPost: Sendable {
+    private let post: WebhookPost
+    private let secrets: [Subscription.Secret]
+
+    /// - Parameters:
+    ///   - allowed: `callbacks.allow`.
+    ///   - secret: A secret that `WebhookSignature.key(of:)` can read; `nil` leaves requests unsigned.
+    ///   - connections: Most connections at once; further requests wait.
+    package init(allowed: AllowList, secret: String?, connections: Int) {
+        post = WebhookPost(allowed: allowed, connections: connections)
+        secrets = [secret].compactMap { $0 }.map { .init(text: $0) }
+    }
+
+    /// - Parameters:
+    ///   - id: Identifier of the message, the same in every repetition.
+    ///   - limit: Time for the whole attempt.
+    package func send(_ body: [UInt8], id: String, to url: StreamURL, within limit: Duration) async -> WebhookAnswer {
+        let headers = WebhookSignature.standard(id: id, time: Int(wallClock()), body: body, secrets: secrets)
+        return await post.send(
+            WebhookRequest(
+                url: url, headers: [("content-type", "application/json"), ("accept", "application/json")] + headers,
+                body: body, needs200: false, keepsAnswer: true),
+            within: limit)
+    }
+
+    /// Ends the connections. Nothing may be sent afterwards.
+    package func close() async { await post.close() }
+}
