@@ -18,12 +18,14 @@ import TaskStore
 ///   - policy: Returns the delivery policy for each kind of subscription.
 ///   - hooks: The media servers whose callbacks are understood.
 ///   - door: Where clients of WCS that publish are let in; `nil` = where those of WHIP are.
+///   - playDoor: Where clients of WCS that play are let in; `nil` = where those of WHEP are.
 /// - Returns: The application, which serves, supervises and shuts down as one service group.
 func buildOrchestrator(
     _ configuration: OrchestratorConfiguration, store: any TaskStore, starter: any RelayStarting, logger: Logger,
     shutdown: ShutdownNotice = ShutdownNotice(), metrics: Metrics = Metrics(),
     policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
-    hooks: [any EventHook] = EventHooks.all, door: (any WebRTCDoor)? = nil
+    hooks: [any EventHook] = EventHooks.all, door: (any WebRTCDoor)? = nil,
+    playDoor: (any WebRTCPlayDoor)? = nil
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let store = try await NodeStore.join(store, name: "local", logger: logger)
@@ -139,11 +141,16 @@ func buildOrchestrator(
         limits: limits, metrics: metrics
     ).addRoutes(to: router)
     let webrtc = try webrtc(configuration, metrics, logger)
+    let viewers = try viewers(configuration, registry, logger)
     let offers: any WebRTCDoor = door ?? webrtc ?? ClosedWebRTCDoor()
+    let wcsHooks = configuration.wcs?.hooks.map {
+        WCSHooks(
+            $0, allowed: configuration.callbacks, host: configuration.listen.host, metrics: metrics, logger: logger)
+    }
     let wcs = configuration.wcs.map { settings in
         WCSServer(
-            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: offers, limits: limits,
-            logger: logger)
+            settings: settings, tokens: configuration.apps.tokens, registry: registry, door: offers,
+            playDoor: playDoor ?? viewers ?? ClosedWebRTCPlayDoor(), hooks: wcsHooks, limits: limits, logger: logger)
     }
     WCSController(
         server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
@@ -165,7 +172,6 @@ func buildOrchestrator(
             signatures: configuration.ingest?.signatures ?? PlaybackAccess(), limits: limits),
         limits: limits, origins: configuration.webrtc?.origins ?? .none
     ).addRoutes(to: router)
-    let viewers = try viewers(configuration, registry, logger)
     WHEPController(
         viewers: viewers,
         access: WebRTCAccess(
@@ -198,7 +204,7 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, webrtc, viewers, certificate, webSockets] as [(any Service)?]).compactMap(\.self),
+        ] + ([ingest, webrtc, viewers, certificate, wcsHooks, webSockets] as [(any Service)?]).compactMap(\.self),
         logger: logger)
 }
 

@@ -37,7 +37,11 @@ struct WCSSessionTests {
 
     @Test func aClientIsLetInAndPingedAtOnce() {
         var session = WCSSession()
-        #expect(session.received(Self.connection) == [.admit(WCSConnect(["authToken": .string("secret")]))])
+        guard case .admit(let connect)? = session.received(Self.connection).first else {
+            Issue.record("it is not asked to be let in")
+            return
+        }
+        #expect(connect.token == "secret")
         let actions = sent(session.admitted())
         #expect(actions.map(\.name) == ["getUserData", "ping"])
         #expect(actions[0].fields.text("status") == "ESTABLISHED")
@@ -55,13 +59,22 @@ struct WCSSessionTests {
     @Test func aRefusedClientIsDisconnected() {
         var session = WCSSession()
         _ = session.received(Self.connection)
-        #expect(session.denied("no") == [.close(.refused("no"))])
+        let actions = session.denied("no")
+        #expect(actions.last == .close(.refused("no")))
+        // The SDK passes the reason on as a warning.
+        #expect(sent(actions).map(\.name) == ["fail"])
+        #expect(sent(actions).first?.fields.text("info") == "no")
+        #expect(session.denied("no") == [])
         #expect(session.received(publish()) == [])
     }
 
     @Test func aStreamGoesThroughItsStatuses() {
         var session = established()
-        #expect(session.received(publish()) == [.publish(id: "a-1", name: "ann#lobby", offer: "v=0")])
+        guard case .begin(let wish)? = session.received(publish()).first else {
+            Issue.record("it does not begin")
+            return
+        }
+        #expect(wish.id == "a-1" && wish.name == "ann#lobby" && wish.offer == "v=0" && wish.isPublished)
         let answer = session.answered("a-1", "v=0\r\nanswer")
         #expect(
             sent(answer).first
@@ -70,7 +83,7 @@ struct WCSSessionTests {
         #expect(status(session.connected("a-1")) == ["a-1", "PUBLISHING", nil])
         let end = session.received(
             #"{"message":"unPublishStream","data":[{"mediaSessionId":"a-1","name":"ann#lobby"}]}"#)
-        #expect(end.first == .unpublish(id: "a-1"))
+        #expect(end.first == .end(id: "a-1"))
         #expect(status(end) == ["a-1", "UNPUBLISHED", "Stopped by user"])
         // What comes late changes nothing.
         #expect(session.answered("a-1", "v=0") == [])
@@ -95,20 +108,57 @@ struct WCSSessionTests {
     @Test func availabilityIsAText() {
         var session = established()
         let ask = session.received(#"{"message":"availableStream","data":[{"mediaSessionId":"b","name":"ann#lobby"}]}"#)
-        #expect(ask == [.look(id: "b", name: "ann#lobby", purpose: .availability)])
-        let there = sent(session.looked("b", "ann#lobby", .availability, isThere: true))
+        #expect(ask == [.look(id: "b", name: "ann#lobby")])
+        let there = sent(session.looked("b", isThere: true))
         #expect(there.first?.fields == ["id": .string("b"), "status": .string("true"), "info": .string("")])
-        let away = sent(session.looked("b", "ann#lobby", .availability, isThere: false))
+        let away = sent(session.looked("b", isThere: false))
         #expect(away.first?.fields.text("status") == "false")
     }
 
-    @Test func playingIsRefused() {
+    private func play(_ id: String, _ name: String = "ann#lobby") -> String {
+        #"{"message":"playStream","data":[{"mediaSessionId":"\#(id)","name":"\#(name)","published":false,"sdp":"v=0"}]}"#
+    }
+
+    @Test func aPlayerGoesThroughItsStatuses() {
         var session = established()
-        let ask = session.received(
-            #"{"message":"playStream","data":[{"mediaSessionId":"b","name":"x#y","sdp":"v=0"}]}"#)
-        #expect(ask == [.look(id: "b", name: "x#y", purpose: .playing)])
-        #expect(status(session.looked("b", "x#y", .playing, isThere: false)) == ["b", "FAILED", "Stream not found"])
-        #expect(status(session.looked("b", "x#y", .playing, isThere: true)) == ["b", "FAILED", "Restricted access"])
+        guard case .begin(let wish)? = session.received(play("p-1")).first else {
+            Issue.record("it does not begin")
+            return
+        }
+        #expect(wish.id == "p-1" && wish.name == "ann#lobby" && !wish.isPublished)
+        let answer = session.answered("p-1", "v=0 answer")
+        #expect(sent(answer).map(\.name) == ["setRemoteSDP", "notifyStreamStatusEvent"])
+        #expect(sent(answer).last?.fields["published"] == .boolean(false))
+        #expect(status(session.connected("p-1")) == ["p-1", "PLAYING", nil])
+        // Another one of the same stream.
+        #expect(session.received(play("p-2")).count == 1)
+        let end = session.received(#"{"message":"stopStream","data":[{"mediaSessionId":"p-1","name":"ann#lobby"}]}"#)
+        #expect(end.first == .end(id: "p-1"))
+        #expect(status(end) == ["p-1", "STOPPED", "Stopped by user"])
+        let lost = session.lost("p-2")
+        #expect(lost.first == .end(id: "p-2"))
+        #expect(status(lost) == ["p-2", "FAILED", "Stopped by publisher stop"])
+        #expect(session.lost("p-2") == [])
+    }
+
+    @Test func whatPublishersSayReachesPlayersOnly() {
+        var session = established()
+        _ = session.received(publish())
+        _ = session.received(play("p-1"))
+        let data = session.received(
+            #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"a-1","type":"data","payload":{"count":23}}]}"#)
+        #expect(data == [.tell(id: "a-1", type: "data", payload: .object(["count": .number(23)]))])
+        let told = sent(session.told("p-1", "data", .object(["count": .number(23)])))
+        #expect(told.map(\.name) == ["notifyStreamEvent"])
+        #expect(told.first?.fields.object("payload") == ["count": .number(23)])
+        #expect(session.told("a-1", "data", nil) == [])
+        #expect(session.lost("a-1") == [])
+        // Players say nothing.
+        for type in ["data", "audioMuted", "resize"] {
+            #expect(
+                session.received(
+                    #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"p-1","type":"\#(type)"}]}"#) == [])
+        }
     }
 
     @Test func mutingIsRemembered() {
@@ -116,7 +166,10 @@ struct WCSSessionTests {
         _ = session.received(publish())
         let muted = session.received(
             #"{"message":"sendStreamEvent","data":[{"mediaSessionId":"a-1","type":"audioMuted"}]}"#)
-        #expect(muted == [.mute(id: "a-1", audio: false, video: nil)])
+        #expect(
+            muted == [
+                .mute(id: "a-1", audio: false, video: nil), .tell(id: "a-1", type: "audioMuted", payload: nil),
+            ])
         let state = sent(session.connected("a-1")).first?.fields.object("audioState")
         #expect(state == ["muted": .boolean(true)])
         #expect(
@@ -157,7 +210,7 @@ struct WCSSessionTests {
         _ = session.received(publish())
         for _ in 0..<WCSSession.mostMissed { _ = session.tick() }
         let over = session.tick()
-        #expect(over == [.unpublish(id: "a-1"), .close(.goingAway("no pong"))])
+        #expect(over == [.end(id: "a-1"), .close(.goingAway("no pong"))])
         #expect(session.tick() == [])
         var silent = WCSSession()
         for _ in 0..<WCSSession.patience {

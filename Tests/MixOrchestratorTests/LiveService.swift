@@ -16,13 +16,14 @@ struct LiveService: Sendable {
 /// Runs a service for the length of `body`: the test framework's server leaves out TLS and the number of connections.
 func withLiveService(
     directory: String, settings: [String: [String]] = [:], door: any WebRTCDoor = ClosedWebRTCDoor(),
+    playDoor: any WebRTCPlayDoor = ClosedWebRTCPlayDoor(),
     _ body: @escaping @Sendable (LiveService) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let relays = ScriptedRelays()
     let application = try await buildOrchestrator(
         testConfiguration(directory, settings),
-        store: MemoryTaskStore(), starter: relays, logger: log.logger, door: door)
+        store: MemoryTaskStore(), starter: relays, logger: log.logger, door: door, playDoor: playDoor)
     let group = ServiceGroup(services: [application], logger: LogRecorder().logger)
     async let running: Void = group.run()
     do {

@@ -3,115 +3,50 @@ import Foundation
 import HTTPInterface
 import MixModel
 import RoomService
-import ServiceLifecycle
-import Synchronization
-import TaskStore
 import TestSupport
 import Testing
 
-@testable import MixOrchestrator
-
 /// Web Call Server's interface as its clients see it: a WebSocket client of the tests' own, written from the wire facts.
 @Suite(.timeLimit(.minutes(5))) struct WCSTests {
-    /// Stands for the supervisor of WebRTC workers: answers, and does what a test says.
-    fileprivate final class Door: WebRTCDoor {
-        struct Opened: Sendable {
-            let names: StreamNames
-            let change: @Sendable (WebRTCNews) -> Void
-        }
-        private let state = Mutex((opened: [String: Opened](), closed: [String](), count: 0))
-
-        var opened: [String: Opened] { state.withLock { $0.opened } }
-        var closed: [String] { state.withLock { $0.closed } }
-
-        func open(
-            _ names: StreamNames, offer: String, address: String,
-            onChange: @escaping @Sendable (WebRTCNews) -> Void
-        ) async throws(OrchestratorError) -> WebRTCDoorSession {
-            guard offer.hasPrefix("v=0") else {
-                throw OrchestratorError(.invalid, "offer", "No H.264", detail: "no H.264")
-            }
-            let id = state.withLock { state in
-                state.count += 1
-                let id = "session-\(state.count)"
-                state.opened[id] = Opened(names: names, change: onChange)
-                return id
-            }
-            return WebRTCDoorSession(id: id, answer: "v=0 answer of \(id)")
-        }
-
-        func close(_ session: String, of app: AppID) { state.withLock { $0.closed.append(session) } }
+    private static func target(_ user: UserID, _ stream: StreamKind = .camera) -> WebRTCPlayTarget {
+        .participant(StreamNames(room: RoomID(app: .standard, name: "lobby"), user: user, stream: stream))
     }
-
-    fileprivate struct Stage: Sendable {
-        let service: LiveService
-        let door: Door
-
-        func connect(token: String? = nil, headers: [String: String] = [:]) async throws -> WCSTestClient {
-            let socket = try await WebSocketClient.open(port: service.port, headers: headers)
-            let client = WCSTestClient(socket: socket)
-            await client.send(
-                "connection", #"{"appKey":"defaultApp","authToken":"\#(token ?? "x")","mediaProviders":["WebRTC"]}"#)
-            return client
-        }
-    }
-
-    private func withService(
-        _ settings: [String: [String]] = [:], _ body: @escaping @Sendable (Stage) async throws -> Void
-    ) async throws {
-        let door = Door()
-        try await withDirectory { directory in
-            try await withLiveService(
-                directory: directory, settings: ["wcs.enabled": ["true"]].merging(settings) { $1 }, door: door
-            ) { service in
-                try await body(Stage(service: service, door: door))
-            }
-        }
-    }
-
-    private static func stream(_ id: String, _ name: String, _ more: String = "") -> String {
-        #"{"mediaSessionId":"\#(id)","name":"\#(name)","hasVideo":true,"hasAudio":true\#(more)}"#
-    }
-
-    private static let offer = #","sdp":"v=0","mediaProvider":"WebRTC""#
 
     @Test func theTwoWayStreamingPagePublishesAndStops() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             let client = try await stage.connect()
             #expect(try await client.next().name == "getUserData")
             #expect(try await client.nextWithPings().name == "ping")
             await client.send("pong", "null")
-            await client.send("publishStream", Self.stream("id-1", "ann#lobby", Self.offer))
+            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
             let answer = try await client.next().data
             #expect(answer.count == 3 && answer[2] as? Bool == true)
             #expect(answer.prefix(2).map { $0 as? String } == ["id-1", "v=0 answer of session-1"])
             #expect(try await client.status() == ["id-1", "PENDING"])
             let opened = try #require(stage.door.opened["session-1"])
-            #expect(
-                opened.names
-                    == StreamNames(room: RoomID(app: .standard, name: "lobby"), user: UserID("ann"), stream: .camera))
+            #expect(opened.target == Self.target("ann"))
             opened.change(.connected)
             #expect(try await client.status() == ["id-1", "PUBLISHING"])
             // The name is taken, for this client and for others.
             let other = try await stage.connect()
             _ = try await other.next()
-            await other.send("publishStream", Self.stream("id-2", "ann#lobby", Self.offer))
+            await other.send("publishStream", WCSStage.stream("id-2", "ann#lobby", WCSStage.offer))
             #expect(try await other.status() == ["id-2", "FAILED", "Stream name is already in use"])
-            await client.send("unPublishStream", Self.stream("id-1", "ann#lobby"))
+            await client.send("unPublishStream", WCSStage.stream("id-1", "ann#lobby"))
             #expect(try await client.status() == ["id-1", "UNPUBLISHED", "Stopped by user"])
             #expect(stage.door.closed == ["session-1"])
             // And free again.
-            await other.send("publishStream", Self.stream("id-3", "ann#lobby#desktop", Self.offer))
+            await other.send("publishStream", WCSStage.stream("id-3", "ann#lobby#desktop", WCSStage.offer))
             #expect(try await other.next().name == "setRemoteSDP")
-            #expect(stage.door.opened["session-2"]?.names.stream == .screen)
+            #expect(stage.door.opened["session-2"]?.target == Self.target("ann", .screen))
         }
     }
 
     @Test func aSocketThatClosesEndsItsStreams() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             let client = try await stage.connect()
             _ = try await client.next()
-            await client.send("publishStream", Self.stream("id-1", "ann#lobby", Self.offer))
+            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
             _ = try await client.next()
             await client.socket.disconnect()
             try await eventually { stage.door.closed == ["session-1"] ? true : nil }
@@ -119,55 +54,118 @@ import Testing
     }
 
     @Test func aStreamThatEndsIsReported() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             let client = try await stage.connect()
             _ = try await client.next()
-            await client.send("publishStream", Self.stream("id-1", "ann#lobby", Self.offer))
+            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
             _ = try await client.next()
             #expect(try await client.status() == ["id-1", "PENDING"])
             stage.door.opened["session-1"]?.change(.ended(reason: "no media"))
             #expect(try await client.status() == ["id-1", "FAILED", "Failed by RTP activity"])
-            await client.send("publishStream", Self.stream("id-1", "ann#lobby", #","sdp":"nothing""#))
+            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", #","sdp":"nothing""#))
             #expect(try await client.status() == ["id-1", "FAILED", "No common codecs"])
-            await client.send("publishStream", Self.stream("id-1", "nameless", Self.offer))
+            await client.send("publishStream", WCSStage.stream("id-1", "nameless", WCSStage.offer))
             #expect(try await client.status() == ["id-1", "FAILED", "Restricted access"])
         }
     }
 
     @Test func streamsOfRoomsAreAvailable() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             let client = try await stage.connect()
             _ = try await client.next()
             _ = try await stage.rest(
                 "/v1/rooms/lobby/events", #"{"type":"stream.published","user":"bob","url":"rtmp://127.0.0.1/live/bob"}"#
             )
-            await client.send("availableStream", Self.stream("q", "bob#lobby"))
+            await client.send("availableStream", WCSStage.stream("q", "bob#lobby"))
             #expect(try await client.next().text("status") == "true")
-            await client.send("availableStream", Self.stream("q", "carol#lobby"))
+            await client.send("availableStream", WCSStage.stream("q", "carol#lobby"))
             #expect(try await client.next().text("status") == "false")
-            await client.send("playStream", Self.stream("p", "carol#lobby", Self.offer))
+            await client.send("playStream", WCSStage.stream("p", "carol#lobby", WCSStage.offer))
             #expect(try await client.status() == ["p", "FAILED", "Stream not found"])
+        }
+    }
+
+    @Test func oneClientWatchesAnother() async throws {
+        try await WCSStage.run { stage in
+            let publisher = try await stage.enter()
+            await publisher.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
+            #expect(try await publisher.next().name == "setRemoteSDP")
+            #expect(try await publisher.status() == ["id-1", "PENDING"])
+            _ = try await stage.rest(
+                "/v1/rooms/lobby/events", #"{"type":"stream.published","user":"ann","url":"rtmp://127.0.0.1/live/ann"}"#
+            )
+            // Two players on one connection, of the stream and of the room's program.
+            let viewer = try await stage.enter()
+            await viewer.send("playStream", WCSStage.stream("p-1", "ann#lobby", WCSStage.offer))
+            let answer = try await viewer.next()
+            #expect(answer.name == "setRemoteSDP" && answer.data.first as? String == "p-1")
+            #expect(try await viewer.status() == ["p-1", "PENDING"])
+            await viewer.send("playStream", WCSStage.stream("p-2", "lobby", WCSStage.offer))
+            #expect(try await viewer.next().name == "setRemoteSDP")
+            #expect(try await viewer.status() == ["p-2", "PENDING"])
+            #expect(stage.door.opened["view-2"]?.target == Self.target("ann"))
+            #expect(
+                stage.door.opened["view-3"]?.target == .program(RoomID(app: .standard, name: "lobby")))
+            stage.door.opened["view-2"]?.change(.connected)
+            #expect(try await viewer.status() == ["p-1", "PLAYING"])
+            // What the publisher says reaches the player of its stream.
+            await publisher.send("sendStreamEvent", #"{"mediaSessionId":"id-1","type":"data","payload":{"count":23}}"#)
+            let event = try await viewer.next()
+            #expect(event.name == "notifyStreamEvent" && event.text("mediaSessionId") == "p-1")
+            #expect(event.text("type") == "data")
+            await publisher.send("sendStreamEvent", #"{"mediaSessionId":"id-1","type":"audioMuted"}"#)
+            #expect(try await viewer.next().text("type") == "audioMuted")
+            await publisher.send("unPublishStream", WCSStage.stream("id-1", "ann#lobby"))
+            #expect(try await viewer.status() == ["p-1", "FAILED", "Stopped by publisher stop"])
+            #expect(stage.door.closed.sorted() == ["session-1", "view-2"])
+            await viewer.send("stopStream", WCSStage.stream("p-2", "lobby"))
+            #expect(try await viewer.status() == ["p-2", "STOPPED", "Stopped by user"])
+            #expect(stage.door.closed.contains("view-3"))
+        }
+    }
+
+    @Test func aSocketThatClosesEndsItsPlayers() async throws {
+        try await WCSStage.run { stage in
+            _ = try await stage.rest(
+                "/v1/rooms/lobby/events", #"{"type":"stream.published","user":"ann","url":"rtmp://127.0.0.1/live/ann"}"#
+            )
+            let viewer = try await stage.enter()
+            for name in ["carol#lobby", "nowhere", "", "a#b#c#d"] {
+                await viewer.send("playStream", WCSStage.stream("p-1", name, WCSStage.offer))
+                #expect(try await viewer.status() == ["p-1", "FAILED", "Stream not found"], "\(name)")
+            }
+            await viewer.send("playStream", WCSStage.stream("p-1", "ann#lobby", #","sdp":"nothing""#))
+            #expect(try await viewer.status() == ["p-1", "FAILED", "No common codecs"])
+            await viewer.send("playStream", WCSStage.stream("p-1", "ann#lobby", WCSStage.offer))
+            #expect(try await viewer.next().name == "setRemoteSDP")
+            #expect(try await viewer.status() == ["p-1", "PENDING"])
+            await viewer.socket.disconnect()
+            try await eventually { stage.door.closed == ["view-1"] ? true : nil }
         }
     }
 
     @Test func withTokensAClientShowsOne() async throws {
         let token = "0123456789abcdef-publish"
-        try await withService([
+        try await WCSStage.run([
             "apps.0.id": ["default"], "apps.0.tokens.0.token": [token],
             "apps.0.tokens.0.scopes": ["publish", "read", "tasks"],
             "apps.0.tokens.1.token": ["0123456789abcdef-read"], "apps.0.tokens.1.scopes": ["read"],
         ]) { stage in
-            for wrong in ["x", "0123456789abcdef-read"] {
-                let stranger = try await stage.connect(token: wrong)
-                #expect(await stranger.socket.rest().compactMap(\.code) == [1008])
-            }
+            let stranger = try await stage.connect(token: "x")
+            #expect(try await stranger.next().text("info") == "a token with the scope publish or read is required")
+            #expect(await stranger.socket.rest().compactMap(\.code) == [1008])
+            // Who may read may play, and no more.
+            let viewer = try await stage.connect(token: "0123456789abcdef-read")
+            #expect(try await viewer.next().name == "getUserData")
+            await viewer.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
+            #expect(try await viewer.status() == ["id-1", "FAILED", "Restricted access"])
             let client = try await stage.connect(token: token)
             #expect(try await client.next().name == "getUserData")
         }
     }
 
     @Test func webPagesAreKeptOutWithoutTokens() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             let page = try await WebSocketClient.open(
                 port: stage.service.port, headers: ["Origin": "https://evil.example"])
             #expect(page.head.hasPrefix("HTTP/1.1 403 "))
@@ -180,7 +178,7 @@ import Testing
     }
 
     @Test func offByDefault() async throws {
-        try await withService(["wcs.enabled": ["false"]]) { stage in
+        try await WCSStage.run(["wcs.enabled": ["false"]]) { stage in
             let client = try await WebSocketClient.open(port: stage.service.port)
             #expect(!client.head.contains("101"))
             #expect(try await stage.rest("/rest-api/stream/find_all", "{}").contains("wcs-call-not-found"))
@@ -190,11 +188,11 @@ import Testing
     // MARK: REST
 
     @Test func streamsAreListedAndEnded() async throws {
-        try await withService { stage in
+        try await WCSStage.run { stage in
             #expect(try await stage.rest("/rest-api/stream/find_all", "").hasSuffix("404"))
             let client = try await stage.connect()
             _ = try await client.next()
-            await client.send("publishStream", Self.stream("id-1", "ann#lobby", Self.offer))
+            await client.send("publishStream", WCSStage.stream("id-1", "ann#lobby", WCSStage.offer))
             _ = try await client.next()
             #expect(try await client.status() == ["id-1", "PENDING"])
             let list = try await stage.rest("/rest-api/stream/find_all", "")
@@ -207,8 +205,25 @@ import Testing
         }
     }
 
+    @Test func connectionsAreListedAndEnded() async throws {
+        try await WCSStage.run { stage in
+            #expect(try await stage.rest("/rest-api/connection/find_all", "").hasSuffix("404"))
+            let client = try await stage.enter()
+            let list = try await stage.rest("/rest-api/connection/find_all", "")
+            let id = try #require(list.firstMatch(of: /"sessionId":"([^"]+)"/)?.1)
+            #expect(id.hasPrefix("/127.0.0.1:") && list.contains(#""appKey":"defaultApp""#) && list.hasSuffix("200"))
+            #expect(!list.contains("authToken"))
+            #expect(try await stage.rest("/rest-api/connection/terminate", #"{"sessionId":"/1"}"#).hasSuffix("404"))
+            #expect(try await stage.rest("/rest-api/connection/terminate", #"{"sessionId":"\#(id)"}"#) == "200")
+            #expect(await client.socket.rest().compactMap(\.code) == [1000])
+            try await eventually {
+                try await stage.rest("/rest-api/connection/find_all", "").hasSuffix("404") ? true : nil
+            }
+        }
+    }
+
     @Test func aMixerIsATaskWithPushes() async throws {
-        try await withService(["outputs.allow": ["rtmp://127.0.0.1"]]) { stage in
+        try await WCSStage.run(["outputs.allow": ["rtmp://127.0.0.1"]]) { stage in
             let startup =
                 #"{"uri":"mixer://m1","localStreamName":"mixed","hasVideo":"true","hasAudio":"true","mixerVideoWidth":"640","mixerVideoHeight":360,"mixerVideoFps":25}"#
             #expect(try await stage.rest("/rest-api/mixer/startup", startup) == "200")
@@ -263,7 +278,8 @@ import Testing
     }
 
     @Test func aStreamIsPulledAndPushed() async throws {
-        try await withService(["outputs.allow": ["rtmp://127.0.0.1"], "sources.allow": ["rtmp://127.0.0.1"]]) { stage in
+        try await WCSStage.run(["outputs.allow": ["rtmp://127.0.0.1"], "sources.allow": ["rtmp://127.0.0.1"]]) {
+            stage in
             let pull = #"{"uri":"rtmp://127.0.0.1/live/secret-key","localStreamName":"bob#lobby"}"#
             #expect(try await stage.rest("/rest-api/pull/pull", pull) == "200")
             let list = try await stage.rest("/rest-api/pull/find_all", "")
@@ -289,50 +305,5 @@ import Testing
                     == "200")
             #expect(try await stage.rest("/rest-api/pull/find_all", "").hasSuffix("404"))
         }
-    }
-}
-
-extension WCSTests.Stage {
-    /// Returns body and status of a call, one after the other.
-    fileprivate func rest(_ path: String, _ body: String) async throws -> String {
-        try await outputOfShell(
-            "curl -sS -m 60 -X POST -w '%{http_code}' http://127.0.0.1:\(service.port)\(path) -d '\(body)' 2>&1")
-    }
-}
-
-/// A client of Web Call Server's protocol.
-private struct WCSTestClient: Sendable {
-    struct Message: @unchecked Sendable {
-        let name: String
-        let data: [Any]
-
-        func text(_ key: String) -> String? { (data.first as? [String: Any])?[key] as? String }
-    }
-
-    let socket: WebSocketClient
-
-    func send(_ name: String, _ data: String) async {
-        await socket.send(text: #"{"message":"\#(name)","data":[\#(data)]}"#)
-    }
-
-    func nextWithPings() async throws -> Message {
-        let text = try #require(await socket.text())
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
-        return Message(
-            name: try #require(object["message"] as? String), data: try #require(object["data"] as? [Any]))
-    }
-
-    func next() async throws -> Message {
-        while true {
-            let message = try await nextWithPings()
-            if message.name != "ping" { return message }
-        }
-    }
-
-    /// Identifier, status and info of the next status.
-    func status() async throws -> [String] {
-        let message = try await next()
-        #expect(message.name == "notifyStreamStatusEvent")
-        return ["mediaSessionId", "status", "info"].compactMap { message.text($0) }
     }
 }

@@ -2,12 +2,13 @@ import EventSubscription
 
 /// What a client says of itself in `connection`.
 struct WCSConnect: Hashable, Sendable {
-    var appKey: String
-    /// A token of the service, as `authToken` or in `custom`.
-    var token: String?
+    /// All that the client sent.
+    var fields: [String: JSONValue]
 
     init(_ fields: [String: JSONValue]) {
-        appKey = fields.text("appKey") ?? "defaultApp"
-        token = fields.object("custom").text("token") ?? fields.text("authToken")
+        self.fields = fields
     }
+
+    /// A token of the service, as `authToken` or in `custom`.
+    var token: String? { fields.object("custom").text("token") ?? fields.text("authToken") }
 }

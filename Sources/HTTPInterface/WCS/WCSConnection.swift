@@ -4,23 +4,9 @@ import RoomService
 
 /// The owner of one client's `WCSSession`: performs its actions.
 actor WCSConnection {
-    /// What the door says of a stream.
-    struct Change: Sendable {
-        let id: String
-        /// Number of the attempt to publish.
-        let number: Int
-        let what: WebRTCNews
-    }
-
-    /// Actions that take time.
-    enum Work: Sendable {
-        case publish(id: String, names: StreamNames, offer: String)
-        case look(id: String, name: String, StreamNames, WCSSession.Purpose)
-        case mute(StreamNames, audio: Bool?, video: Bool?)
-    }
-
     private struct Opened {
-        let names: StreamNames
+        let target: WebRTCPlayTarget
+        let isPublished: Bool
         /// Number of the attempt: a client may end a stream and begin another one with the same identifier.
         let number: Int
         /// The door's session; `nil` until the offer is answered.
@@ -29,18 +15,35 @@ actor WCSConnection {
         var early: [WebRTCNews] = []
     }
 
+    /// Identifier of the connection for the app's server.
+    nonisolated let name: String
+    /// Wall clock time of its beginning, in seconds since 1970.
+    nonisolated let begun = wallClock()
     private let server: WCSServer
     private let socket: WebSocket
     private let onChange: AsyncStream<Change>.Continuation
+    private let onSaying: AsyncStream<Saying>.Continuation
+    private let lane: WCSHookLane?
+    private var hooks: (body: WCSHookBody, rules: WCSHookRules)
     private var session = WCSSession()
-    private var app = AppID.standard
+    private var admission = WCSServer.Admission()
+    private var isIn = false
     private var opened: [String: Opened] = [:]
+    /// Attempts about which the app's server is asked.
+    private var asked: [String: Int] = [:]
     private var number = 0
 
-    init(_ server: WCSServer, _ socket: WebSocket, onChange: AsyncStream<Change>.Continuation) {
+    init(
+        _ server: WCSServer, _ socket: WebSocket, name: String, lane: WCSHookLane?,
+        onChange: AsyncStream<Change>.Continuation, onSaying: AsyncStream<Saying>.Continuation
+    ) {
         self.server = server
         self.socket = socket
+        self.name = name
+        self.lane = lane
         self.onChange = onChange
+        self.onSaying = onSaying
+        hooks = (WCSHookBody(node: server.hooks?.node ?? "", session: name), WCSHookRules())
     }
 
     /// Returns what is to be performed beside the reading of messages.
@@ -52,30 +55,64 @@ actor WCSConnection {
 
     func tick() { _ = perform(session.tick()) }
 
-    func take(_ change: Change) {
+    func take(_ change: Change) async {
         guard let stream = opened[change.id], stream.number == change.number else { return }
-        guard stream.session != nil else {
-            // The connection and its end.
-            if stream.early.count < 2 { opened[change.id]?.early.append(change.what) }
-            return
-        }
         switch change.what {
-        case .connected:
-            server.note(stream.names, change.id, status: "PUBLISHING")
-            _ = perform(session.connected(change.id))
-        case .ended(let reason):
-            forget(change.id)
-            server.logger.info("WCS: a stream has ended: \(reason)", metadata: ["room": "\(stream.names.room)"])
-            _ = perform(session.failed(change.id, WCSInfo.rtpActivity))
+        case .lost: _ = perform(session.lost(change.id))
+        case .news(let news):
+            guard stream.session != nil else {
+                // The connection and its end.
+                if stream.early.count < 2 { opened[change.id]?.early.append(news) }
+                return
+            }
+            await take(news, change.id, stream)
         }
     }
+
+    private func take(_ news: WebRTCNews, _ id: String, _ stream: Opened) async {
+        switch news {
+        case .connected:
+            let actions = session.connected(id)
+            if stream.isPublished, let status = session.streams[id]?.status {
+                server.note(stream.target, id, status: status)
+            }
+            _ = perform(actions)
+        case .ended(let reason):
+            forget(id)
+            server.logger.info("WCS: a stream has ended: \(reason)", metadata: ["room": "\(stream.target.room)"])
+            var info = WCSInfo.rtpActivity
+            if !stream.isPublished, await !server.isThere(stream.target) { info = WCSInfo.stoppedByPublisher }
+            // The client may have begun another one meanwhile.
+            guard opened[id] == nil else { return }
+            _ = perform(session.failed(id, info))
+        }
+    }
+
+    func take(_ saying: Saying) { _ = perform(session.told(saying.id, saying.type, saying.payload)) }
 
     func terminate(_ id: String) { _ = perform(session.terminated(id)) }
 
+    /// What the app's server sees of the connection; `nil` before it is let in.
+    var entry: (app: AppID, fields: [String: JSONValue])? {
+        guard isIn else { return nil }
+        var fields = hooks.body.connection("ESTABLISHED")
+        fields["authToken"] = nil
+        fields["createDate"] = .number((begun * 1000).rounded())
+        return (admission.app, fields)
+    }
+
+    /// Closes the connection at the wish of the app's server.
+    nonisolated func terminate() { socket.close(.normal("ended by the app's server")) }
+
     /// Ends what the client has begun.
     func end() {
-        for id in opened.keys { close(id) }
+        for id in opened.keys.sorted() { close(id) }
+        asked = [:]
+        if isIn { note(.connectionStatus, hooks.body.connection("DISCONNECTED")) }
+        isIn = false
     }
+
+    // MARK: Actions
 
     private func perform(_ actions: [WCSSession.Action]) -> [Work] {
         actions.flatMap { perform($0) }
@@ -83,94 +120,208 @@ actor WCSConnection {
 
     private func perform(_ action: WCSSession.Action) -> [Work] {
         switch action {
-        case .send(let message): socket.send(message.text)
+        case .send(let message): send(message)
         case .close(let close): socket.close(close)
-        case .admit(let connect):
-            if let app = server.admit(connect, from: socket.address) {
-                self.app = app
-                return perform(session.admitted())
+        case .admit(let connect): return admit(connect)
+        case .begin(let wish): return ask(wish)
+        case .end(let id): close(id)
+        case .look(let id, let name):
+            guard let target = server.target(name, app: admission.app) else {
+                return perform(session.looked(id, isThere: false))
             }
-            server.logger.info(
-                "WCS: a client without a valid token is refused", metadata: ["address": "\(socket.address)"])
-            return perform(session.denied("a token with the scope publish is required"))
-        case .publish(let id, let name, let offer): return begin(id, name, offer)
-        case .unpublish(let id): close(id)
-        case .look(let id, let name, let purpose):
-            guard case .success(let names) = server.names(name, app: app) else {
-                return perform(session.looked(id, name, purpose, isThere: false))
-            }
-            return [.look(id: id, name: name, names, purpose)]
+            return [.look(id: id, target)]
         case .mute(let id, let audio, let video):
-            if let names = opened[id]?.names { return [.mute(names, audio: audio, video: video)] }
+            if let target = opened[id]?.target, case .participant(let names) = target {
+                return [.mute(names, audio: audio, video: video)]
+            }
+        case .tell(let id, let type, let payload):
+            if let target = opened[id]?.target { server.audience.tell(target, type, payload) }
         }
         return []
     }
 
-    private func begin(_ id: String, _ name: String, _ offer: String) -> [Work] {
-        guard let stream = session.streams[id] else { return [] }
-        let names: StreamNames
-        switch server.names(name, app: app) {
-        case .success(let found): names = found
-        case .failure(let reason):
-            server.logger.info("WCS: a stream is refused: \(reason.text)", metadata: ["address": "\(socket.address)"])
-            return perform(session.failed(id, WCSInfo.restricted))
+    private func send(_ message: WCSMessage) {
+        socket.send(message.text)
+        guard lane != nil, message.name == WCSMessage.statusName else { return }
+        note(.streamStatus, hooks.body.status(message.fields))
+        if let id = message.fields.text("mediaSessionId"), session.streams[id] == nil { hooks.body.forget(id) }
+    }
+
+    private func note(_ method: WCSHookMethod, _ fields: [String: JSONValue]) {
+        if hooks.rules.isSent(method) { lane?.put(method, hooks.rules.fields(method, fields)) }
+    }
+
+    // MARK: Letting in
+
+    private func admit(_ connect: WCSConnect) -> [Work] {
+        guard let admission = server.admit(connect, from: socket.address) else {
+            server.logger.info(
+                "WCS: a client without a valid token is refused", metadata: ["address": "\(socket.address)"])
+            return perform(session.denied("a token with the scope publish or read is required"))
         }
-        guard server.enter(names, id, stream, self) else { return perform(session.failed(id, WCSInfo.nameInUse)) }
+        self.admission = admission
+        let fields = hooks.body.connect(connect.fields, hidesToken: server.checksTokens)
+        guard let lane else { return admitted() }
+        return lane.put(.connect, fields, .connect) ? [] : perform(session.denied("the app's server cannot be asked"))
+    }
+
+    private func admitted() -> [Work] {
+        isIn = true
+        note(.connectionStatus, hooks.body.connection("ESTABLISHED"))
+        return perform(session.admitted())
+    }
+
+    /// Asks the app's server about a stream, if it wants to be asked.
+    private func ask(_ wish: WCSSession.Wish) -> [Work] {
+        guard admission.mayPublish || !wish.isPublished else {
+            return perform(session.failed(wish.id, WCSInfo.restricted))
+        }
+        guard let lane, let stream = session.streams[wish.id] else { return begin(wish) }
+        let fields = hooks.body.begin(wish.id, stream, wish.fields, offer: wish.offer, at: wallClock())
+        let method: WCSHookMethod = wish.isPublished ? .publishStream : .playStream
+        guard hooks.rules.isSent(method) else { return begin(wish) }
         number += 1
-        opened[id] = Opened(names: names, number: number)
-        return [.publish(id: id, names: names, offer: offer)]
+        asked[wish.id] = number
+        let question = WCSHookLane.Question.begin(wish, number: number)
+        if lane.put(method, hooks.rules.fields(method, fields), question) { return [] }
+        return decided(question, .failed(words: "was not asked: too many calls wait"))
+    }
+
+    /// Takes the app's server's answer.
+    func decided(_ question: WCSHookLane.Question, _ verdict: WCSHookVerdict) -> [Work] {
+        switch question {
+        case .connect:
+            switch verdict {
+            case .allowed(let answer):
+                hooks.rules = WCSHookRules(answer)
+                return admitted()
+            case .denied(let reason):
+                server.countRefusal(from: socket.address)
+                return perform(session.denied(reason ?? "the app's server does not let this client in"))
+            case .failed: return perform(session.denied("the app's server cannot be asked"))
+            }
+        case .begin(var wish, let number):
+            // The client may have ended it meanwhile.
+            guard asked[wish.id] == number else { return [] }
+            asked[wish.id] = nil
+            let method: WCSHookMethod = wish.isPublished ? .publishStream : .playStream
+            switch verdict {
+            case .denied(let reason): return perform(session.failed(wish.id, reason ?? WCSInfo.restricted))
+            case .failed where hooks.rules.failsOnError(method):
+                return perform(session.failed(wish.id, WCSInfo.restricted))
+            case .failed: break
+            case .allowed(let answer):
+                if hooks.rules.renames(method), let name = answer.text("name") { wish.name = name }
+            }
+            return begin(wish)
+        }
+    }
+
+    // MARK: Streams
+
+    private func begin(_ wish: WCSSession.Wish) -> [Work] {
+        guard let stream = session.streams[wish.id] else { return [] }
+        let id = wish.id
+        number += 1
+        if wish.isPublished {
+            switch server.names(wish.name, app: admission.app) {
+            case .success(let names):
+                guard server.enter(names, id, stream, self) else {
+                    return perform(session.failed(id, WCSInfo.nameInUse))
+                }
+                opened[id] = Opened(target: .participant(names), isPublished: true, number: number)
+                return [.publish(id: id, number: number, names, offer: wish.offer)]
+            case .failure(let reason):
+                server.logger.info(
+                    "WCS: a stream is refused: \(reason.text)", metadata: ["address": "\(socket.address)"])
+                return perform(session.failed(id, WCSInfo.restricted))
+            }
+        }
+        guard let target = server.target(wish.name, app: admission.app) else {
+            return perform(session.failed(id, WCSInfo.streamNotFound))
+        }
+        opened[id] = Opened(target: target, isPublished: false, number: number)
+        return [.play(id: id, number: number, target, offer: wish.offer)]
     }
 
     /// Performs what takes time, and takes the outcome.
     func perform(_ work: Work) async {
         switch work {
-        case .publish(let id, let names, let offer): await publish(id, names, offer)
-        case .look(let id, let name, let names, let purpose):
-            let isThere = await server.isThere(names)
-            _ = perform(session.looked(id, name, purpose, isThere: isThere))
+        case .publish(let id, let number, let names, let offer):
+            await open(id, number) { [server, socket] onChange async throws(OrchestratorError) in
+                try await server.door.open(names, offer: offer, address: socket.address, onChange: onChange)
+            }
+        case .play(let id, let number, let target, let offer): await play(id, number, target, offer)
+        case .look(let id, let target):
+            let isThere = await server.isThere(target)
+            _ = perform(session.looked(id, isThere: isThere))
         case .mute(let names, let audio, let video): await server.mute(names, audio: audio, video: video)
         }
     }
 
-    private func publish(_ id: String, _ names: StreamNames, _ offer: String) async {
-        guard let number = opened[id]?.number else { return }
+    private func play(_ id: String, _ number: Int, _ target: WebRTCPlayTarget, _ offer: String) async {
+        guard opened[id]?.number == number else { return }
+        server.audience.enter(
+            WCSAudience.Player(id: id, number: number, onChange: onChange, onSaying: onSaying), target, of: self)
+        guard await server.isThere(target) else {
+            guard opened[id]?.number == number else { return }
+            forget(id)
+            return _ = perform(session.failed(id, WCSInfo.streamNotFound))
+        }
+        await open(id, number) { [server, socket] onChange async throws(OrchestratorError) in
+            try await server.playDoor.play(target, offer: offer, address: socket.address, onChange: onChange)
+        }
+    }
+
+    private func open(
+        _ id: String, _ number: Int,
+        _ door: (@escaping @Sendable (WebRTCNews) -> Void) async throws(OrchestratorError) -> WebRTCDoorSession
+    ) async {
+        guard let stream = opened[id], stream.number == number else { return }
         do throws(OrchestratorError) {
-            let answer = try await server.door.open(names, offer: offer, address: socket.address) { [onChange] what in
-                onChange.yield(Change(id: id, number: number, what: what))
+            let answer = try await door { [onChange] news in
+                onChange.yield(Change(id: id, number: number, what: .news(news)))
             }
             guard opened[id]?.number == number else {
                 // The client has gone meanwhile.
-                return server.door.close(answer.id, of: names.room.app)
+                return server.close(answer.id, stream.target, isPublished: stream.isPublished)
             }
             opened[id]?.session = answer.id
             _ = perform(session.answered(id, answer.answer))
-            for what in opened[id]?.early ?? [] { take(Change(id: id, number: number, what: what)) }
+            for news in opened[id]?.early ?? [] { await take(Change(id: id, number: number, what: .news(news))) }
         } catch {
             guard opened[id]?.number == number else { return }
             forget(id)
             server.logger.info(
-                "WCS: a publisher is refused: \(error.title): \(error.detail)", metadata: ["room": "\(names.room)"])
-            _ = perform(session.failed(id, Self.info(error)))
+                "WCS: a client is refused: \(error.title): \(error.detail)", metadata: ["room": "\(stream.target.room)"]
+            )
+            _ = perform(session.failed(id, Self.info(error, isPublished: stream.isPublished)))
         }
     }
 
-    private static func info(_ error: OrchestratorError) -> String {
+    private static func info(_ error: OrchestratorError, isPublished: Bool) -> String {
         switch error.kind {
         case .malformed, .invalid: WCSInfo.noCommonCodecs
-        case .conflict: WCSInfo.nameInUse
+        case .notFound: WCSInfo.streamNotFound
+        case .conflict: isPublished ? WCSInfo.nameInUse : WCSInfo.streamNotFound
         case .failed: WCSInfo.iceTimeout
         default: WCSInfo.restricted
         }
     }
 
     private func close(_ id: String) {
+        asked[id] = nil
         guard let stream = forget(id), let session = stream.session else { return }
-        server.door.close(session, of: stream.names.room.app)
+        server.close(session, stream.target, isPublished: stream.isPublished)
     }
 
     @discardableResult private func forget(_ id: String) -> Opened? {
         guard let stream = opened.removeValue(forKey: id) else { return nil }
-        server.leave(stream.names, id)
+        if stream.isPublished {
+            server.leave(stream.target, id)
+        } else {
+            server.audience.leave(id, stream.target, of: self)
+        }
         return stream
     }
 }

@@ -29,6 +29,7 @@ package struct WCSController: Sendable {
         let registry = server.registry
         let names: WCSServer.Names = { server.names($0, app: $1) }
         let streams = WCSStreams(registry: registry, server: server)
+        let connections = WCSConnections(server: server)
         let mixers = WCSMixers(registry: registry, canvas: canvas, names: names)
         let pushes = WCSPushes(registry: registry, settings: settings, mixers: mixers)
         let pulls = WCSPulls(registry: registry, parser: parser, names: names)
@@ -36,6 +37,8 @@ package struct WCSController: Sendable {
             "stream/find_all": { found(try await streams.list($0, filter: false)) },
             "stream/find": { found(try await streams.list($0, filter: true)) },
             "stream/terminate": { done(try await streams.stop($0)) },
+            "connection/find_all": { found(await connections.list($0)) },
+            "connection/terminate": { done(try await connections.stop($0)) },
             "mixer/startup": { done(try await mixers.start($0)) },
             "mixer/add": { done(try await mixers.change($0, adds: true)) },
             "mixer/remove": { done(try await mixers.change($0, adds: false)) },

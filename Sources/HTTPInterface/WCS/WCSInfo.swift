@@ -5,6 +5,7 @@ enum WCSInfo {
     static let noSession = "Session does not exist"
     static let stoppedByUser = "Stopped by user"
     static let stoppedByREST = "Stopped by rest /terminate"
+    static let stoppedByPublisher = "Stopped by publisher stop"
     static let notReady = "Session not ready"
     static let iceTimeout = "Failed by ICE timeout"
     static let rtpActivity = "Failed by RTP activity"

@@ -29,28 +29,39 @@ package final class WCSServer: Sendable {
     private let tokens: AccessTokens
     let registry: RoomRegistry
     let door: any WebRTCDoor
+    let playDoor: any WebRTCPlayDoor
+    let hooks: WCSHooks?
     private let limits: RateLimits
     let logger: Logger
     /// Publishers by stream, which has one at most.
     private let publishers = Mutex<[StreamNames: Publisher]>([:])
+    let audience = WCSAudience()
+    private let clients = Mutex((connections: [String: WCSConnection](), count: 0))
+    /// Tells the connections of this run from those of others.
+    private let run = UUID.quick().uuidString.prefix(8).lowercased()
 
+    /// - Parameters:
+    ///   - door: Where publishers are let in.
+    ///   - playDoor: Where viewers are let in.
+    ///   - hooks: Calls of the app's server, if it wants any.
     package init(
-        settings: WCSSettings, tokens: AccessTokens, registry: RoomRegistry, door: any WebRTCDoor, limits: RateLimits,
-        logger: Logger
+        settings: WCSSettings, tokens: AccessTokens, registry: RoomRegistry, door: any WebRTCDoor,
+        playDoor: any WebRTCPlayDoor, hooks: WCSHooks?, limits: RateLimits, logger: Logger
     ) {
         self.settings = settings
         self.tokens = tokens
         self.registry = registry
         self.door = door
+        self.playDoor = playDoor
+        self.hooks = hooks
         self.limits = limits
         self.logger = logger
     }
 
     /// The route of its WebSockets.
     package var route: WebSocketRoute {
-        WebSocketRoute(path: "/", limits: settings.sockets) { [tokens] head in
-            // With tokens, each client shows one, which no web page has unless it may.
-            guard tokens.isEmpty else { return nil }
+        WebSocketRoute(path: "/", limits: settings.sockets) { [isOpenToPages] head in
+            guard !isOpenToPages else { return nil }
             do throws(HTTPProblem) {
                 try BrowserGuard.check(head, isUpgrade: true)
                 return nil
@@ -62,29 +73,71 @@ package final class WCSServer: Sendable {
         }
     }
 
+    /// Whether each client shows a token of the service.
+    var checksTokens: Bool { !tokens.isEmpty && hooks?.settings.replacesTokens != true }
+
+    /// Whether web pages of other hosts may connect: they show a token, which no page has unless it may, or the app's
+    /// server decides.
+    private var isOpenToPages: Bool { checksTokens || hooks?.settings.replacesTokens == true }
+
     private func serve(_ socket: WebSocket) async {
         let (changes, change) = AsyncStream<WCSConnection.Change>.makeStream()
-        let connection = WCSConnection(self, socket, onChange: change)
-        await withDiscardingTaskGroup { group in
-            group.addTask {
-                while (try? await Task.sleep(for: Self.tick)) != nil { await connection.tick() }
+        let (sayings, saying) = AsyncStream<WCSConnection.Saying>.makeStream(bufferingPolicy: .bufferingNewest(256))
+        let lane = hooks.map { WCSHookLane($0) }
+        let connection = WCSConnection(
+            self, socket, name: newName(socket.address), lane: lane, onChange: change, onSaying: saying)
+        clients.withLock { $0.connections[connection.name] = connection }
+        await withDiscardingTaskGroup { outer in
+            if let lane {
+                // Calls of a connection that has ended are still made.
+                outer.addTask { await Self.serve(lane, connection) }
             }
-            group.addTask {
-                for await change in changes { await connection.take(change) }
-            }
-            await socket.forEach { message in
-                guard let seconds = limits.requests.take(by: .address(socket.address)) else {
-                    for work in await connection.receive(message) {
-                        group.addTask { await connection.perform(work) }
-                    }
-                    return
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    while (try? await Task.sleep(for: Self.tick)) != nil { await connection.tick() }
                 }
-                socket.close(.refused("too many messages, try again in \(seconds) s: http.rate.requests"))
+                group.addTask {
+                    for await change in changes { await connection.take(change) }
+                }
+                group.addTask {
+                    for await saying in sayings { await connection.take(saying) }
+                }
+                await socket.forEach { message in
+                    guard let seconds = limits.requests.take(by: .address(socket.address)) else {
+                        for work in await connection.receive(message) {
+                            group.addTask { await connection.perform(work) }
+                        }
+                        return
+                    }
+                    socket.close(.refused("too many messages, try again in \(seconds) s: http.rate.requests"))
+                }
+                await connection.end()
+                change.finish()
+                saying.finish()
+                group.cancelAll()
             }
-            await connection.end()
-            change.finish()
-            group.cancelAll()
+            clients.withLock { $0.connections[connection.name] = nil }
+            lane?.finish()
         }
+    }
+
+    private static func serve(_ lane: WCSHookLane, _ connection: WCSConnection) async {
+        await withDiscardingTaskGroup { group in
+            await lane.run { question, answer in
+                for work in await connection.decided(question, WCSHookVerdict(answer)) {
+                    group.addTask { await connection.perform(work) }
+                }
+            }
+        }
+    }
+
+    /// Returns what the app's server calls a connection, in the form of WCS: client, then server.
+    private func newName(_ address: String) -> String {
+        let number = clients.withLock { clients in
+            clients.count += 1
+            return clients.count
+        }
+        return "/\(address):\(number)/\(run)"
     }
 
     /// Time between two pings of WCS.
@@ -92,19 +145,30 @@ package final class WCSServer: Sendable {
 
     // MARK: For connections
 
+    /// What a client may do that is let in.
+    struct Admission: Sendable {
+        /// The app of its rooms.
+        var app = AppID.standard
+        var mayPublish = true
+    }
+
     /// Decides whether a client is let in.
     ///
-    /// - Returns: The app of its rooms; `nil` if it is refused.
-    func admit(_ connect: WCSConnect, from address: String) -> AppID? {
-        guard !tokens.isEmpty else { return .standard }
+    /// - Returns: `nil` if it is refused.
+    func admit(_ connect: WCSConnect, from address: String) -> Admission? {
         guard limits.failures.wait(by: .address(address)) == nil else { return nil }
-        guard let caller = connect.token.flatMap({ tokens.caller(showing: $0) }), caller.scopes.contains(.publish)
+        guard checksTokens else { return Admission() }
+        guard let caller = connect.token.flatMap({ tokens.caller(showing: $0) }),
+            !caller.scopes.isDisjoint(with: [.publish, .read])
         else {
-            _ = limits.failures.take(by: .address(address))
+            countRefusal(from: address)
             return nil
         }
-        return caller.app
+        return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish))
     }
+
+    /// Counts a client that is not let in.
+    func countRefusal(from address: String) { _ = limits.failures.take(by: .address(address)) }
 
     func names(_ name: String, app: AppID) -> Result<StreamNames, NamePatterns.Unmatched> {
         let names = WCSStreamName.read(name, by: settings.names, app: app)
@@ -127,22 +191,47 @@ package final class WCSServer: Sendable {
         }
     }
 
-    func note(_ names: StreamNames, _ id: String, status: String) {
+    func note(_ target: WebRTCPlayTarget, _ id: String, status: String) {
+        guard case .participant(let names) = target else { return }
         publishers.withLock { publishers in
             if publishers[names]?.id == id { publishers[names]?.status = status }
         }
     }
 
-    func leave(_ names: StreamNames, _ id: String) {
-        publishers.withLock { publishers in
-            if publishers[names]?.id == id { publishers[names] = nil }
+    func leave(_ target: WebRTCPlayTarget, _ id: String) {
+        guard case .participant(let names) = target else { return }
+        let isOver = publishers.withLock { publishers in
+            guard publishers[names]?.id == id else { return false }
+            publishers[names] = nil
+            return true
+        }
+        if isOver { audience.lose(target) }
+    }
+
+    /// Returns what the name of a stream to be played stands for: a participant's stream, or the program of a room.
+    func target(_ name: String, app: AppID) -> WebRTCPlayTarget? {
+        if case .success(let names) = names(name, app: app) { return .participant(names) }
+        guard !name.utf8.contains(UInt8(ascii: "#")), let room = try? EventParser.knownIdentifier(name, field: "name")
+        else { return nil }
+        return .program(RoomID(app: app, name: room))
+    }
+
+    /// Whether a stream is in its room, or a program on the air.
+    func isThere(_ target: WebRTCPlayTarget) async -> Bool {
+        guard let state = try? await registry.snapshot(target.room) else { return false }
+        switch target {
+        case .program: return !state.tasksToWatch.isEmpty
+        case .participant(let names):
+            return state.room.document.participant(names.user)?.streams.contains { $0.kind == names.stream } ?? false
         }
     }
 
-    /// Whether a stream is in its room.
-    func isThere(_ names: StreamNames) async -> Bool {
-        let room = try? await registry.snapshot(names.room)?.room.document
-        return room?.participant(names.user)?.streams.contains { $0.kind == names.stream } ?? false
+    func close(_ session: String, _ target: WebRTCPlayTarget, isPublished: Bool) {
+        if isPublished {
+            door.close(session, of: target.room.app)
+        } else {
+            playDoor.stopPlaying(session, of: target.room.app)
+        }
     }
 
     /// Tells the room that the client has turned its sound or picture on or off.
@@ -159,6 +248,11 @@ package final class WCSServer: Sendable {
     }
 
     // MARK: For the app's server
+
+    /// The connections, by the names that the app's server knows.
+    var connections: [WCSConnection] {
+        clients.withLock { Array($0.connections.values) }.sorted { $0.begun < $1.begun }
+    }
 
     /// The publishers of an app, in the order in which they began.
     func publishers(of app: AppID) -> [Publisher] {

@@ -8,25 +8,41 @@ struct WCSSession {
         case send(WCSMessage)
         /// The client wants in, with what it sent in `connection`.
         case admit(WCSConnect)
-        case publish(id: String, name: String, offer: String)
+        /// The client wants to publish or to play a stream.
+        case begin(Wish)
         /// The stream's session, if it has begun or begins, is ended.
-        case unpublish(id: String)
+        case end(id: String)
         /// The client asks whether a stream is there.
-        case look(id: String, name: String, purpose: Purpose)
+        case look(id: String, name: String)
         case mute(id: String, audio: Bool?, video: Bool?)
+        /// The players of a stream that the client publishes are told.
+        case tell(id: String, type: String, payload: JSONValue?)
         case close(WebSocketClose)
     }
 
-    enum Purpose: Hashable, Sendable { case availability, playing }
-
-    /// A stream that the client publishes.
+    /// A stream that the client publishes or plays.
     struct Stream: Hashable, Sendable {
         var name: String
+        var isPublished = true
         var status = "PENDING"
-        var hasAudio: Bool
-        var hasVideo: Bool
+        var hasAudio = true
+        var hasVideo = true
         var isAudioMuted = false
         var isVideoMuted = false
+
+        fileprivate var runs: String { isPublished ? "PUBLISHING" : "PLAYING" }
+        fileprivate var ended: String { isPublished ? "UNPUBLISHED" : "STOPPED" }
+    }
+
+    /// A stream that is to begin.
+    struct Wish: Hashable, Sendable {
+        var id: String
+        var name: String
+        var isPublished: Bool
+        /// The client's session description.
+        var offer: String
+        /// All that the client sent.
+        var fields: [String: JSONValue]
     }
 
     private enum Phase { case new, asking, established, over }
@@ -55,16 +71,17 @@ struct WCSSession {
         let fields = message.fields
         switch message.name {
         case "connection": return connect(fields)
-        case "ping": return [.send(WCSMessage("pong", [.null]))]
+        case "ping": return [.send(.pong)]
         // The others are of no use before `getUserData`; clients that do not wait learn it for streams.
-        case "publishStream": return publish(fields)
-        case "unPublishStream": return end(fields, "UNPUBLISHED")
-        case "stopStream": return end(fields, "STOPPED")
-        case "playStream": return look(fields, .playing)
-        case "availableStream": return look(fields, .availability)
-        case "snapshot": return snapshot(fields)
+        case "publishStream", "playStream": return begin(fields, isPublished: message.name == "publishStream")
+        case "unPublishStream", "stopStream": return end(fields, isPublished: message.name == "unPublishStream")
+        case "availableStream": return look(fields)
+        case "snapshot":
+            return Self.id(fields).map {
+                [.send(.event($0, "snapshotFailed", .object(["info": .string("snapshots are not made")])))]
+            } ?? []
         case "sendStreamEvent": return event(fields)
-        case "sendData": return data(fields)
+        case "sendData": return fields.text("operationId").map { [.send(.refusedData($0))] } ?? []
         default: return []
         }
     }
@@ -76,82 +93,56 @@ struct WCSSession {
         return [.admit(WCSConnect(fields))]
     }
 
-    private mutating func publish(_ fields: [String: JSONValue]) -> [Action] {
+    private mutating func begin(_ fields: [String: JSONValue], isPublished: Bool) -> [Action] {
         guard let id = Self.id(fields) else { return [] }
         let name = fields.text("name") ?? ""
         let stream = Stream(
-            name: name, hasAudio: fields.flag("hasAudio") ?? true, hasVideo: fields.flag("hasVideo") ?? true)
-        guard phase == .established else { return [Self.status(id, stream, "FAILED", WCSInfo.notReady)] }
+            name: name, isPublished: isPublished, hasAudio: fields.flag("hasAudio") ?? true,
+            hasVideo: fields.flag("hasVideo") ?? true)
+        func failed(_ info: String) -> [Action] { [.send(.status(id, stream, "FAILED", info))] }
+        guard phase == .established else { return failed(WCSInfo.notReady) }
         // The stream that has the identifier goes on, so that its status must not change.
-        guard streams[id] == nil else { return [Self.fail(id, WCSInfo.idInUse)] }
-        guard streams.count < Self.mostStreams else { return [Self.status(id, stream, "FAILED", WCSInfo.restricted)] }
+        guard streams[id] == nil else { return [.send(.fail(id, WCSInfo.idInUse))] }
+        guard streams.count < Self.mostStreams else { return failed(WCSInfo.restricted) }
         guard let offer = fields.text("sdp", atMost: Self.longestOffer), !offer.isEmpty else {
-            return [Self.status(id, stream, "FAILED", WCSInfo.noCommonCodecs)]
+            return failed(WCSInfo.noCommonCodecs)
         }
         streams[id] = stream
-        return [.publish(id: id, name: name, offer: offer)]
+        return [.begin(Wish(id: id, name: name, isPublished: isPublished, offer: offer, fields: fields))]
     }
 
-    private mutating func end(_ fields: [String: JSONValue], _ status: String) -> [Action] {
+    private mutating func end(_ fields: [String: JSONValue], isPublished: Bool) -> [Action] {
         guard let id = Self.id(fields) else { return [] }
         guard let stream = streams.removeValue(forKey: id) else {
-            let unknown = Stream(name: fields.text("name") ?? "", hasAudio: false, hasVideo: false)
-            return [Self.status(id, unknown, status, WCSInfo.noSession)]
+            let unknown = Stream(
+                name: fields.text("name") ?? "", isPublished: isPublished, hasAudio: false, hasVideo: false)
+            return [.send(.status(id, unknown, unknown.ended, WCSInfo.noSession))]
         }
-        return [.unpublish(id: id), Self.status(id, stream, status, WCSInfo.stoppedByUser)]
+        return [.end(id: id), .send(.status(id, stream, stream.ended, WCSInfo.stoppedByUser))]
     }
 
-    private func look(_ fields: [String: JSONValue], _ purpose: Purpose) -> [Action] {
+    private func look(_ fields: [String: JSONValue]) -> [Action] {
         guard let id = Self.id(fields) else { return [] }
-        let name = fields.text("name") ?? ""
-        guard phase == .established else {
-            return purpose == .playing
-                ? [Self.status(id, Stream(name: name, hasAudio: true, hasVideo: true), "FAILED", WCSInfo.notReady)]
-                : [Self.availability(id, false, WCSInfo.notReady)]
-        }
-        return [.look(id: id, name: name, purpose: purpose)]
-    }
-
-    private func snapshot(_ fields: [String: JSONValue]) -> [Action] {
-        guard let id = Self.id(fields) else { return [] }
-        return [
-            .send(
-                WCSMessage(
-                    "notifyStreamEvent",
-                    [
-                        "mediaSessionId": .string(id), "type": .string("snapshotFailed"),
-                        "payload": .object(["info": .string("snapshots are not made")]),
-                    ]))
-        ]
+        guard phase == .established else { return [.send(.availability(id, false, WCSInfo.notReady))] }
+        return [.look(id: id, name: fields.text("name") ?? "")]
     }
 
     private mutating func event(_ fields: [String: JSONValue]) -> [Action] {
-        guard let id = Self.id(fields), var stream = streams[id] else { return [] }
+        guard let id = Self.id(fields), var stream = streams[id], stream.isPublished else { return [] }
         let (audio, video): (Bool?, Bool?)
-        switch fields.text("type") {
+        guard let type = fields.text("type") else { return [] }
+        switch type {
         case "audioMuted": (audio, video) = (false, nil)
         case "audioUnmuted": (audio, video) = (true, nil)
         case "videoMuted": (audio, video) = (nil, false)
         case "videoUnmuted": (audio, video) = (nil, true)
+        case "data": return [.tell(id: id, type: type, payload: fields["payload"])]
         default: return []
         }
         if let audio { stream.isAudioMuted = !audio }
         if let video { stream.isVideoMuted = !video }
         streams[id] = stream
-        return [.mute(id: id, audio: audio, video: video)]
-    }
-
-    private func data(_ fields: [String: JSONValue]) -> [Action] {
-        guard let operation = fields.text("operationId") else { return [] }
-        return [
-            .send(
-                WCSMessage(
-                    "DataStatusEvent",
-                    [
-                        "operationId": .string(operation), "status": .string("FAILED"),
-                        "info": .string("data are not passed on"),
-                    ]))
-        ]
+        return [.mute(id: id, audio: audio, video: video), .tell(id: id, type: type, payload: nil)]
     }
 
     // MARK: Outcomes
@@ -160,66 +151,66 @@ struct WCSSession {
     mutating func admitted() -> [Action] {
         guard phase == .asking else { return [] }
         (phase, missed) = (.established, 0)
-        var answer = ["authToken", "appKey", "clientVersion", "mediaProviders"].reduce(into: [String: JSONValue]()) {
-            $0[$1] = fields[$1]
-        }
-        answer["status"] = .string("ESTABLISHED")
-        for key in ["useWsTunnel", "useWsTunnelPacketization2", "useBase64BinaryEncoding"] {
-            answer[key] = .boolean(false)
-        }
-        fields = [:]
-        return [.send(WCSMessage("getUserData", answer)), Self.ping]
+        defer { fields = [:] }
+        return [.send(.welcome(fields)), .send(.ping)]
     }
 
     /// The client is not let in: WCS closes the connection.
-    mutating func denied(_ reason: String) -> [Action] { over(.refused(reason)) }
+    mutating func denied(_ reason: String) -> [Action] {
+        phase == .over ? [] : [.send(.denial(reason))] + over(.refused(reason))
+    }
 
     mutating func answered(_ id: String, _ answer: String) -> [Action] {
         guard let stream = streams[id] else { return [] }
         return [
             // Some clients need the third element.
             .send(WCSMessage("setRemoteSDP", [.string(id), .string(answer), .boolean(true)])),
-            Self.status(id, stream, "PENDING"),
+            .send(.status(id, stream, "PENDING")),
         ]
     }
 
     mutating func connected(_ id: String) -> [Action] {
         guard var stream = streams[id] else { return [] }
-        stream.status = "PUBLISHING"
+        stream.status = stream.runs
         streams[id] = stream
-        return [Self.status(id, stream, "PUBLISHING")]
+        return [.send(.status(id, stream, stream.status))]
     }
 
     /// The stream could not begin, or has ended without the client's wish.
     mutating func failed(_ id: String, _ info: String) -> [Action] {
         guard let stream = streams.removeValue(forKey: id) else { return [] }
-        return [Self.status(id, stream, "FAILED", info)]
+        return [.send(.status(id, stream, "FAILED", info))]
     }
 
     /// The stream is ended by the app's server.
     mutating func terminated(_ id: String) -> [Action] {
         guard let stream = streams.removeValue(forKey: id) else { return [] }
-        return [.unpublish(id: id), Self.status(id, stream, "UNPUBLISHED", WCSInfo.stoppedByREST)]
+        return [.end(id: id), .send(.status(id, stream, stream.ended, WCSInfo.stoppedByREST))]
     }
 
-    func looked(_ id: String, _ name: String, _ purpose: Purpose, isThere: Bool) -> [Action] {
-        switch purpose {
-        case .availability: [Self.availability(id, isThere, isThere ? "" : WCSInfo.streamNotFound)]
-        case .playing:
-            [
-                Self.status(
-                    id, Stream(name: name, hasAudio: true, hasVideo: true), "FAILED",
-                    isThere ? WCSInfo.restricted : WCSInfo.streamNotFound)
-            ]
-        }
+    /// The publisher of a stream that the client plays has ended it.
+    mutating func lost(_ id: String) -> [Action] {
+        guard let stream = streams[id], !stream.isPublished else { return [] }
+        return [.end(id: id)] + failed(id, WCSInfo.stoppedByPublisher)
+    }
+
+    func looked(_ id: String, isThere: Bool) -> [Action] {
+        [.send(.availability(id, isThere, isThere ? "" : WCSInfo.streamNotFound))]
+    }
+
+    /// The publisher of a stream that the client plays says something.
+    func told(_ id: String, _ type: String, _ payload: JSONValue?) -> [Action] {
+        streams[id]?.isPublished == false ? [.send(.event(id, type, payload))] : []
     }
 
     /// Another 5 s have passed.
     mutating func tick() -> [Action] {
         missed += 1
         switch phase {
-        case .new, .asking: return missed > Self.patience ? over(.refused("no connection message")) : []
-        case .established: return missed > Self.mostMissed ? over(.goingAway("no pong")) : [Self.ping]
+        case .new: return missed > Self.patience ? over(.refused("no connection message")) : []
+        // Who decides about clients has its own limit.
+        case .asking: return []
+        case .established: return missed > Self.mostMissed ? over(.goingAway("no pong")) : [.send(.ping)]
         case .over: return []
         }
     }
@@ -228,12 +219,8 @@ struct WCSSession {
         phase = .over
         let ids = streams.keys.sorted()
         streams = [:]
-        return ids.map { .unpublish(id: $0) } + [.close(close)]
+        return ids.map { .end(id: $0) } + [.close(close)]
     }
-
-    // MARK: Messages
-
-    private static let ping = Action.send(WCSMessage("ping", [.null]))
 
     /// Returns the identifier that the client gave its stream: a UUID, or what its application chose.
     private static func id(_ fields: [String: JSONValue]) -> String? {
@@ -241,34 +228,5 @@ struct WCSSession {
             id.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
         else { return nil }
         return id
-    }
-
-    private static func status(_ id: String, _ stream: Stream, _ status: String, _ info: String? = nil) -> Action {
-        var fields: [String: JSONValue] = [
-            "mediaSessionId": .string(id), "status": .string(status), "name": .string(stream.name),
-            "published": .boolean(true), "hasVideo": .boolean(stream.hasVideo), "hasAudio": .boolean(stream.hasAudio),
-            "audioState": .object(["muted": .boolean(stream.isAudioMuted)]),
-            "videoState": .object(["muted": .boolean(stream.isVideoMuted)]),
-        ]
-        if let info { fields["info"] = .string(info) }
-        return .send(WCSMessage("notifyStreamStatusEvent", fields))
-    }
-
-    private static func fail(_ id: String, _ info: String) -> Action {
-        .send(
-            WCSMessage(
-                "fail",
-                [
-                    "apiMethod": .string("StreamStatusEvent"), "id": .string(id), "status": .string("FAILED"),
-                    "info": .string(info),
-                ]))
-    }
-
-    /// Clients compare the text `true`, not the flag.
-    private static func availability(_ id: String, _ isThere: Bool, _ info: String) -> Action {
-        .send(
-            WCSMessage(
-                "availableStream",
-                ["id": .string(id), "status": .string(isThere ? "true" : "false"), "info": .string(info)]))
     }
 }

@@ -6,6 +6,10 @@ package struct WCSSettings: Sendable {
     package var names: NamePatterns
     /// Maximum numbers of connections.
     package var numbers = WebSocketServer.Numbers()
+    /// Calls of the app's server, if it wants any.
+    package var hooks: WCSHooks.Settings?
+    /// Problems that do not prevent the service from starting but should be fixed.
+    package var warnings: [String] = []
     /// Limits of a connection.
     var sockets = WebSocketLimits()
 

@@ -24,7 +24,8 @@ struct DoctorCommand: AsyncParsableCommand {
             findings.append(Finding(isGood: true, text: "configuration"))
             findings +=
                 (configuration.apps.warnings + configuration.hooks.warnings
-                + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])).map {
+                + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
+                + (configuration.wcs?.warnings ?? [])).map {
                     Finding(isGood: false, text: $0)
                 }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }

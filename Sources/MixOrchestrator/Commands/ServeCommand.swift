@@ -67,7 +67,9 @@ struct ServeCommand: AsyncParsableCommand {
             connections: configuration.http.maxConnections, descriptors: DescriptorLimit.raise())
         let warnings =
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
-            + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? []) + configuration.exposures
+            + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
+            + (configuration.wcs?.warnings ?? [])
+            + configuration.exposures
             + lowered
         for warning in warnings { logger.warning("\(warning)") }
         for note in configuration.closedLists { logger.notice("\(note)") }

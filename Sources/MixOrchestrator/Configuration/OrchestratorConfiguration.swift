@@ -106,7 +106,7 @@ struct OrchestratorConfiguration: Sendable {
         outputs = try values.allowList("outputs.allow", whenEmpty: whenEmpty)
         callbacks = try values.allowList("callbacks.allow", whenEmpty: whenEmpty)
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
-        wcs = try WCSSettings(values)
+        wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")

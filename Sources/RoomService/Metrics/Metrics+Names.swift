@@ -20,6 +20,7 @@ extension Metrics {
         case viewerBytes = "viewer_sent_bytes_total"
         case viewerSkips = "viewer_skips_total"
         case viewersRefused = "viewers_refused_total"
+        case wcsHooks = "wcs_hooks_total"
         case webhookAttempts = "webhook_attempts_total"
         case webhookMessages = "webhook_messages_total"
         case webrtcLost = "webrtc_lost_packets_total"
@@ -50,6 +51,7 @@ extension Metrics {
             case .viewerBytes: "Program bytes sent to viewers."
             case .viewerSkips: "Times a slow viewer skipped to the newest keyframe."
             case .viewersRefused: "Viewers refused because a viewer limit was reached."
+            case .wcsHooks: "Calls of WCS hooks to the app's server, by method and result."
             case .webhookAttempts: "Webhook delivery attempts, by result."
             case .webhookMessages: "Webhook messages settled, by outcome: delivered or given up."
             case .webrtcLost: "Packets of WebRTC publishers that never came."
@@ -73,6 +75,7 @@ extension Metrics {
             case .recordingFailures: ["code"]
             case .storeUnreadable: ["table"]
             case .switches: ["from", "to"]
+            case .wcsHooks: ["method", "result"]
             case .webhookAttempts: ["result"]
             case .webhookMessages: ["outcome"]
             case .webrtcSessions, .webrtcViews: ["result"]

@@ -1,0 +1,58 @@
+import EventSubscription
+
+/// What the app's server wants of the hooks of one connection: `restClientConfig` in its answer to `connect`. Pure.
+struct WCSHookRules: Hashable, Sendable {
+    private struct Rule: Hashable, Sendable {
+        var isSent = true
+        var failsOnError = false
+        var renames = false
+        /// Fields that are left out.
+        var excluded: Set<String> = []
+    }
+
+    private var rules: [WCSHookMethod: Rule] = [:]
+
+    /// Everything is sent, and errors are logged.
+    init() {}
+
+    /// - Parameter answer: The fields of the answer to `connect`.
+    init(_ answer: [String: JSONValue]) {
+        let config = answer.object("restClientConfig")
+        for method in WCSHookMethod.allCases {
+            let fields = config.object(method.rawValue)
+            var rule = Rule()
+            rule.isSent = fields.text("restPolicy") != "DISABLE"
+            rule.failsOnError = fields.text("restOnError") == "FAIL"
+            let overwritten = Self.names(fields["restOverwrite"])
+            rule.renames =
+                fields.text("restPolicy") == "OVERWRITE" && (overwritten.isEmpty || overwritten.contains("name"))
+            rule.excluded = Self.names(fields["restExclude"])
+            rules[method] = rule
+        }
+    }
+
+    private func rule(_ method: WCSHookMethod) -> Rule { rules[method] ?? Rule() }
+
+    func isSent(_ method: WCSHookMethod) -> Bool { rule(method).isSent }
+
+    /// Whether a stream is refused when the server cannot be asked.
+    func failsOnError(_ method: WCSHookMethod) -> Bool { rule(method).failsOnError }
+
+    /// Whether the server's answer may name the stream.
+    func renames(_ method: WCSHookMethod) -> Bool { rule(method).renames }
+
+    func fields(_ method: WCSHookMethod, _ fields: [String: JSONValue]) -> [String: JSONValue] {
+        let excluded = rule(method).excluded
+        return excluded.isEmpty ? fields : fields.filter { !excluded.contains($0.key) }
+    }
+
+    /// Reads names of fields: a list, or a text with commas.
+    private static func names(_ value: JSONValue?) -> Set<String> {
+        switch value {
+        case .string(let text):
+            Set(text.split(separator: ",").map { String($0.drop { $0 == " " }.prefix { $0 != " " }) })
+        case .array(let elements): Set(elements.compactMap { if case .string(let name) = $0 { name } else { nil } })
+        default: []
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import EventSubscription
+import MixModel
+import RoomService
+
+/// A stream that may be watched over WebRTC.
+package enum WebRTCPlayTarget: Hashable, Sendable {
+    /// A room's program.
+    case program(RoomID)
+    /// What a participant publishes.
+    case participant(StreamNames)
+
+    package var room: RoomID {
+        switch self {
+        case .program(let room): room
+        case .participant(let names): names.room
+        }
+    }
+}
+
+/// Where viewers over WebRTC are let in, by whatever way their offers come.
+package protocol WebRTCPlayDoor: Sendable {
+    /// Answers an offer.
+    ///
+    /// - Parameters:
+    ///   - offer: The viewer's session description.
+    ///   - address: The client's IP address, which may be a proxy's.
+    ///   - onChange: Called with what happens to the session, if it has begun; at last once with its end.
+    /// - Throws: `OrchestratorError` within some seconds.
+    func play(
+        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession
+
+    /// Ends a viewer's session. One that has ended is ignored.
+    func stopPlaying(_ session: String, of app: AppID)
+}
+
+/// The door of a service that plays nothing over WebRTC.
+package struct ClosedWebRTCPlayDoor: WebRTCPlayDoor {
+    package init() {}
+
+    package func play(
+        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession {
+        throw OrchestratorError(
+            .unavailable, "webrtc-off", "WebRTC is off", detail: "this service plays nothing over WebRTC")
+    }
+
+    package func stopPlaying(_ session: String, of app: AppID) {}
+}

@@ -1,0 +1,23 @@
+import EventSubscription
+import MixModel
+import RoomService
+
+extension WebRTCViewers: WebRTCPlayDoor {
+    package func play(
+        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+    ) async throws(OrchestratorError) -> WebRTCDoorSession {
+        let wanted: WebRTCViewWish.Target =
+            switch target {
+            case .program(let room): .program(room, task: nil)
+            case .participant(let names): .participant(names)
+            }
+        let opening = try await open(
+            WebRTCViewWish(target: wanted, offer: offer, address: address, needsToken: true), onNews: onChange)
+        return WebRTCDoorSession(id: opening.id, answer: opening.answer)
+    }
+
+    package func stopPlaying(_ session: String, of app: AppID) {
+        // One that has ended needs no end.
+        try? close(session, of: app)
+    }
+}
