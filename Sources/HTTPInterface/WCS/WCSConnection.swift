@@ -301,6 +301,8 @@ actor WCSConnection {
 
     private static func info(_ error: OrchestratorError, isPublished: Bool) -> String {
         switch error.kind {
+        // Not of the stream, but of the service.
+        case _ where error.code == "webrtc-off" || error.code == "stream-elsewhere": WCSInfo.restricted
         case .malformed, .invalid: WCSInfo.noCommonCodecs
         case .notFound: WCSInfo.streamNotFound
         case .conflict: isPublished ? WCSInfo.nameInUse : WCSInfo.streamNotFound
