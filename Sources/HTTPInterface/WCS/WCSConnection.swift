@@ -78,12 +78,12 @@ actor WCSConnection {
             }
             _ = perform(actions)
         case .ended(let reason):
-            forget(id)
-            server.logger.info("WCS: a stream has ended: \(reason)", metadata: ["room": "\(stream.target.room)"])
             var info = WCSInfo.rtpActivity
             if !stream.isPublished, await !server.isThere(stream.target) { info = WCSInfo.stoppedByPublisher }
-            // The client may have begun another one meanwhile.
-            guard opened[id] == nil else { return }
+            // The client may have ended it meanwhile, and begun another one.
+            guard opened[id]?.number == stream.number else { return }
+            forget(id)
+            server.logger.info("WCS: a stream has ended: \(reason)", metadata: ["room": "\(stream.target.room)"])
             _ = perform(session.failed(id, info))
         }
     }
