@@ -8,7 +8,11 @@ public struct KeyframeRequests: Sendable {
     /// Shortest time between two requests that are passed on, however many viewers make them.
     public static let pause = MediaTime.milliseconds(350)
 
+    /// Time without a keyframe after which one is asked for, though no viewer has.
+    public static let longestDistance = MediaTime.seconds(2)
+
     private var isWanted = false
+    private var lastKeyframe: MediaTime?
     private var passedAt: MediaTime?
     /// The feed on air and the time of its last regular keyframe.
     private var regular: (feed: SpliceInput, time: MediaTime)?
@@ -19,6 +23,11 @@ public struct KeyframeRequests: Sendable {
 
     /// Time from which on a waiting request may be passed on; `nil` if none waits.
     public var due: MediaTime? { isWanted ? passedAt.map { $0 + Self.pause } ?? .zero : nil }
+
+    /// Whether the program's last keyframe is older than `longestDistance`.
+    public func lacksKeyframe(now: MediaTime) -> Bool {
+        lastKeyframe.map { now - $0 > Self.longestDistance } ?? false
+    }
 
     /// Notes that a viewer needs a keyframe. The next one serves all who wait.
     public mutating func ask() { isWanted = true }
@@ -47,6 +56,7 @@ public struct KeyframeRequests: Sendable {
     /// - Parameter distance: Distance between two regular keyframes of a mixer; `nil` for any other feed.
     public mutating func noteKeyframe(at time: MediaTime, of feed: SpliceInput, distance: MediaTime?) {
         isWanted = false
+        lastKeyframe = time
         if let regular, let distance, regular.feed == feed, isExtraDue, time < regular.time + distance - Splicer.step {
             isExtraDue = false
         } else {

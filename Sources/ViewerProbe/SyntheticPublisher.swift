@@ -78,12 +78,22 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
 
     /// Returns the arguments for an `ffmpeg` that pushes to `url` (RTMP) in real time.
     public func arguments(url: String) -> [String] {
-        var arguments = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
-        arguments += ["-re", "-f", "lavfi", "-i", pictureGraph, "-re", "-f", "lavfi", "-i", soundGraph]
-        if let seconds { arguments += ["-t", "\(seconds)"] }
-        arguments += videoEncoder
+        var arguments = input + videoEncoder
         arguments += ["-c:a", "aac", "-b:a", "\(64_000 * channels)", "-ar", "\(sampleRate)", "-ac", "\(channels)"]
         return arguments + ["-flvflags", "no_duration_filesize", "-f", "flv", url]
+    }
+
+    /// Returns the arguments for an `ffmpeg` that writes pictures and sound to a file or named pipe (Matroska), not encoded and in
+    /// real time, for a client with an encoder of its own.
+    public func rawArguments(path: String) -> [String] {
+        input + ["-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-c:a", "pcm_s16le", "-flush_packets", "1"]
+            + ["-cluster_time_limit", "20", "-f", "matroska", "-y", path]
+    }
+
+    private var input: [String] {
+        ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
+            + ["-re", "-f", "lavfi", "-i", pictureGraph, "-re", "-f", "lavfi", "-i", soundGraph]
+            + (seconds.map { ["-t", "\($0)"] } ?? [])
     }
 
     private var videoEncoder: [String] {

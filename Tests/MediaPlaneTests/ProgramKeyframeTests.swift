@@ -136,6 +136,12 @@ extension RealTime {
             try #require(try await outputEventually { viewer.pictures.count > 30 })
             let times = try await Self.times(of: viewer, "keyframes of a publisher over WebRTC")
             #expect(times[18] <= 150)
+            // Nobody asks, and it still has some.
+            let before = viewer.keyframes.count
+            try await Task.sleep(for: .seconds(7))
+            let regular = viewer.keyframes.count - before
+            print("\(regular) keyframes in 7 s without a request")
+            #expect(2...4 ~= regular)
             viewer.stop()
             try await rig.stop()
             await stage.stop()

@@ -23,6 +23,13 @@ import Testing
         #expect(zip(passed, passed.dropFirst()).allSatisfy { $1 - $0 <= KeyframeRequests.pause * 2 })
     }
 
+    @Test func aProgramWithoutKeyframesIsNoticed() {
+        var requests = KeyframeRequests()
+        #expect(!requests.lacksKeyframe(now: .seconds(9)), "it has not begun")
+        requests.noteKeyframe(at: .seconds(9), of: .source("alice/camera"), distance: nil)
+        #expect(!requests.lacksKeyframe(now: .seconds(11)) && requests.lacksKeyframe(now: .milliseconds(11_001)))
+    }
+
     @Test func aRequestThatComesTooEarlyWaits() {
         var requests = KeyframeRequests()
         func passes(_ milliseconds: Int) -> Bool { requests.take(now: .milliseconds(milliseconds)) }

@@ -67,6 +67,15 @@ extension Relay {
         if keyframeRequests.due != nil { scheduleTick(now: now, isCalm: isCalm(now: now)) }
     }
 
+    /// Asks for a keyframe if the program has had none for as long as a mix has one: publishers over WebRTC send none unasked, and
+    /// a server that viewers are at waits for one.
+    func keepKeyframesComing(now: MediaTime) {
+        guard case .source(let id) = splicer.onAir, sources[id]?.takesKeyframeRequests ?? false,
+            keyframeRequests.lacksKeyframe(now: now)
+        else { return }
+        keyframeRequests.ask()
+    }
+
     /// Passes the request of a viewer for a keyframe on to what is on air, if one waits and may be passed on.
     func passKeyframeRequest(now: MediaTime) {
         guard keyframeRequests.take(now: now), let onAir = splicer.onAir, splicer.tracks != .audio else { return }

@@ -58,7 +58,7 @@ extension Relay {
         case .mixer:
             if let mixer { perform(splicer.setTarget(mixer.feed, now: now)) }
         }
-        requestKeyframes(aim: decision.aim, facts: facts, now: now)
+        requestKeyframes(facts: facts, now: now)
         retireMixers(need: decision.mixer, now: now)
         keepTwin(plan, now: now)
         let isCalm = isCalm(now: now)

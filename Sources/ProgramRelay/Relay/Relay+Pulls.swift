@@ -172,9 +172,11 @@ extension Relay {
     }
 
     /// Asks the senders of sources that a decoder or a splice waits for to send a keyframe, where transports can.
-    func requestKeyframes(aim: ProgramDirector.Aim, facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
+    ///
+    /// A keyframe that comes while a sound fades out before the splice would be too early for it.
+    func requestKeyframes(facts: [SourceID: ProgramDirector.SourceFact], now: MediaTime) {
         for (id, source) in sources where source.takesKeyframeRequests && source.removedAt == nil {
-            let isNext = aim == .source(id) && splicer.onAir != .source(id)
+            let isNext = splicer.target == .source(id) && splicer.onAir != .source(id)
             guard isNext || !(facts[id]?.isDecodable ?? false) else { continue }
             source.requestKeyframe(now: now)
         }

@@ -238,6 +238,7 @@ public actor Relay {
         }
         sendSlate(now: now)
         perform(splicer.advance(to: now))
+        keepKeyframesComing(now: now)
         passKeyframeRequest(now: now)
         reconsider()
         watchForStall(now: now)

@@ -12,6 +12,7 @@ struct ServiceClient: Sendable {
         var status: Int
         var contentType: String
         var entityTag: String?
+        var location: String?
         var body: Data
 
         var text: String { String(decoding: body, as: UTF8.self) }
@@ -74,7 +75,15 @@ struct ServiceClient: Sendable {
         let body = try await response.body.collect(upTo: 16 << 20)
         return Answer(
             status: Int(response.status.code), contentType: response.headers.first(name: "Content-Type") ?? "",
-            entityTag: response.headers.first(name: "ETag"), body: Data(body.readableBytesView))
+            entityTag: response.headers.first(name: "ETag"), location: response.headers.first(name: "Location"),
+            body: Data(body.readableBytesView))
+    }
+
+    /// Returns the body of a GET as it comes; `nil` if it is refused.
+    func body(_ path: String) async throws -> HTTPClientResponse.Body? {
+        let response = try await Self.http.execute(
+            HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)"), timeout: .seconds(60))
+        return response.status.code == 200 ? response.body : nil
     }
 
     private func expectSuccess(_ method: String, _ path: String, json: String? = nil) async throws -> Answer {

@@ -148,6 +148,13 @@ final class Stage: Sendable {
         return process
     }
 
+    /// Notes a source that something else publishes, for `judge`.
+    func knows(_ source: SyntheticPublisher) {
+        state.withLock { state in
+            if !state.known.contains(where: { $0.id == source.id }) { state.known.append(source) }
+        }
+    }
+
     /// Pushes something that is no synthetic source as `name`, with these codecs of ffmpeg.
     func publish(_ name: String, codecs: [String]) throws -> ManagedProcess {
         let inputs = ["-re", "-f", "lavfi", "-i", "testsrc=s=320x240:r=20", "-re", "-f", "lavfi", "-i", "sine=r=44100"]

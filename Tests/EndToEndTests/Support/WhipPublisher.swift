@@ -1,0 +1,141 @@
+import EncodedMedia
+import Foundation
+import GStreamerKit
+import Synchronization
+
+@testable import ViewerProbe
+
+/// A WebRTC client that publishes a synthetic source over WHIP as a browser would: encoded here, at a rate that its camera
+/// chooses, with a keyframe at the beginning and whenever it is asked for one.
+final class WhipPublisher: Sendable {
+    private struct State {
+        var offer: String?
+        var candidates: [String] = []
+        var isGathered = false
+        var isConnected = false
+        var failure: String?
+        var session: String?
+        /// Pictures of the camera so far.
+        var pictures = 0
+    }
+    private final class Shared: Sendable { let state = Mutex(State()) }
+
+    let user: String
+    private let peer: WebRTCPeer
+    private let camera: ManagedProcess
+    private let shared: Shared
+    private let stage: Stage
+    private let path: LossyPath?
+
+    private static func description(_ pipe: String, _ source: SyntheticPublisher, dropping: Double) -> String {
+        // Pictures that are missing, as a camera in poor light leaves them out.
+        let identity = dropping > 0 ? "! identity drop-probability=\(dropping)" : ""
+        return """
+            webrtcbin name=peer bundle-policy=max-bundle
+            filesrc location=\(pipe) ! matroskademux name=demux
+            demux.video_0 ! tee name=pictures pictures. ! queue ! appsink name=seen sync=false async=false drop=true
+            pictures. ! queue max-size-bytes=0 max-size-buffers=60 \(identity) ! valve name=camera drop=true \
+            ! x264enc name=encoder tune=zerolatency speed-preset=veryfast threads=1 key-int-max=100000 bframes=0 \
+            bitrate=\(source.videoBitrate / 1000) ! video/x-h264,profile=constrained-baseline \
+            ! rtph264pay config-interval=-1 aggregate-mode=zero-latency \
+            ! application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,\
+            packetization-mode=(string)1 ! peer.
+            demux.audio_0 ! queue max-size-bytes=0 ! valve name=microphone drop=true ! audioconvert ! audioresample \
+            ! opusenc bitrate=128000 ! rtpopuspay \
+            ! application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000 ! peer.
+            """
+    }
+
+    /// Prepares the client: its camera runs, and it has an offer.
+    ///
+    /// - Parameters:
+    ///   - dropping: Share of the pictures that the camera leaves out, 0…1.
+    ///   - path: The network between the client and the service; `nil` for none.
+    init(
+        _ user: String, _ source: SyntheticPublisher, on stage: Stage, dropping: Double = 0,
+        through path: LossyPath? = nil
+    ) async throws {
+        self.user = user
+        self.stage = stage
+        self.path = path
+        let pipe = stage.directory.appendingPathComponent("\(user)-\(UInt32.random(in: 0 ... .max)).fifo").path
+        guard mkfifo(pipe, 0o600) == 0 else { throw EndToEndError("no pipe \(pipe)") }
+        camera = try ManagedProcess(
+            "camera-\(user)", "ffmpeg", source.rawArguments(path: pipe), in: stage.directory)
+        stage.knows(source)
+        let shared = Shared()
+        self.shared = shared
+        var network = WebRTCPeer.Network()
+        if path != nil { network.addresses = ["127.0.0.1"] }
+        peer = try WebRTCPeer(
+            Self.description(pipe, source, dropping: dropping), network: network, name: "whip-\(user)"
+        ) { event in
+            shared.state.withLock { state in
+                switch event {
+                case .described(let text): state.offer = text
+                case .candidate(_, let text): state.candidates.append(text)
+                case .gathered: state.isGathered = true
+                case .connection(let connection): state.isConnected = connection == .connected
+                case .failed(let reason): state.failure = reason
+                }
+            }
+        }
+        try peer.pipeline.appSink("seen") { _ in shared.state.withLock { $0.pictures += 1 } }
+        try await peer.play()
+        peer.offer()
+        try await waitUntil("\(user) has an offer \(camera.messages())", within: 10) {
+            shared.state.withLock { $0.offer != nil && $0.isGathered && $0.pictures > 10 }
+        }
+    }
+
+    /// Publishes, and returns once the connection stands and media are sent.
+    ///
+    /// - Returns: CLOCK_MONOTONIC in ns when the offer was posted.
+    @discardableResult func publish() async throws -> Int64 {
+        let offer = shared.state.withLock { state in
+            // Behind a network the service learns the client's address from its packets.
+            (state.offer ?? "") + (path == nil ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
+        }
+        let begin = MonotonicClock.now()
+        let answer = try await stage.client.post(offer: offer, to: "/whip/\(stage.room)/\(user)")
+        shared.state.withLock { $0.session = answer.session }
+        peer.accept(try path?.lead(answer.text) ?? answer.text)
+        try await waitUntil(
+            "\(user) is connected: \(shared.state.withLock { $0.failure ?? "" })", within: 10, every: 2
+        ) { shared.state.withLock { $0.isConnected } }
+        for valve in ["camera", "microphone"] { try peer.pipeline.element(valve).set("drop", to: "false") }
+        return begin
+    }
+
+    /// Ends the session, as a page that is closed does.
+    ///
+    /// - Returns: CLOCK_MONOTONIC in ns when that was asked for.
+    @discardableResult func leave() async throws -> Int64 {
+        let begin = MonotonicClock.now()
+        if let session = shared.state.withLock({ $0.session }) {
+            let status = try await stage.client.request("DELETE", session).status
+            guard status == 200 else { throw EndToEndError("DELETE \(session): \(status)") }
+        }
+        await stop()
+        return begin
+    }
+
+    /// Vanishes.
+    func stop() async {
+        camera.kill9()
+        await peer.tearDown()
+    }
+}
+
+extension ServiceClient {
+    /// Posts an offer of WebRTC.
+    ///
+    /// - Returns: The answer, and the address of the session.
+    func post(offer: String, to path: String) async throws -> (text: String, session: String) {
+        let answer = try await request("POST", path, json: offer, headers: ["Content-Type": "application/sdp"])
+        guard answer.status == 201, let session = answer.location else {
+            throw EndToEndError("POST \(path): \(answer.status) \(answer.text)")
+        }
+        return (answer.text, session)
+    }
+}
