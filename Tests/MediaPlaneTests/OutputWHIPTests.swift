@@ -30,13 +30,17 @@ import Testing
         let ingest = try await IngestRig.start()
         let server = try WHIPServer(ingest: ingest, token: "s3cret/token")
         let player = try WholePlayer(ingest.pullURL("alice"))
-        let tags = try await outputProgram(seconds: 8)
+        let tags = try await outputProgram(seconds: 12)
         let output = try Self.output("whip://s3cret%2Ftoken@127.0.0.1:\(server.port)/moved/alice")
         let start = ContinuousClock.now
         try await output.whilePlaying(tags) { () async throws in
             #expect(try await outputEventually { output.status.state == .live }, "\(output.status)")
             print("live after \(ContinuousClock.now - start)")
-            #expect(try await outputEventually { player.pictures.count > 60 }, "\(output.status)")
+            #expect(
+                try await outputEventually {
+                    let sounds = player.tags.filter(\.isSound).count
+                    return player.pictures.count > 60 && sounds > 100
+                }, "\(output.status)")
         }
         print("\(output.status)")
         #expect(output.status.reconnects == 0 && output.droppedFrames == 0 && output.status.bytesSent > 50_000)
