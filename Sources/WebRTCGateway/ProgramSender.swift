@@ -55,7 +55,7 @@ package final class ProgramSender: @unchecked Sendable {
         }
         if isDue {
             loop.perform { [self] in
-                guard let last = sender?.figures.lastHeard else { return }
+                guard let last = sender?.lastHeard else { return }
                 heard.withLock { $0.last = last }
             }
         }
@@ -142,8 +142,8 @@ package final class ProgramSender: @unchecked Sendable {
 
     private func send(_ picture: SentPictures.Picture) {
         guard let sender else { return }
-        if sender.isBehind { isWaitingForIDR = true }
-        if picture.isIDR, !sender.isBehind { isWaitingForIDR = false }
+        let isBehind = sender.isBehind(now: MonotonicClock.now())
+        if isBehind { isWaitingForIDR = true } else if picture.isIDR { isWaitingForIDR = false }
         guard !isWaitingForIDR else { return }
         sender.push(picture: picture.bytes, at: picture.time, isIDR: picture.isIDR)
     }

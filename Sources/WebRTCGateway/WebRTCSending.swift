@@ -17,6 +17,9 @@ package enum WebRTCSending {
     private static let packetSize = 1200
 
     /// The description for `WebRTCPeer`. Pictures are access units as byte streams that have their parameter sets in band.
+    ///
+    /// The sources of the packets are chosen here, because the session description names them before there are packets: a browser
+    /// shows nothing of a source that it has not been told of if it was told of another.
     static func description(of formats: WebRTCSender.Formats) -> String {
         var lines = ["webrtcbin name=peer bundle-policy=max-bundle"]
         let source = "format=time is-live=true block=false max-bytes=16000000 leaky-type=upstream"
@@ -25,7 +28,8 @@ package enum WebRTCSending {
                 """
                 appsrc name=\(pictures) \(source) caps=video/x-h264,stream-format=byte-stream,alignment=au \
                 ! rtph264pay name=payloader-video pt=\(payload) mtu=\(packetSize) aggregate-mode=zero-latency \
-                ! application/x-rtp,media=video,encoding-name=H264,payload=\(payload),clock-rate=90000,packetization-mode=(string)1 \
+                ! application/x-rtp,media=video,encoding-name=H264,payload=\(payload),clock-rate=90000,packetization-mode=(string)1,\
+                ssrc=(uint)\(UInt32.random(in: 1 ... .max)) \
                 ! peer.
                 """)
         }
@@ -34,7 +38,8 @@ package enum WebRTCSending {
                 """
                 appsrc name=\(sound) \(source) caps=audio/x-opus,rate=48000,channels=2,channel-mapping-family=0 \
                 ! rtpopuspay name=payloader-audio pt=\(payload) mtu=\(packetSize) \
-                ! application/x-rtp,media=audio,encoding-name=OPUS,payload=\(payload),clock-rate=48000 ! peer.
+                ! application/x-rtp,media=audio,encoding-name=OPUS,payload=\(payload),clock-rate=48000,\
+                ssrc=(uint)\(UInt32.random(in: 1 ... .max)) ! peer.
                 """)
         }
         return lines.joined(separator: "\n")

@@ -100,6 +100,38 @@ struct BrowserTests {
         }
     }
 
+    /// The same over WebRTC: what a browser shows of a bypass, of a mix, and after the mixer was killed.
+    @Test(.timeLimit(.minutes(2))) func theWatchPagePlaysOverWebRTC() async throws {
+        try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 4))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let page = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#webrtc&figures")
+            func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
+            try await waitUntil("the page plays", within: 30) { (latest()?.shown ?? 0) > 40 }
+            #expect(latest()?.size == "360x640", "\(String(describing: latest()))")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await waitUntil("the mix is shown", within: 10) { latest()?.size == "720x1280" }
+            try await Task.sleep(for: .seconds(3))
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            try await waitUntil("the bypass is shown", within: 10) { latest()?.size == "360x640" }
+            try await Task.sleep(for: .seconds(3))
+            let watched = try #require(latest())
+            print("the watch page over WebRTC: \(watched)")
+            #expect(try await stage.client.viewers(stage.room) == 1)
+            await page.stop()
+            try await waitUntil("the viewer has left", within: 15) {
+                try await stage.client.viewers(stage.room) == 0
+            }
+            #expect(watched.connections == 1 && watched.words.hasPrefix("Live"))
+            #expect(watched.shown > 150 && watched.dropped * 20 < watched.shown)
+            #expect(watched.longest < 400)
+        }
+    }
+
     private func check(_ playback: Browser.Playback, _ what: String) throws {
         print("\(what) in Chromium: \(playback)")
         #expect(playback.error == nil)

@@ -176,7 +176,7 @@ import Testing
             sound: SceneSound(levels: [.init(source: id.rawValue)]))
         try rig.apply(.bypass(id), scene, [PlannedSource(id: id, url: ingest.pullURL("alice"))])
         try await rig.waitFor(.bypass)
-        let whep = try await WhepRig.start(.program(socket: rig.socket), patience: 1)
+        let whep = try await WhepRig.start(.program(socket: rig.socketPath), patience: 1)
         try await Task.sleep(for: .milliseconds(300))
         let watched = try await whep.watch("viewer")
         print("program: answer after \(watched.answer) ms, picture after \(watched.picture) ms")

@@ -146,6 +146,13 @@ struct ServiceClient: Sendable {
         return Set(try JSONDecoder().decode(Room.self, from: answer.body).participants.map(\.user))
     }
 
+    /// Number of viewers of the room's program.
+    func viewers(_ room: String) async throws -> Int {
+        struct Room: Decodable { var viewers: Int }
+        let answer = try await request("GET", "/v1/rooms/\(room)")
+        return try JSONDecoder().decode(Room.self, from: answer.body).viewers
+    }
+
     func deleteRoom(_ room: String) async throws {
         _ = try await expectSuccess("DELETE", "/v1/rooms/\(room)")
     }

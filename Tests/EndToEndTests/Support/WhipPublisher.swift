@@ -76,6 +76,7 @@ final class WhipPublisher: Sendable {
                 case .candidate(_, let text): state.candidates.append(text)
                 case .gathered: state.isGathered = true
                 case .connection(let connection): state.isConnected = connection == .connected
+                case .keyframeRequested: break
                 case .failed(let reason): state.failure = reason
                 }
             }

@@ -18,9 +18,8 @@ extension Bench {
             let names = StreamNames(room: RoomID(app: AppID(app), name: "demo"), user: UserID(user), stream: kind)
             let url = IngestStreamKey(names).url(of: IngestRules(host: "127.0.0.1", port: 19_350), secret: secret)
             let event =
-                #"{"type":"stream.published","room":"demo","app":"\#(app)","user":"\#(user)","stream":"\#(kind.rawValue)","#
-                + #""url":"\#(url)"}"#
-            let answer = try await call(.post, "/v1/events", event)
+                #"{"type":"stream.published","user":"\#(user)","stream":"\#(kind.rawValue)","url":"\#(url)"}"#
+            let answer = try await call(.post, "/v1/rooms/demo/events?app=\(app)", event)
             #expect(answer.status == 202, "\(answer.text)")
         }
     }
@@ -181,7 +180,8 @@ extension Bench {
     /// A program is for everybody as over HTTP-FLV, a participant for holders of tokens.
     @Test func tokensAndSignaturesAreChecked() async throws {
         try await withWHEP(["playback.key": ["playback-key-0123456789"]]) { bench in
-            #expect(try await Self.watch(bench).status == 403)
+            let unsigned = try await Self.watch(bench)
+            #expect(unsigned.status == 403)
             let time = Int(Date.now.timeIntervalSince1970) + 60
             let signature = PlaybackAccess.authKey(path: "/whep/demo", time: time, key: "playback-key-0123456789")
             #expect(try await Self.watch(bench, "/whep/demo?auth_key=\(signature)").status == 201)
