@@ -64,6 +64,9 @@ private func onElementAdded(
         cgst_set_double(element, "bandwidth", sessionBandwidth)
         // Otherwise sound and pictures are as far apart for a receiver as they are on their way here.
         cgst_set_boolean(element, "rtcp-sync-send-time", 0)
+    } else if cgst_is_made_by(element, "clocksync") != 0 {
+        // What is sent is live already, and must not wait because its clock and this one differ.
+        cgst_set_boolean(element, "sync", 0)
     } else if cgst_is_made_by(element, "nicesrc") != 0 {
         watch.listen(to: element)
     }

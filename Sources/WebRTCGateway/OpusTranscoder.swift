@@ -167,7 +167,11 @@ package final class OpusTranscoder: Sendable {
             caps: .text(Self.samples), name: "opus-encoder"
         ) { [onPacket] sample in
             guard let time = sample.pts, !sample.isHeader else { return }
-            onPacket(Packet(time: origin + MediaTime(nanoseconds: Int64(clamping: time)), bytes: sample.bytes))
+            // The first packet begins with samples from before the sound (the encoder's delay), and is as long as the others.
+            let end =
+                MediaTime(nanoseconds: Int64(clamping: time))
+                + MediaTime(nanoseconds: Int64(clamping: sample.duration ?? 20_000_000))
+            onPacket(Packet(time: origin + end - OpusTranscoder.duration, bytes: sample.bytes))
         }
         try chain.start()
         return chain

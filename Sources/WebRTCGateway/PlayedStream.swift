@@ -154,9 +154,10 @@ struct PlayedStream: Sendable {
 
     /// The pictures since the last IDR for one who joins now, or has lost some: after the last picture and before the next
     /// one, so that a client shows the last of them at once.
-    var groupForJoining: [Picture] {
+    mutating func groupForJoining() -> [Picture] {
         guard let edge = group.last?.time else { return [] }
         let step = min(Self.longestStep, Self.burst / Int64(group.count + 1))
+        lastPicture = max(lastPicture ?? edge, edge + step * Int64(group.count))
         return group.enumerated().map { index, picture in
             var picture = picture
             picture.time = edge + step * Int64(index + 1)

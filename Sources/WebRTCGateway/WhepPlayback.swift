@@ -262,7 +262,7 @@ final class WhepPlayback: @unchecked Sendable {
         var group: [PlayedStream.Picture]?
         for id in viewers.keys {
             guard let sender = viewers[id]?.sender, viewers[id]?.gate.takesGroup(now: now) ?? false else { continue }
-            let pictures = group ?? stream.groupForJoining
+            let pictures = group ?? stream.groupForJoining()
             group = pictures
             sender.beginBurst(now: now)
             for picture in pictures { sender.push(picture: picture.bytes, at: picture.time, isIDR: picture.isIDR) }

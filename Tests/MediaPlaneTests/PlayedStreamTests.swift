@@ -84,7 +84,7 @@ import Testing
     @Test func whoJoinsGetsTheGroupBetweenTwoPictures() throws {
         var stream = try Self.stream()
         for index in 1...59 { _ = try stream.take(Self.picture(5000 + 33 * index), now: Self.millisecond) }
-        let joining = stream.groupForJoining
+        let joining = stream.groupForJoining()
         #expect(joining.count == 60 && joining[0].isIDR && joining.map(\.bytes) == stream.group.map(\.bytes))
         #expect(zip(joining, joining.dropFirst()).allSatisfy { $0.time < $1.time })
         let edge = try #require(stream.group.last?.time)
@@ -97,7 +97,7 @@ import Testing
     func theGroupIsLimited(count: Int, size: Int) throws {
         var stream = try Self.stream()
         for index in 1...count { _ = try stream.take(Self.picture(5000 + 33 * index, size: size), now: 0) }
-        #expect(stream.group.isEmpty && stream.groupForJoining.isEmpty)
+        #expect(stream.group.isEmpty && stream.groupForJoining() == [])
         _ = try stream.take(Self.picture(5000 + 33 * count + 33, 0x65), now: 0)
         #expect(stream.group.count == 1)
     }
