@@ -69,7 +69,7 @@ import Testing
         try chain.start()
         for packet in packets {
             _ = packet.bytes.withUnsafeBytes {
-                chain.push(bytes: $0, pts: UInt64(packet.time.nanoseconds), duration: 20_000_000)
+                chain.push(bytes: $0, pts: UInt64((packet.time + .seconds(1)).nanoseconds), duration: 20_000_000)
             }
         }
         chain.tearDown()
