@@ -11,6 +11,8 @@ struct WhepMachine: Sendable {
         var pauses: [Int64] = [100_000_000, 250_000_000, 500_000_000, 1_000_000_000]
         /// Time between two requests for a keyframe, for all viewers together.
         var keyframePause: Int64 = 350_000_000
+        /// Time without anything of the stream after which it counts as away, although its connection is there.
+        var stall: Int64 = 2_000_000_000
         var mostViewers = PlayCommand.mostViewers
         /// Longest note and identifier of a viewer, in bytes.
         var longestText = 256
@@ -53,6 +55,8 @@ struct WhepMachine: Sendable {
     private(set) var keyframeRequests = 0
     /// Time since which the stream has been away; `nil` while it is there.
     private var awaySince: Int64?
+    /// Arrival of the last tag of the stream.
+    private var lastCame: Int64 = 0
     private var lastFault: String?
     private var attempts = 0
     private var dialAt: Int64?
@@ -119,8 +123,8 @@ struct WhepMachine: Sendable {
     }
 
     /// Notes a tag of the stream.
-    mutating func streamCame() {
-        (awaySince, dialAt) = (nil, nil)
+    mutating func streamCame(now: Int64) {
+        (awaySince, dialAt, lastCame) = (nil, nil, now)
         attempts = 0
     }
 
@@ -148,6 +152,9 @@ struct WhepMachine: Sendable {
     /// - Parameter heard: Arrival of the last packet of each viewer, if any has come.
     mutating func tick(_ heard: [String: Int64], now: Int64) -> [Action] {
         guard let source, !isOver else { return [] }
+        if awaySince == nil, now.saturatingDifference(lastCame) >= limits.stall {
+            (awaySince, lastFault) = (lastCame, "nothing comes of it")
+        }
         if let awaySince, now.saturatingDifference(awaySince) >= nanoseconds(source.patience) {
             return end(lastFault.map { "the stream is away: \($0)" } ?? "the stream is away")
         }

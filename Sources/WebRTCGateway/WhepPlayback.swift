@@ -224,7 +224,7 @@ final class WhepPlayback: @unchecked Sendable {
     }
 
     private func take(_ tags: [PlayedFeed.Tag], _ now: Int64) {
-        machine.streamCame()
+        machine.streamCame(now: now)
         for tag in tags {
             let outputs: [PlayedStream.Output]
             do throws(PlayedStream.Failure) { outputs = try stream.take(tag, now: now) } catch {

@@ -39,7 +39,7 @@ final class WebRTCViewer: Sendable {
     private let shared = Shared()
 
     private static let chains = """
-        webrtcbin name=peer bundle-policy=max-bundle latency=0
+        webrtcbin name=peer bundle-policy=max-bundle latency=200
         rtph264depay name=video ! h264parse ! video/x-h264,stream-format=avc,alignment=au \
         ! appsink name=pictures sync=false async=false
         rtpopusdepay name=audio ! opusdec plc=false ! audioconvert ! audio/x-raw,format=F32LE,channels=2,rate=48000 \

@@ -12,7 +12,8 @@ import Testing
     private static func machine(_ limits: WhepMachine.Limits = .init()) -> WhepMachine {
         var machine = WhepMachine(limits: limits)
         #expect(machine.play(source, now: 0) == [.open(source), .dial])
-        machine.streamCame()
+        // It comes all the time.
+        machine.streamCame(now: .max / 2)
         return machine
     }
 
@@ -94,7 +95,7 @@ import Testing
         #expect(machine.tick(heard, now: 100 * Self.second + 100_000_000) == [.dial])
         _ = machine.feedEnded("the relay is gone", now: 101 * Self.second)
         #expect(machine.tick(heard, now: 101 * Self.second + 250_000_000) == [.dial])
-        machine.streamCame()
+        machine.streamCame(now: .max / 2)
         #expect(machine.tick(heard, now: 200 * Self.second) == [], "it is back")
         _ = machine.feedEnded("the relay is gone", now: 300 * Self.second)
         #expect(machine.tick(heard, now: 329 * Self.second) == [.dial])
@@ -113,6 +114,16 @@ import Testing
         #expect(machine.tick([:], now: 29 * Self.second) == [])
         #expect(
             machine.tick([:], now: 30 * Self.second) == [.report(.failed(reason: "the stream is away")), .finish])
+    }
+
+    @Test func aStreamOfWhichNothingComesIsAway() {
+        var machine = Self.machine()
+        machine.streamCame(now: 10 * Self.second)
+        #expect(machine.tick([:], now: 39 * Self.second) == [])
+        machine.streamCame(now: 39 * Self.second)
+        #expect(machine.tick([:], now: 68 * Self.second) == [])
+        let reason = "the stream is away: nothing comes of it"
+        #expect(machine.tick([:], now: 69 * Self.second) == [.report(.failed(reason: reason)), .finish])
     }
 
     @Test func requestsForKeyframesAreJoined() {

@@ -194,7 +194,8 @@ import Testing
         Self.expectSoundWithoutGap(at: viewer)
         // The relay ends, and no other comes.
         try await rig.stop()
-        #expect(try await outputEventually { whep.failure?.hasPrefix("the stream is away") ?? false }, "\(whep.log)")
+        try #require(
+            try await outputEventually { whep.failure?.hasPrefix("the stream is away") ?? false }, "\(whep.log)")
         #expect(whep.end(of: "viewer") == whep.failure)
         #expect(whep.process.waitForExit() == .status(0))
         await viewer.stop()
