@@ -100,7 +100,7 @@ struct BrowserTests {
         }
     }
 
-    /// The same over WebRTC: what a browser shows of a bypass, of a mix, and after the mixer was killed.
+    /// The same over WebRTC: what a browser shows of a bypass, of a mix, and of a bypass again.
     @Test(.timeLimit(.minutes(2))) func theWatchPagePlaysOverWebRTC() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 4))
@@ -127,8 +127,9 @@ struct BrowserTests {
                 try await stage.client.viewers(stage.room) == 0
             }
             #expect(watched.connections == 1 && watched.words.hasPrefix("Live"))
-            #expect(watched.shown > 150 && watched.dropped * 20 < watched.shown)
-            #expect(watched.longest < 400)
+            // Without a screen a browser leaves out some that come between two of its own pictures.
+            #expect(watched.shown > 150 && watched.dropped * 4 < watched.shown)
+            #expect(watched.longest < 250)
         }
     }
 
