@@ -39,7 +39,7 @@ package final class ProgramSender: @unchecked Sendable {
         var last: Int64?
         var askedAt: Int64 = .min
     }
-    /// Time in ns between two questions, each of which walks through the pipeline.
+    /// Time in ns between two questions, each of which goes through the loop.
     private static let pause: Int64 = 1_000_000_000
 
     /// - Parameter onEvent: Called on the loop.

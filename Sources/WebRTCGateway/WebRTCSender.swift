@@ -47,8 +47,6 @@ package final class WebRTCSender: @unchecked Sendable {
     private static let longestBurst: Int64 = 1_000_000_000
     /// Time of the pipeline at which the first frame lies: others may be a little earlier.
     private static let start = MediaTime.seconds(1)
-    /// Candidates of the other side that are taken at most.
-    private static let mostCandidates = 64
 
     private let loop = SocketLoop.shared
     private let queue = DispatchQueue(label: "webrtc.sender")
@@ -65,8 +63,7 @@ package final class WebRTCSender: @unchecked Sendable {
     private var description: LocalDescription?
     /// Section of the other side's description whose transport is used.
     private var section = 0
-    private var earlyCandidates: [String] = []
-    private var candidatesTaken = 0
+    private var remoteCandidates = RemoteCandidates()
     private var isConnected = false
     private var isOver = false
     private var burstUntil: Int64 = 0
@@ -116,16 +113,7 @@ package final class WebRTCSender: @unchecked Sendable {
 
     /// Adds candidates of the other side. Those beyond the limit are left out.
     package func addCandidates(_ fragment: String) {
-        guard fragment.utf8.count <= WebRTCCommand.longestFragment else { return }
-        let found = ICECandidate.all(in: fragment, limit: Self.mostCandidates - candidatesTaken)
-        candidatesTaken += found.count
-        for candidate in found.map(\.text) {
-            if let peer, description?.isMade ?? false {
-                peer.addCandidate(candidate, section: section)
-            } else {
-                earlyCandidates.append(candidate)
-            }
-        }
+        for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
     }
 
     /// Sends a picture: an access unit as a byte stream, with its parameter sets if it is an IDR.
@@ -251,8 +239,7 @@ package final class WebRTCSender: @unchecked Sendable {
         description?.take(event, now: MonotonicClock.now())
         switch event {
         case .described:
-            for candidate in earlyCandidates { peer?.addCandidate(candidate, section: section) }
-            earlyCandidates = []
+            for candidate in remoteCandidates.described() { peer?.addCandidate(candidate, section: section) }
         case .candidate: break
         case .gathered: tell()
         case .connection(.connected):

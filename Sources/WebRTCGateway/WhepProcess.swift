@@ -1,4 +1,3 @@
-import EncodedMedia
 import Foundation
 import Logging
 import MixModel
@@ -13,22 +12,17 @@ import RTMP
 /// `@unchecked Sendable`: all state belongs to the socket loop.
 public final class WhepProcess: @unchecked Sendable {
     private let loop = SocketLoop.shared
-    private let path: String
-    private let orphanTimeout: Int64
     private let logger: Logger
-    private let orphan = LoopDeadline()
-    private var socket: ControlSocket?
+    private let socket: WorkerSocket<PlayCommand, PlayReport>
     private var playback: WhepPlayback?
-    private var ending: CheckedContinuation<Void, any Error>?
-    private var isOver = false
 
     /// - Parameters:
     ///   - socket: Path of the Unix socket.
     ///   - orphanTimeout: Seconds without a service after which the process ends.
-    public init(socket: String, orphanTimeout: Double, logger: Logger) {
-        path = socket
-        self.orphanTimeout = Int64(min(max(orphanTimeout, 1), 1e6) * 1e9)
+    public init(socket path: String, orphanTimeout: Double, logger: Logger) {
         self.logger = logger
+        socket = WorkerSocket(
+            path: path, longestLine: PlayCommand.longestLine, orphanTimeout: orphanTimeout, logger: logger)
     }
 
     /// The elements that the process needs, with their Debian packages.
@@ -38,83 +32,39 @@ public final class WhepProcess: @unchecked Sendable {
     ///
     /// - Throws: The reason why the Unix socket cannot be listened on, in words.
     public func run() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            // On the loop, so that no line comes before everything is there.
-            loop.perform { [self] in
-                do throws(UnixListener.Failure) {
-                    socket = try ControlSocket(
-                        path: path, longestLine: PlayCommand.longestLine,
-                        onLine: { [weak self] in self?.read($0, from: $1) },
-                        onLost: { [weak self] in self?.waitForService() })
-                } catch { return continuation.resume(throwing: error) }
-                ending = continuation
+        try await socket.run(
+            begin: { [self] in
                 playback = WhepPlayback(
-                    logger: logger, report: { [weak self] in self?.send($0) }, onEnd: { [weak self] in self?.end() })
-                orphan.begin { [weak self] in
-                    self?.logger.notice("no service has connected for a long time")
-                    self?.terminate()
-                }
-                waitForService()
-                if isOver { end() }
-            }
-        }
-        await playback?.close()
-        await withCheckedContinuation { continuation in
-            loop.perform { [self] in
-                socket?.close()
-                continuation.resume()
-            }
-        }
+                    logger: logger, report: { [weak self] in self?.socket.send($0) },
+                    onEnd: { [weak self] in self?.socket.end() })
+            }, role: { [self] in role(of: $0) }, perform: { [self] in perform($0) },
+            onOrphaned: { [self] in end() }, close: { [self] in await playback?.close() })
     }
 
     /// Ends all viewers, and then `run()`. Safe to call from any thread.
-    public func terminate() {
-        loop.perform { [self] in
-            playback?.end(nil)
-            end()
-        }
-    }
+    public func terminate() { loop.perform { [self] in end() } }
 
     private func end() {
-        isOver = true
-        orphan.end()
-        ending?.resume()
-        ending = nil
+        playback?.end(nil)
+        socket.end()
     }
 
-    private func waitForService() { orphan.set(MonotonicClock.now() + orphanTimeout) }
-
-    // MARK: - The service
-
-    private func read(_ line: Data, from sender: ControlSocket.Sender) {
-        guard let command = try? JSONDecoder().decode(PlayCommand.self, from: line) else {
-            return logger.error("a line of the service is not a command")
+    private func role(of command: PlayCommand) -> WorkerSocket<PlayCommand, PlayReport>.Role {
+        guard case .hello(let version) = command else { return .command(command) }
+        guard let playback, version == PlayCommand.version else {
+            return .refused(.failed(reason: "the worker speaks version \(PlayCommand.version), not \(version)"))
         }
-        guard let playback else { return }
-        if case .hello(let version) = command {
-            guard version == PlayCommand.version else {
-                let reason = "the worker speaks version \(PlayCommand.version), not \(version)"
-                return send(.failed(reason: reason), to: sender)
-            }
-            socket?.obey(sender)
-            orphan.set(.max)
-            send(playback.greeting)
-            for viewer in playback.connected { send(.connected(viewer: viewer)) }
-            return
-        }
-        guard socket?.service == sender, !isOver else { return }
+        return .hello(answers: [playback.greeting] + playback.connected.map { .connected(viewer: $0) })
+    }
+
+    private func perform(_ command: PlayCommand) {
         switch command {
         case .hello: break
-        case .play(let source): playback.play(source)
-        case .view(let viewer, let offer): playback.view(viewer, offer: offer)
-        case .candidates(let viewer, let fragment): playback.addCandidates(fragment, of: viewer)
-        case .close(let viewer): playback.close(viewer)
-        case .terminate: terminate()
+        case .play(let source): playback?.play(source)
+        case .view(let viewer, let offer): playback?.view(viewer, offer: offer)
+        case .candidates(let viewer, let fragment): playback?.addCandidates(fragment, of: viewer)
+        case .close(let viewer): playback?.close(viewer)
+        case .terminate: end()
         }
-    }
-
-    private func send(_ report: PlayReport, to receiver: ControlSocket.Sender? = nil) {
-        guard let line = try? DocumentEncoder.json(report) else { return }
-        socket?.send(line, to: receiver)
     }
 }

@@ -15,8 +15,6 @@ final class WhipPublication: @unchecked Sendable {
     /// Time in ns between two looks at what has come, and between two reports of figures.
     private static let interval: Int64 = 50_000_000
     private static let figuresInterval: Int64 = 2_000_000_000
-    /// Candidates that a client may add after its offer.
-    private static let mostCandidates = 64
 
     private let loop = SocketLoop.shared
     private let queue = DispatchQueue(label: "whip")
@@ -32,9 +30,7 @@ final class WhipPublication: @unchecked Sendable {
     private var description: LocalDescription?
     /// Section of the offer whose transport the bundle uses.
     private var section = 0
-    private var candidatesTaken = 0
-    /// Candidates that came before there was an answer.
-    private var earlyCandidates: [String] = []
+    private var remoteCandidates = RemoteCandidates()
     private let ticker = LoopDeadline()
     private var figuresAt: Int64 = 0
     private var countedBytes = 0
@@ -61,16 +57,7 @@ final class WhipPublication: @unchecked Sendable {
 
     /// Adds candidates of the client. Those beyond the limit are left out.
     func addCandidates(_ fragment: String) {
-        guard fragment.utf8.count <= WebRTCCommand.longestFragment else { return }
-        let found = ICECandidate.all(in: fragment, limit: Self.mostCandidates - candidatesTaken)
-        candidatesTaken += found.count
-        for candidate in found.map(\.text) {
-            if let peer, description?.isMade ?? false {
-                peer.addCandidate(candidate, section: section)
-            } else {
-                earlyCandidates.append(candidate)
-            }
-        }
+        for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
     }
 
     /// Unpublishes the stream and frees everything. Call from any thread, once.
@@ -177,8 +164,7 @@ final class WhipPublication: @unchecked Sendable {
         description?.take(event, now: MonotonicClock.now())
         switch event {
         case .described:
-            for candidate in earlyCandidates { peer?.addCandidate(candidate, section: section) }
-            earlyCandidates = []
+            for candidate in remoteCandidates.described() { peer?.addCandidate(candidate, section: section) }
         case .candidate, .keyframeRequested: break
         case .gathered: answer()
         case .connection(let state):

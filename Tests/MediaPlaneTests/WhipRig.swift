@@ -44,6 +44,8 @@ final class WhipClient: Sendable {
         var failure: String?
         /// The access units that were sent, as AVC: their pictures and SEI messages.
         var sent: [[UInt8]] = []
+        /// When each left the encoder, in ns of CLOCK_MONOTONIC.
+        var sentAt: [Int64] = []
     }
 
     let peer: WebRTCPeer
@@ -89,7 +91,10 @@ final class WhipClient: Sendable {
         }
         try peer.pipeline.appSink("sent") { sample in
             let bytes = Self.pictureParts(sample.bytes)
-            shared.state.withLock { $0.sent.append(bytes) }
+            shared.state.withLock { state in
+                state.sent.append(bytes)
+                state.sentAt.append(MonotonicClock.now())
+            }
         }
         try await peer.play()
         peer.offer()
@@ -106,6 +111,16 @@ final class WhipClient: Sendable {
     var failure: String? { state.state.withLock { $0.failure } }
     var isConnected: Bool { state.state.withLock { $0.isConnected } }
     var sent: [[UInt8]] { state.state.withLock { $0.sent } }
+
+    /// Time in ms from the encoder to the viewer for each picture that has come there.
+    func delays(to viewer: WebRTCViewer) -> [Double] {
+        let arrivals = Dictionary(viewer.pictures.map { ($0.unit, $0.arrival) }) { first, _ in first }
+        return state.state.withLock { state in
+            zip(state.sent, state.sentAt).compactMap { unit, at in
+                arrivals[unit].map { Double($0 - at) / 1e6 }
+            }
+        }
+    }
 
     /// Leaves out parameter sets, which AVC has in its configuration, and delimiters: that of the first keyframe is a packet
     /// before it, which a receiver that waits for a keyframe drops.
