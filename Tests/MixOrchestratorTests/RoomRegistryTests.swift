@@ -12,6 +12,26 @@ import Testing
 
 /// Which rooms are in memory, and that nobody notices.
 @Suite(.timeLimit(.minutes(5))) struct RoomRegistryTests {
+    /// Also when it is cancelled while rooms come into memory.
+    @Test func everyRequestEndsWithTheRegistry() async throws {
+        let (begun, ended) = (LockedBox(0), LockedBox(0))
+        for round in 0..<300 {
+            try await withRegistry(MemoryTaskStore()) { registry in
+                for number in 0..<24 {
+                    begun.value += 1
+                    Task {
+                        _ = try? await registry.owner(RoomID("r\(number)")).receive(
+                            joined(RoomID("r\(number)"), "alice", "1"), at: 0)
+                        ended.update { $0 += 1 }
+                    }
+                }
+                for _ in 0..<round % 20 { await Task.yield() }
+            }
+        }
+        let count = begun.value
+        try await eventually("a request has no answer") { ended.value == count ? true : nil }
+    }
+
     @Test func roomsInWhichNothingHappensAreDroppedAndComeBack() async throws {
         let store = MemoryTaskStore()
         try await withRegistry(store) { registry in

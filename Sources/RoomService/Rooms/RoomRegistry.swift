@@ -237,8 +237,12 @@ package final class RoomRegistry: Service {
                 await withGracefulShutdownHandler {
                     var turn = 0
                     for await owner in arrivals {
-                        lanes[turn].continuation.yield(owner)
-                        turn = (turn + 1) % lanes.count
+                        if case .enqueued = lanes[turn].continuation.yield(owner) {
+                            turn = (turn + 1) % lanes.count
+                        } else {
+                            // The lanes are cancelled. Requests that wait in its mailbox must be answered all the same.
+                            group.addTask { await self.run(owner) }
+                        }
                     }
                 } onGracefulShutdown: {
                     self.stopTaking()
