@@ -121,8 +121,7 @@ import Testing
     }
 
     /// Packets are lost and overtaken, and for a second none comes: viewers see a whole picture all the time.
-    @Test(.disabled("the client gets no connection through LossyPath yet"), .timeLimit(.minutes(3)))
-    func aPoorNetwork() async throws {
+    @Test(.timeLimit(.minutes(3))) func aPoorNetwork() async throws {
         let random = SeededGenerator(announcedFor: "a poor network")
         try await Self.run { stage in
             let path = try LossyPath(seed: random)

@@ -32,8 +32,9 @@ final class LossyPath: Sendable {
 
     init(seed: SeededGenerator) throws {
         state = Mutex(State(random: seed))
-        (front, port) = try Self.socket()
-        (back, _) = try Self.socket()
+        (front, port) = try Self.socket("127.0.0.1")
+        // The service is not on loopback: its packets come back to the address by which it is reached.
+        (back, _) = try Self.socket("0.0.0.0")
         let thread = Thread { [self] in run() }
         thread.name = "lossy-path"
         thread.start()
@@ -72,18 +73,18 @@ final class LossyPath: Sendable {
         return lines.joined(separator: "\r\n")
     }
 
-    private static func socket() throws -> (Int32, UInt16) {
+    private static func socket(_ host: String) throws -> (Int32, UInt16) {
         let descriptor = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        inet_pton(AF_INET, host, &address.sin_addr)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
             }
         }
-        guard isBound else { throw EndToEndError("no UDP port on loopback") }
+        guard isBound else { throw EndToEndError("no UDP port on \(host)") }
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
