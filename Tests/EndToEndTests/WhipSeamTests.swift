@@ -51,23 +51,17 @@ import Testing
         }
     }
 
-    /// From the posted offer to the first picture at a viewer of HTTP-FLV: of a room that was never on air, and of the
-    /// same service again.
+    /// From the posted offer of a service's first publisher to the first picture at a viewer of HTTP-FLV. Of later ones this
+    /// cannot be told: the room's program goes on without them.
     @Test(.timeLimit(.minutes(3))) func theFirstPicture() async throws {
         try await Self.run { stage in
-            var times: [Double] = []
-            for _ in 0..<6 {
-                let alice = try await WhipPublisher("alice", Self.host, on: stage)
-                async let picture = Self.firstPicture(stage)
-                let begin = try await alice.publish()
-                let first = try await picture
-                times.append(Self.milliseconds(begin, first))
-                try await alice.leave()
-                try await waitUntil("alice has left", within: 15) { try await stage.client.users(stage.room).isEmpty }
-                try await Task.sleep(for: .seconds(1))
-            }
-            print("POST to the first picture at a viewer in ms, the first time and later: \(times)")
-            #expect(times.allSatisfy { $0 <= 3000 }, "\(times)")
+            let alice = try await WhipPublisher("alice", Self.host, on: stage)
+            async let picture = Self.firstPicture(stage)
+            let begin = try await alice.publish()
+            let time = Self.milliseconds(begin, try await picture)
+            print("POST to the first picture at a viewer: \(time) ms")
+            #expect(time <= 1500)
+            try await alice.leave()
         }
     }
 
@@ -105,8 +99,8 @@ import Testing
             #expect(report.isWithinLimits, "seed \(random.seed)\n\(report.table)")
             #expect(report.splices.allSatisfy { $0.contentStep != nil })
             #expect(offsets.allSatisfy { abs($0) <= 40 }, "\(offsets)")
-            #expect(mixes.count == joins && toMix.allSatisfy { $0 <= 3000 }, "\(toMix)")
-            #expect(returns.count == joins && toBypass.allSatisfy { $0 <= 1000 }, "\(toBypass)")
+            #expect(mixes.count == joins && toMix.allSatisfy { $0 <= 2000 }, "\(toMix)")
+            #expect(returns.count == joins && toBypass.allSatisfy { $0 <= 300 }, "\(toBypass)")
             #expect(task.outputs.map(\.reconnects) == [0])
             try await alice.leave()
         }
