@@ -9,7 +9,7 @@ FUZZ_REQUESTS ?= 50000
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
-LONG_TESTS := $(LONG_TESTS)|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived|PullMatrixTests
+LONG_TESTS := $(LONG_TESTS)|WhipSeamTests|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived|PullMatrixTests
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
 export KEEP CDN BUILD_DIR SWIFT
 

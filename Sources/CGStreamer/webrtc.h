@@ -171,6 +171,45 @@ static inline char *cgst_pad_caps_text(GstPad *pad, const char *name) {
     return text;
 }
 
+/// The element that a source pad belongs to, below the bins that show it as theirs. The caller owns it.
+static inline GstElement *cgst_innermost_element(GstPad *pad) {
+    GstPad *inner = gst_object_ref(pad);
+    while (GST_IS_GHOST_PAD(inner)) {
+        GstPad *target = gst_ghost_pad_get_target(GST_GHOST_PAD(inner));
+        gst_object_unref(inner);
+        if (!target) return NULL;
+        inner = target;
+    }
+    GstElement *element = gst_pad_get_parent_element(inner);
+    gst_object_unref(inner);
+    return element;
+}
+
+/// Makes the `rtpjitterbuffer` that a source pad of a `webrtcbin` gets its packets from ask again for lost ones. `webrtcbin`
+/// 1.22 does so only for streams whose SSRC the other side's description names, which it need not (RFC 8843, section 9.2).
+///
+/// Returns false if there is none.
+static inline gboolean cgst_ask_again(GstPad *pad) {
+    GstElement *element = cgst_innermost_element(pad);
+    // Elements between the two: for payload types, forward error correction and storage.
+    for (int distance = 0; element && distance < 8; distance++) {
+        GstElementFactory *factory = gst_element_get_factory(element);
+        if (factory && g_strcmp0(GST_OBJECT_NAME(factory), "rtpjitterbuffer") == 0) {
+            g_object_set(element, "do-retransmission", TRUE, NULL);
+            gst_object_unref(element);
+            return TRUE;
+        }
+        GstPad *sink = gst_element_get_static_pad(element, "sink");
+        GstPad *before = sink ? gst_pad_get_peer(sink) : NULL;
+        if (sink) gst_object_unref(sink);
+        gst_object_unref(element);
+        element = before ? cgst_innermost_element(before) : NULL;
+        if (before) gst_object_unref(before);
+    }
+    if (element) gst_object_unref(element);
+    return FALSE;
+}
+
 static inline gboolean cgst_is_source_pad(GstPad *pad) { return GST_PAD_IS_SRC(pad); }
 
 /// Number of bytes and of buffers that a probe was called for.

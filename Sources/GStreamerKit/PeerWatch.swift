@@ -101,6 +101,8 @@ final class PeerWatch: Sendable {
             gst_object_unref(former)
         }
         count(on: pad, media)
+        // Sound that comes late is of no use, and its codec conceals what is lost.
+        if media == .video { _ = cgst_ask_again(pad) }
         gst_pad_link(pad, entrance)
     }
 }

@@ -18,6 +18,8 @@ enum PictureDecoder {
             ])
         var errors: [String] = []
         while let line = child.nextLine() {
+            // What it has complained about so far, it saw while it looked at the file; what a viewer sees comes now.
+            if line.contains("Stream mapping:") { errors = [] }
             if let picture = PictureLine(line) {
                 let bytes = child.read(Picture.byteCount(width: picture.width, height: picture.height))
                 guard picture.format.hasSuffix("420p"),
@@ -33,9 +35,13 @@ enum PictureDecoder {
         return errors
     }
 
-    /// Returns the line if it reports an error.
+    /// Returns the line if it reports an error of a decoder.
+    ///
+    /// A parser, which has no name, knows only the first parameter sets of a recording. In one that begins with a mix it
+    /// complains about every picture of a bypass, which the decoder shows.
     static func errorMessage(_ line: String) -> String? {
-        ["[error]", "[fatal]", "[panic]"].contains { line.contains($0) } ? line : nil
+        guard !line.hasPrefix("[NULL @") else { return nil }
+        return ["[error]", "[fatal]", "[panic]"].contains { line.contains($0) } ? line : nil
     }
 
     /// The output of `showinfo` for one picture.

@@ -32,6 +32,7 @@ import EncodedMedia
         #expect(PictureDecoder.PictureLine("[Parsed_showinfo_0 @ 0x55] [info] config in time_base: 1/1000") == nil)
         #expect(PictureDecoder.errorMessage("[h264 @ 0x1] [error] no frame!") != nil)
         #expect(PictureDecoder.errorMessage(line) == nil)
+        #expect(PictureDecoder.errorMessage("[NULL @ 0x1] [error] non-existing PPS 0 referenced") == nil)
     }
 
     @Test func scenesAreReadFromScenesListsAndTasks() throws {

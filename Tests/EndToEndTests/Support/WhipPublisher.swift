@@ -42,7 +42,7 @@ final class WhipPublisher: Sendable {
             packetization-mode=(string)1 ! peer.
             demux.audio_0 ! queue max-size-bytes=0 ! valve name=microphone drop=true ! audioconvert ! audioresample \
             ! opusenc bitrate=128000 ! rtpopuspay \
-            ! application/x-rtp,media=audio,encoding-name=OPUS,payload=97,clock-rate=48000 ! peer.
+            ! application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000 ! peer.
             """
     }
 
@@ -83,6 +83,8 @@ final class WhipPublisher: Sendable {
         }
         try peer.pipeline.appSink("seen") { _ in shared.state.withLock { $0.pictures += 1 } }
         try await peer.play()
+        // Lost packets are sent again, as browsers do.
+        try peer.sendOnly(2)
         peer.offer()
         try await waitUntil("\(user) has an offer \(camera.messages())", within: 10) {
             shared.state.withLock { $0.offer != nil && $0.isGathered && $0.pictures > 10 }
