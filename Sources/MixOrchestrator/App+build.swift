@@ -162,9 +162,13 @@ func buildOrchestrator(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
         deliveries: deliveries, subscriptions: subscriptions
     ).addRoutes(to: router)
-    ServiceController(readiness: readiness, document: EmbeddedFiles.openAPI).addRoutes(to: router)
-    PageController(publish: WebPage(EmbeddedFiles.publishPage), watch: WebPage(EmbeddedFiles.watchPage))
-        .addRoutes(to: router)
+    ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
+    PageController(
+        publish: WebPage(EmbeddedFiles.bytes(of: "pages/publish.html")),
+        watch: WebPage(EmbeddedFiles.bytes(of: "pages/watch.html")),
+        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: configuration.playback.origins)
+    ).addRoutes(to: router)
+    AssetController(EmbeddedFiles.assets, origins: configuration.playback.origins).addRoutes(to: router)
     WHIPController(
         supervisor: webrtc,
         access: WebRTCAccess(

@@ -1,17 +1,32 @@
 import CEmbeddedFiles
+import HTTPInterface
 
 /// Files of the repository that are in the binary, as they were when the program was built.
 enum EmbeddedFiles {
-    /// Bytes of openapi.yaml.
-    static var openAPI: [UInt8] { bytes(embedded_openapi) }
-    /// Bytes of pages/publish.html.
-    static var publishPage: [UInt8] { bytes(embedded_publish_page) }
-    /// Bytes of pages/watch.html.
-    static var watchPage: [UInt8] { bytes(embedded_watch_page) }
-
-    private static func bytes(_ file: (UnsafeMutablePointer<Int>) -> UnsafePointer<UInt8>) -> [UInt8] {
+    /// The bytes of every file by its path in the repository.
+    private static let files: [String: [UInt8]] = {
         var count = 0
-        let bytes = file(&count)
-        return Array(UnsafeBufferPointer(start: bytes, count: count))
+        let list = UnsafeBufferPointer(start: embedded_files(&count), count: count)
+        return Dictionary(
+            uniqueKeysWithValues: list.map { file in
+                (String(cString: file.path), Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+            })
+    }()
+
+    static var paths: Set<String> { Set(files.keys) }
+
+    /// Returns the bytes of a file of the list in embedded_files.c.
+    static func bytes(of path: String) -> [UInt8] {
+        guard let bytes = files[path] else { preconditionFailure("\(path) is not in embedded_files.c") }
+        return bytes
+    }
+
+    private static let assetFolder = "pages/assets/"
+
+    /// The files that pages load, with their names below `/assets/`.
+    static var assets: [WebAsset] {
+        files.filter { $0.key.hasPrefix(assetFolder) }.map { path, bytes in
+            WebAsset(name: String(path.dropFirst(assetFolder.count)), bytes: bytes)
+        }
     }
 }

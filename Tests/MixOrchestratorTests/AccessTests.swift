@@ -69,7 +69,7 @@ import Testing
         try await withTokens { bench in
             for (uri, status) in [
                 ("/healthz", 200), ("/readyz", 200), ("/openapi.yaml", 200), ("/live/demo.flv", 404),
-                ("/live/shop/demo.flv", 404),
+                ("/live/shop/demo.flv", 404), ("/watch/demo", 200), ("/embed/demo", 200), ("/assets/watch.js", 200),
             ] {
                 let answer = try await bench.call(.get, uri)
                 #expect(answer.status == status, "\(uri)")

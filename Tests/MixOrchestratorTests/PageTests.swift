@@ -5,9 +5,10 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// The pages for people, as a browser is given them.
+/// The pages for people and what they load, as a browser is given them.
 @Suite struct PageTests {
-    @Test(arguments: ["/publish/demo", "/watch/demo"]) func aPageRunsItsOwnScriptOnly(path: String) async throws {
+    @Test(arguments: ["/publish/demo", "/watch/demo", "/embed/demo"])
+    func aPageRunsItsOwnScriptsOnly(path: String) async throws {
         try await withDirectory { directory in
             try await withOrchestrator(directory: directory) { bench in
                 let page = try await bench.call(.get, path)
@@ -15,18 +16,79 @@ import Testing
                 #expect(page.headers[.xContentTypeOptions] == "nosniff")
                 let policy = try #require(page.headers[.contentSecurityPolicy])
                 #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
+                #expect(policy.contains("frame-ancestors 'self'") && policy.contains("connect-src 'self'"))
                 for element in ["script", "style"] {
                     let parts = page.text.components(separatedBy: "<\(element)>")
+                    guard parts.count > 1 else {
+                        #expect(policy.contains("\(element)-src 'self';"))
+                        continue
+                    }
                     #expect(parts.count == 2, "one \(element), without attributes")
                     let inside = try #require(parts.last?.components(separatedBy: "</\(element)>").first)
                     let hash = Data(SHA256.hash(data: Data(inside.utf8))).base64EncodedString()
-                    #expect(policy.contains("\(element)-src 'sha256-\(hash)'"))
+                    #expect(policy.contains("\(element)-src 'self' 'sha256-\(hash)'"))
                 }
                 // What the policy would forbid.
                 #expect(
                     !page.text.contains("style=") && !page.text.contains("onclick") && !page.text.contains("https://"))
+                for match in page.text.matches(of: /"(\/assets\/[^"]+)"/) {
+                    #expect(try await bench.call(.get, String(match.1)).status == 200, "\(match.1)")
+                }
+                let tag = try #require(page.headers[.eTag])
+                #expect(try await bench.call(.get, path, headers: [.ifNoneMatch: tag]).status == 304)
                 #expect(try await bench.call(.head, path).status == 200)
                 #expect(try await bench.call(.post, path).status == 405)
+            }
+        }
+    }
+
+    @Test func everyFileOfThePagesIsInTheBinary() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        for path in try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent("pages").path) {
+            var isDirectory: ObjCBool = false
+            let file = root.appendingPathComponent("pages/\(path)")
+            _ = FileManager.default.fileExists(atPath: file.path, isDirectory: &isDirectory)
+            guard !isDirectory.boolValue else { continue }
+            try #require(EmbeddedFiles.paths.contains("pages/\(path)"), "pages/\(path) is not in embedded_files.c")
+            #expect(try Data(EmbeddedFiles.bytes(of: "pages/\(path)")) == Data(contentsOf: file), "pages/\(path)")
+        }
+    }
+
+    @Test func assetsAreCheckedAtEachUseAndReadByOriginsThatMayPlay() async throws {
+        let origin = "https://site.example"
+        try await withDirectory { directory in
+            try await withOrchestrator(
+                directory: directory, settings: ["playback.cors": [origin]]
+            ) { bench in
+                let script = try await bench.call(.get, "/assets/watch.js", headers: [.origin: origin])
+                #expect(script.status == 200 && script.headers[.contentType] == "text/javascript; charset=utf-8")
+                #expect(script.headers[.xContentTypeOptions] == "nosniff")
+                #expect(script.headers[.cacheControl] == "no-cache")
+                #expect(script.headers[.accessControlAllowOrigin] == origin)
+                let tag = try #require(script.headers[.eTag])
+                for known in [tag, "\"other\", W/\(tag)", "*"] {
+                    let again = try await bench.call(.get, "/assets/watch.js", headers: [.ifNoneMatch: known])
+                    #expect(again.status == 304 && again.text.isEmpty && again.headers[.eTag] == tag)
+                }
+                #expect(
+                    try await bench.call(.get, "/assets/watch.js", headers: [.ifNoneMatch: "\"other\""]).status == 200)
+                let stranger = try await bench.call(
+                    .get, "/assets/watch.js", headers: [.origin: "https://other.example"])
+                #expect(stranger.headers[.accessControlAllowOrigin] == nil && stranger.headers[.vary] == "Origin")
+                #expect(try await bench.call(.options, "/assets/watch.js", headers: [.origin: origin]).status == 204)
+                #expect(try await bench.call(.get, "/assets/nothing.js").status == 404)
+                #expect(try await bench.call(.get, "/assets/..%2Fpublish.html").status >= 400)
+                #expect(try await bench.call(.put, "/assets/watch.js").status == 405)
+
+                // The frame is for them, too; the page with everything is not.
+                func framers(_ path: String) async throws -> String? {
+                    try await bench.call(.get, path).headers[.contentSecurityPolicy]?.components(
+                        separatedBy: "frame-ancestors "
+                    ).last
+                }
+                #expect(try await framers("/embed/demo") == "'self' \(origin)")
+                #expect(try await framers("/watch/demo") == "'self'")
             }
         }
     }

@@ -7,13 +7,15 @@
 
 #include <stddef.h>
 
-/// Returns the text of openapi.yaml, which lives as long as the program, and sets `count` to its size in bytes.
-const unsigned char *_Nonnull embedded_openapi(size_t *_Nonnull count);
+/// A file as it was when the program was built. It lives as long as the program.
+struct embedded_file {
+    /// Path in the repository.
+    const char *_Nonnull path;
+    const unsigned char *_Nonnull bytes;
+    size_t count;
+};
 
-/// The same of pages/publish.html.
-const unsigned char *_Nonnull embedded_publish_page(size_t *_Nonnull count);
-
-/// The same of pages/watch.html.
-const unsigned char *_Nonnull embedded_watch_page(size_t *_Nonnull count);
+/// Returns all files, and sets `count` to their number.
+const struct embedded_file *_Nonnull embedded_files(size_t *_Nonnull count);
 
 #endif

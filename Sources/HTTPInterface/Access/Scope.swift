@@ -57,8 +57,10 @@ package enum RouteAccess: Hashable, Sendable {
             "OPTIONS /whep-sessions/{session}")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
-        // Pages are the same for everybody.
-        add(.open, "GET /publish/{room}", "GET /watch/{room}")
+        // Pages are the same for everybody, and so is what they load.
+        add(
+            .open, "GET /publish/{room}", "GET /watch/{room}", "GET /embed/{room}", "GET /assets/{file}",
+            "OPTIONS /assets/{file}")
         add(
             .open, "GET /live/{room}.flv", "OPTIONS /live/{room}.flv", "GET /live/{app}/{room}.flv",
             "OPTIONS /live/{app}/{room}.flv")

@@ -228,8 +228,7 @@ package struct HLSController: Sendable {
     }
 
     private static func isKnown(_ tag: String?, _ request: Request) -> Bool {
-        guard let tag, let known = request.headers[.ifNoneMatch] else { return false }
-        return known == "*" || known.split(separator: ",").contains { $0.drop { $0 == " " } == tag }
+        tag.map { EntityTags.isKnown($0, ifNoneMatch: request.headers[.ifNoneMatch]) } ?? false
     }
 
     /// Returns the requested range. With `If-Range`, a part of another version is useless (RFC 9110 §13.1.5).

@@ -41,11 +41,15 @@ package struct LiveController: Sendable {
         try await answer(request, context) { room in try await flv(room, request, context) }
     }
 
-    /// Answers whether there is a program, without reading it.
+    /// Answers whether there is a program, and how many watch it, without reading it.
     @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(request, context) { room in
-            _ = try await programs(of: room, request)
-            return Response(status: .ok)
+            let task = try await programs(of: room, request).first
+            var headers: HTTPFields = [.accessControlExposeHeaders: "Program-Viewers"]
+            if let name = HTTPField.Name("Program-Viewers"), let task {
+                headers[name] = "\(playback.viewers(of: task))"
+            }
+            return Response(status: .ok, headers: headers)
         }
     }
 

@@ -1,24 +1,28 @@
 import Hummingbird
 
-/// `/publish/{room}` and `/watch/{room}`: the studio and the player in a browser. The pages are the same for every room and
-/// hold no secret; what they do goes through the routes of WHIP and of playback.
+/// `/publish/{room}`, `/watch/{room}` and `/embed/{room}`: the studio and the player in a browser. The pages are the same
+/// for every room and hold no secret; what they do goes through the routes of WHIP and of playback.
 package struct PageController: Sendable {
     private let publish: WebPage
     private let watch: WebPage
+    private let embed: WebPage
 
-    package init(publish: WebPage, watch: WebPage) {
+    /// - Parameter embed: A page with nothing but the player, for frames of other sites.
+    package init(publish: WebPage, watch: WebPage, embed: WebPage) {
         self.publish = publish
         self.watch = watch
+        self.embed = embed
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
-        router.get("publish/{room}") { [publish] _, context in try Self.answer(publish, context) }
-        router.get("watch/{room}") { [watch] _, context in try Self.answer(watch, context) }
+        router.get("publish/{room}") { [publish] in try Self.answer(publish, $0, $1) }
+        router.get("watch/{room}") { [watch] in try Self.answer(watch, $0, $1) }
+        router.get("embed/{room}") { [embed] in try Self.answer(embed, $0, $1) }
     }
 
     /// The room need not exist, but has to have a name that one may have.
-    private static func answer(_ page: WebPage, _ context: OrchestratorContext) throws -> Response {
+    private static func answer(_ page: WebPage, _ request: Request, _ context: OrchestratorContext) throws -> Response {
         _ = try context.identifier("room")
-        return page.response
+        return page.response(known: request.headers[.ifNoneMatch])
     }
 }

@@ -3,44 +3,62 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// A page for people: one HTML document with its script and its styles, which browsers run only as they are here.
+/// A page for people: one HTML document. Browsers run its own script and those of `/assets/`, and no other.
 package struct WebPage: Sendable {
-    let bytes: [UInt8]
-    /// `Content-Security-Policy` (CSP Level 3): scripts and styles by their hashes, connections to this service only.
+    private let body: ByteBuffer
+    private let tag: String
+    /// `Content-Security-Policy` (CSP Level 3): scripts and styles of this service, and those in the document by their
+    /// hashes; connections to this service only.
     let policy: String
 
-    /// - Parameter bytes: HTML in UTF-8 with one `<style>` and one `<script>` element without attributes.
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
+    /// - Parameters:
+    ///   - bytes: HTML in UTF-8 with at most one `<style>` and one `<script>` element without attributes.
+    ///   - framers: Origins whose pages may show this one in a frame, besides the service's own.
+    package init(_ bytes: [UInt8], framers: PlaybackOrigins = .none) {
+        body = ByteBuffer(bytes: bytes)
+        tag = WebAsset.tag(of: bytes)
         let text = String(decoding: bytes, as: UTF8.self)
         policy = [
             "default-src 'none'",
-            "script-src \(Self.hash(of: "script", in: text))",
-            "style-src \(Self.hash(of: "style", in: text))",
-            "connect-src 'self'", "media-src 'self' blob: mediastream:",
-            "base-uri 'none'", "form-action 'none'", "frame-ancestors 'self'",
+            "script-src 'self'\(Self.hash(of: "script", in: text))",
+            "style-src 'self'\(Self.hash(of: "style", in: text))",
+            "img-src 'self' data: blob:", "connect-src 'self'", "media-src 'self' blob: mediastream:",
+            "base-uri 'none'", "form-action 'none'", "frame-ancestors \(framers.sourceList)",
         ].joined(separator: "; ")
     }
 
     private static func hash(of element: String, in text: String) -> String {
         guard let start = text.range(of: "<\(element)>")?.upperBound,
             let end = text.range(of: "</\(element)>", range: start..<text.endIndex)?.lowerBound
-        else { return "'none'" }
-        return "'sha256-\(Data(SHA256.hash(data: Data(text[start..<end].utf8))).base64EncodedString())'"
+        else { return "" }
+        return " 'sha256-\(Data(SHA256.hash(data: Data(text[start..<end].utf8))).base64EncodedString())'"
     }
 
-    /// The answer to a browser that asks for the page.
-    var response: Response {
+    /// Returns the answer to a browser that asks for the page.
+    ///
+    /// - Parameter known: `If-None-Match` of the request.
+    func response(known: String?) -> Response {
         var headers: HTTPFields = [
-            .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache", .contentSecurityPolicy: policy,
-            .xContentTypeOptions: "nosniff",
+            .cacheControl: "no-cache", .contentSecurityPolicy: policy, .xContentTypeOptions: "nosniff", .eTag: tag,
         ]
         for (name, value) in Self.more { if let name = HTTPField.Name(name) { headers[name] = value } }
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        if EntityTags.isKnown(tag, ifNoneMatch: known) { return Response(status: .notModified, headers: headers) }
+        headers[.contentType] = "text/html; charset=utf-8"
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: body))
     }
 
     private static let more = [
         ("Permissions-Policy", "camera=(self), microphone=(self), display-capture=(self), autoplay=(self)"),
         ("Referrer-Policy", "no-referrer"),
     ]
+}
+
+extension PlaybackOrigins {
+    /// The value of `frame-ancestors` (CSP Level 3 §6.4.2).
+    fileprivate var sourceList: String {
+        switch self {
+        case .any: "*"
+        case .only(let origins): (["'self'"] + origins.sorted()).joined(separator: " ")
+        }
+    }
 }

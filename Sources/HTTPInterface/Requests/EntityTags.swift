@@ -1,7 +1,15 @@
 import HTTPTypes
 
-/// Parser of the `If-Match` header (RFC 9110 §8.8.3, §13.1.1).
+/// Parser of the `If-Match` and `If-None-Match` headers (RFC 9110 §8.8.3, §13.1.1, §13.1.2).
 enum EntityTags {
+    /// Whether a client has the content with this tag. Tags are compared weakly, as caches send them.
+    ///
+    /// - Parameter header: `If-None-Match` of the request.
+    static func isKnown(_ tag: String, ifNoneMatch header: String?) -> Bool {
+        guard let header else { return false }
+        return parts(of: header).contains { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }
+    }
+
     /// Parses the header.
     ///
     /// - Returns: The tags with their quotes, or `*` alone. A number without quotes, as people type it, is accepted. A

@@ -62,6 +62,9 @@ package final class Playback: Service {
         }
     }
 
+    /// Returns the number of viewers of a task's program, over every protocol.
+    package func viewers(of task: TaskID) -> Int { services.viewers.viewers(of: task) }
+
     /// Reserves a place for a viewer.
     ///
     /// - Throws: `OrchestratorError` when there is none.

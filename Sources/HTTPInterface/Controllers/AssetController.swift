@@ -1,0 +1,32 @@
+import HTTPTypes
+import Hummingbird
+import RoomService
+
+/// `/assets/{file}`: scripts and styles of the pages, and the player that other sites embed.
+package struct AssetController: Sendable {
+    private let assets: [String: WebAsset]
+    private let origins: PlaybackOrigins
+
+    /// - Parameter origins: The pages of other origins that may load them, because they may play.
+    package init(_ assets: [WebAsset], origins: PlaybackOrigins) {
+        self.assets = Dictionary(uniqueKeysWithValues: assets.map { ($0.name, $0) })
+        self.origins = origins
+    }
+
+    package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
+        router.get("assets/{file}") { [assets, origins] request, context in
+            let name = try context.identifier("file")
+            guard let asset = assets[name] else {
+                throw OrchestratorError(
+                    .notFound, "no-asset", "There is no such file",
+                    detail: "\(name): this release serves no file of this name")
+            }
+            return asset.response(
+                known: request.headers[.ifNoneMatch], headers: origins.headers(origin: request.headers[.origin]))
+        }
+        router.on("assets/{file}", method: .options) { [origins] request, context in
+            _ = try context.identifier("file")
+            return Response(status: .noContent, headers: origins.preflight(origin: request.headers[.origin]))
+        }
+    }
+}
