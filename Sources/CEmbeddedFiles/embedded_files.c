@@ -29,6 +29,46 @@ static const unsigned char watch_style[] = {
 #embed "../../pages/assets/watch.css"
 };
 
+static const unsigned char player_script[] = {
+#embed "../../pages/assets/player.js"
+};
+
+static const unsigned char player_codecs_script[] = {
+#embed "../../pages/assets/player-codecs.js"
+};
+
+static const unsigned char player_controls_script[] = {
+#embed "../../pages/assets/player-controls.js"
+};
+
+static const unsigned char player_flv_script[] = {
+#embed "../../pages/assets/player-flv.js"
+};
+
+static const unsigned char player_media_script[] = {
+#embed "../../pages/assets/player-media.js"
+};
+
+static const unsigned char player_mp4_script[] = {
+#embed "../../pages/assets/player-mp4.js"
+};
+
+static const unsigned char player_policy_script[] = {
+#embed "../../pages/assets/player-policy.js"
+};
+
+static const unsigned char player_track_script[] = {
+#embed "../../pages/assets/player-track.js"
+};
+
+static const unsigned char player_whep_script[] = {
+#embed "../../pages/assets/player-whep.js"
+};
+
+static const unsigned char watch_names_script[] = {
+#embed "../../pages/assets/watch-names.js"
+};
+
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
 
 static const struct embedded_file files[] = {
@@ -36,6 +76,16 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/publish.html", publish_page),
     FILE_AT("pages/watch.html", watch_page),
     FILE_AT("pages/embed.html", embed_page),
+    FILE_AT("pages/assets/player.js", player_script),
+    FILE_AT("pages/assets/player-codecs.js", player_codecs_script),
+    FILE_AT("pages/assets/player-controls.js", player_controls_script),
+    FILE_AT("pages/assets/player-flv.js", player_flv_script),
+    FILE_AT("pages/assets/player-media.js", player_media_script),
+    FILE_AT("pages/assets/player-mp4.js", player_mp4_script),
+    FILE_AT("pages/assets/player-policy.js", player_policy_script),
+    FILE_AT("pages/assets/player-track.js", player_track_script),
+    FILE_AT("pages/assets/player-whep.js", player_whep_script),
+    FILE_AT("pages/assets/watch-names.js", watch_names_script),
     FILE_AT("pages/assets/watch.js", watch_script),
     FILE_AT("pages/assets/watch.css", watch_style),
 };

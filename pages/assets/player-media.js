@@ -1,0 +1,203 @@
+// Plays HTTP-FLV with Media Source Extensions: one connection, from its first byte to its end.
+import { textsIn } from "./player-codecs.js";
+import { FLVReader, readUnit } from "./player-flv.js";
+import { LIVE, RebuildError, Refusal, steer, UnplayableError, unplayable } from "./player-policy.js";
+import { Clock, TimelineError, Track } from "./player-track.js";
+
+const Source = globalThis.ManagedMediaSource ?? globalThis.MediaSource;
+/** Whether the browser has Media Source Extensions. */
+export const hasMediaSource = Boolean(Source);
+/** Seconds that stay behind the picture that is shown. */
+const KEPT = 20;
+/** Most bytes that wait for a source buffer, and longest silence of the network in ms. */
+const QUEUED = 32 << 20, SILENCE = 15000;
+
+/** A source buffer and the segments that wait for it. */
+class Buffer {
+  #queue = [];
+  #waiting = 0;
+  #hasMadeRoom = false;
+
+  constructor(media, type, video, fail) {
+    Object.assign(this, { type, video, fail });
+    this.buffer = media.addSourceBuffer(type);
+    this.buffer.addEventListener("updateend", () => this.pump());
+    this.buffer.addEventListener("error", () => fail(new RebuildError("The browser could not decode the stream")));
+  }
+
+  push(segment) {
+    this.#queue.push(segment);
+    this.#waiting += segment.bytes.length;
+    if (this.#waiting > QUEUED) throw new RebuildError("The browser takes no more data");
+    this.pump();
+  }
+
+  pump() {
+    if (this.buffer.updating || this.video.error) return;
+    const now = this.video.currentTime;
+    try {
+      const { buffered } = this.buffer;
+      if (buffered.length && buffered.start(0) < now - KEPT - 10) return this.buffer.remove(0, now - KEPT);
+      const segment = this.#queue[0];
+      if (!segment) return;
+      // Another profile or size needs nothing, another codec does.
+      if (segment.type && segment.type.split(".")[0] !== this.type.split(".")[0]) this.buffer.changeType(this.type = segment.type);
+      this.buffer.appendBuffer(segment.bytes);
+      this.#queue.shift();
+      this.#waiting -= segment.bytes.length;
+      this.#hasMadeRoom = false;
+    } catch (error) {
+      if (error.name !== "QuotaExceededError" || this.#hasMadeRoom) return this.fail(new RebuildError(error.message));
+      this.#hasMadeRoom = true;
+      this.buffer.remove(0, Math.max(0.1, now - 2));
+    }
+  }
+}
+
+export class FLVSession {
+  /** Distance from the newest picture in seconds. */
+  lag = 0;
+  #tracks = { video: new Track("video"), audio: new Track("audio") };
+  #clock = new Clock();
+  #buffers = null;
+  #media = null;
+  #isOpen = false;
+  #firstAt = 0;
+  #base = 0;
+  #isStarted = false;
+  #abort = new AbortController();
+  #failure = null;
+  #texts = [];
+
+  /**
+   * @param {HTMLVideoElement} video @param {string} url
+   * @param {{onConnect: () => void, onReady: () => void, onText: (text: string) => void, onFrames: (count: number) => void}} events
+   *   `onReady`: there is enough to begin with. `onText`: the picture that carries this text is shown.
+   */
+  constructor(video, url, events) { Object.assign(this, { video, url, events }); }
+
+  /** Plays to the end of the stream. @param {AbortSignal} signal @throws {Error} What went wrong; see `verdict`. */
+  async run(signal) {
+    const stop = () => this.#abort.abort();
+    signal.addEventListener("abort", stop);
+    const ticks = setInterval(() => this.#tick(), 100);
+    const fault = () => this.#fail(new RebuildError(this.video.error?.message || "The browser could not play the stream"));
+    try {
+      const answer = await fetch(this.url, { signal: this.#abort.signal, cache: "no-store" });
+      if (!answer.ok) throw await Refusal.of(answer);
+      this.events.onConnect();
+      const reader = new FLVReader((kind, time, body) => this.#take(kind, time, body)), stream = answer.body.getReader();
+      for (;;) {
+        const silence = setTimeout(() => this.#fail(new Error("Nothing came for 15 s")), SILENCE);
+        const { value, done } = await stream.read().finally(() => clearTimeout(silence));
+        if (done) break;
+        if (!this.#media) {
+          // Until here the pictures of the connection before stay.
+          this.#attach();
+          this.video.addEventListener("error", fault);
+        }
+        reader.push(value);
+        this.#flush();
+      }
+      // What is buffered is still shown.
+      if (this.#isStarted) await new Promise(resolve => setTimeout(resolve, Math.min(3, Math.max(0, this.lag)) * 1000));
+    } catch (error) {
+      throw this.#failure ?? (error instanceof TimelineError ? new RebuildError(error.message) : error);
+    } finally {
+      clearInterval(ticks);
+      signal.removeEventListener("abort", stop);
+      this.video.removeEventListener("error", fault);
+      this.#abort.abort();
+    }
+  }
+
+  #fail(error) {
+    this.#failure ??= error;
+    this.#abort.abort();
+  }
+
+  #attach() {
+    this.#media = new Source();
+    this.#media.addEventListener("sourceopen", () => { this.#isOpen = true; this.#flush(); }, { once: true });
+    // Without it, ManagedMediaSource wants a second source for AirPlay.
+    this.video.disableRemotePlayback = true;
+    this.video.srcObject = null;
+    if (this.video.src) URL.revokeObjectURL(this.video.src);
+    this.video.src = URL.createObjectURL(this.#media);
+  }
+
+  #take(kind, time, body) {
+    const unit = readUnit(kind, body);
+    if (!unit) return;
+    if (!["avc", "hevc", "aac"].includes(unit.codec)) throw new UnplayableError(unplayable(unit.codec));
+    const track = this.#tracks[unit.kind];
+    this.#firstAt ||= performance.now();
+    if (unit.isConfig) return track.configure(unit.codec, unit.data);
+    const at = this.#clock.unwrap(time);
+    track.take(at, unit.offset, unit.isKey, unit.data.slice());
+    if (unit.kind !== "video" || !track.format) return;
+    this.events.onFrames(1);
+    for (const text of textsIn(unit.data, track.format)) this.#texts.push({ at: at + unit.offset, text });
+    if (this.#texts.length > 200) this.#texts.shift();
+  }
+
+  #flush() {
+    this.#open();
+    if (!this.#buffers) return;
+    for (const [kind, track] of Object.entries(this.#tracks)) {
+      // A buffer cannot be added to one that plays.
+      if (track.format && !track.isStarted) return this.#fail(new RebuildError(`The program has ${kind} now`));
+      try {
+        for (const segment of track.drain()) this.#buffers[kind].push(segment);
+      } catch (error) { return this.#fail(error); }
+    }
+  }
+
+  /** Adds the source buffers once it is known which there are: both, or the only one that has come for a while. */
+  #open() {
+    const tracks = Object.values(this.#tracks).filter(track => track.format && track.begin !== null);
+    const isLate = this.#firstAt && performance.now() - this.#firstAt > 700;
+    if (this.#buffers || !this.#isOpen || !tracks.length || (tracks.length < 2 && !isLate)) return;
+    for (const { format } of tracks) {
+      if (!Source.isTypeSupported(format.type)) return this.#fail(new UnplayableError(unplayable(format.codec)));
+    }
+    this.#base = Math.floor(Math.min(...tracks.map(track => track.begin)));
+    const fail = error => this.#fail(error);
+    this.#buffers = Object.fromEntries(tracks.map(({ kind, format }) =>
+      [kind, new Buffer(this.#media, format.type, this.video, fail)]));
+    for (const track of tracks) track.start(this.#base);
+  }
+
+  #tick() {
+    const { video } = this;
+    if (!this.#buffers || video.error) return;
+    const ranges = Array.from(video.buffered, (_, index) => index);
+    for (const index of ranges) ranges[index] = [video.buffered.start(index), video.buffered.end(index)];
+    if (!this.#isStarted) return this.#begin(ranges);
+    const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate });
+    this.lag = lag;
+    if (seek !== null && !video.seeking) video.currentTime = seek;
+    if (rate !== video.playbackRate) video.playbackRate = rate;
+    const shown = this.#base + video.currentTime * 1000;
+    while (this.#texts.length && this.#texts[0].at <= shown) this.events.onText(this.#texts.shift().text);
+  }
+
+  /** Shows the first picture at once, and plays when there is enough to go on without a pause. */
+  #begin(ranges) {
+    if (!ranges.length) return;
+    const [start, end] = ranges.at(-1);
+    if (end - start < LIVE.target * 0.75) {
+      if (this.video.currentTime < start) this.video.currentTime = start;
+      return;
+    }
+    this.video.currentTime = Math.max(start + 0.001, end - LIVE.target);
+    this.#isStarted = true;
+    this.events.onReady();
+  }
+
+  /** Goes to the newest picture. */
+  seekToLive() {
+    const { buffered } = this.video;
+    if (buffered.length) this.video.currentTime = Math.max(buffered.start(buffered.length - 1), buffered.end(buffered.length - 1) - LIVE.target);
+  }
+}

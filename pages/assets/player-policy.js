@@ -1,0 +1,90 @@
+// What the player decides, and what it says: no clock, no browser.
+
+/** Distances from the newest picture, in seconds. */
+export const LIVE = { target: 1.2, slower: 0.35, faster: 3, jump: 8 };
+
+/**
+ * Keeps near the newest picture and out of holes.
+ * @param {{ranges: [number, number][], now: number, rate: number}} state What is buffered, in seconds; the rate that was set last.
+ * @returns {{seek: number | null, rate: number, lag: number}} `lag`: distance from the newest picture.
+ */
+export function steer({ ranges, now, rate }) {
+  if (!ranges.length) return { seek: null, rate: 1, lag: 0 };
+  const end = ranges.at(-1)[1], lag = end - now;
+  if (lag > LIVE.jump || lag < -1) return { seek: Math.max(ranges.at(-1)[0], end - LIVE.target), rate: 1, lag };
+  // Browsers play over tiny holes themselves.
+  const isInside = ranges.some(([from, to]) => now >= from - 0.1 && now < to - 0.02);
+  const next = isInside ? undefined : ranges.find(([from]) => from > now);
+  if (next) return { seek: next[0] + 0.01, rate: 1, lag: end - next[0] };
+  // Slower or faster until the target, and not to and fro at the limit.
+  if (lag > LIVE.faster || (rate > 1 && lag > LIVE.target + 0.2)) return { seek: null, rate: 1.15, lag };
+  if (lag < LIVE.slower || (rate < 1 && lag < LIVE.target - 0.4)) return { seek: null, rate: 0.95, lag };
+  return { seek: null, rate: 1, lag };
+}
+
+/** Seconds before a further attempt. @param {number} attempt 0, 1, … @param {number} random 0…1: viewers come back one by one. */
+export const backOff = (attempt, random) => Math.min(8, 0.5 * 2 ** attempt) * (0.75 + random / 2);
+
+/** An answer of the server that is no program. */
+export class Refusal extends Error {
+  /** @param {{title?: string, detail?: string, type?: string}} problem RFC 9457 */
+  constructor(status, problem = {}, retryAfter = null) {
+    super(problem.title ?? `The server answered ${status}`);
+    Object.assign(this, { status, detail: problem.detail ?? "", code: (problem.type ?? "").split(":").at(-1), retryAfter });
+  }
+
+  /** @param {Response} answer */
+  static async of(answer) {
+    return new Refusal(answer.status, await answer.json().catch(() => ({})), Number(answer.headers.get("Retry-After")) || null);
+  }
+}
+
+/** A program that this browser has no decoder for. */
+export class UnplayableError extends Error {}
+/** A decoder or a buffer that failed: a new one may do. */
+export class RebuildError extends Error {}
+
+/**
+ * @typedef {object} Verdict
+ * @property {"waiting" | "ended" | "reconnecting" | "failed"} state
+ * @property {string} message For people.
+ * @property {number | null} delay Seconds before the next attempt; `null`: none by itself.
+ */
+
+/**
+ * Decides what follows after a connection.
+ * @param {Error | null} error `null`: the stream came to its end.
+ * @param {{attempt: number, random: number, hasPlayed: boolean}} past @returns {Verdict}
+ */
+export function verdict(error, { attempt, random, hasPlayed }) {
+  const delay = backOff(attempt, random);
+  const say = (state, message, pause = delay) => ({ state, message, delay: pause });
+  if (error instanceof UnplayableError) return say("failed", error.message, null);
+  if (error instanceof RebuildError) return say("reconnecting", "The player starts again.", attempt ? delay : 0);
+  if (!error) return say("reconnecting", "The stream has stopped. Looking for it again …", attempt ? delay : 0.2);
+  if (!(error instanceof Refusal)) return say("reconnecting", "The connection is lost. Trying again …");
+  switch (error.status) {
+    case 401: case 403:
+      if (error.detail.includes("expired")) return say("failed", "This link has expired. Ask for a new one.", null);
+      return say("failed", "This link does not give access to the program. Ask for a complete one.", null);
+    case 404:
+      if (error.code === "webrtc-off") return say("failed", "This service does not play over WebRTC.", null);
+      return hasPlayed ? say("ended", "The program has ended. If it goes on, it plays here again.", Math.max(delay, 3))
+        : say("waiting", "Nothing is on air here yet. The program plays as soon as it begins.", Math.max(delay, 2));
+    case 429: case 503: {
+      const seconds = Math.ceil(Math.max(error.retryAfter ?? 0, delay));
+      const reason = error.code === "viewers-full" ? "There are too many viewers at the moment." : "The server is busy.";
+      return say("reconnecting", `${reason} Trying again in ${seconds} s …`, seconds);
+    }
+    default:
+      if (error.status >= 500) return say("reconnecting", "The server has a problem. Trying again …");
+      return say("failed", error.detail ? `${error.message}: ${error.detail}.` : `${error.message}.`, null);
+  }
+}
+
+/** Returns the sentence for a codec that the browser does not decode. @param {string} codec */
+export function unplayable(codec) {
+  const name = { hevc: "H.265", avc: "H.264", aac: "AAC" }[codec] ?? codec;
+  return codec === "hevc" ? "This program is in H.265, which this browser cannot play. Safari can, and so can Chrome and Edge on "
+    + "devices that decode it in hardware." : `This program has ${name}, which this browser cannot play.`;
+}

@@ -1,0 +1,272 @@
+// <co-stream-player src="https://host/live/room.flv" controls></co-stream-player>: plays a live program in any page.
+// docs/player.md says what it has. Apache License 2.0, as the rest of this project.
+//
+// A module, so that its parts can be tested alone and are loaded once; it defines one element and nothing global.
+import { Controls, handleKey } from "./player-controls.js";
+import { FLVSession, hasMediaSource } from "./player-media.js";
+import { UnplayableError, verdict } from "./player-policy.js";
+import { WHEPSession } from "./player-whep.js";
+
+/** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
+
+/** Shown longer than this, in ms, a layout that is not repeated no longer counts. */
+const LAYOUT_AGE = 12000;
+
+/**
+ * Attributes: `src` (HTTP-FLV), `hls` (in place of the address made from `src`, for browsers without Media Source Extensions),
+ * `whep` (plays this over WebRTC instead), `controls`, `muted`. Children lie over the picture.
+ *
+ * Events: `statechange` ({ state, message }), `layout` ({ canvas, regions } or null: who is where in the picture, if the program
+ * says it), `stall` ({ seconds }), `soundblocked` (it began muted, because the browser wants a gesture for sound).
+ */
+export class CoStreamPlayer extends HTMLElement {
+  static observedAttributes = ["src", "hls", "whep", "controls", "muted"];
+
+  /** @type {State} */
+  state = "idle";
+  /** What the state means, in a sentence. */
+  message = "";
+  /** What was played since the page was opened; times in ms. `longest` and `slow`: intervals of pictures on the screen. */
+  figures = { frames: 0, presented: 0, waits: 0, stalled: 0, longest: 0, slow: 0, connections: 0 };
+  /** Whether sound is off only because the browser has refused it. */
+  isSoundBlocked = false;
+
+  #video = document.createElement("video");
+  #controls = null;
+  #session = null;
+  #abort = null;
+  #restart = 0;
+  #stallAt = 0;
+  #lastShown = 0;
+  #layoutAt = 0;
+  #wallDelay = null;
+
+  constructor() {
+    super();
+    const root = this.attachShadow({ mode: "open" });
+    this.#video.playsInline = true;
+    this.#video.part = "video";
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(":host { display: block; position: relative; background: #000; aspect-ratio: 16 / 9; overflow: hidden; }"
+      + ":host([hidden]) { display: none; } video { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }");
+    root.adoptedStyleSheets = [sheet];
+    root.append(this.#video, document.createElement("slot"));
+    this.#video.addEventListener("waiting", () => this.#stall());
+    this.#video.addEventListener("playing", () => this.#resume());
+    this.#countFrames();
+  }
+
+  /** The element that plays. */
+  get video() { return this.#video; }
+  /** Distance from now in seconds; by the clock of the program where it has one, else from the newest picture. */
+  get latency() { return this.#wallDelay ?? this.#session?.lag ?? 0; }
+  get isLive() { return ["playing", "stalled"].includes(this.state); }
+  /** Whether sound is off, also at a volume of 0. */
+  get muted() { return this.#video.muted || this.#video.volume === 0; }
+  get volume() { return this.#video.volume; }
+
+  connectedCallback() {
+    this.#video.muted ||= this.hasAttribute("muted");
+    this.#begin();
+  }
+
+  disconnectedCallback() { this.#end("idle", ""); }
+
+  attributeChangedCallback(name) {
+    if (name === "controls") {
+      if (this.hasAttribute("controls")) this.#controls ??= new Controls(this, this.shadowRoot);
+      else { this.#controls?.remove(); this.#controls = null; }
+    } else if (name === "muted") {
+      this.#video.muted = this.hasAttribute("muted");
+    } else if (this.isConnected && this.state !== "paused") {
+      // Several attributes that change together begin one connection.
+      clearTimeout(this.#restart);
+      this.#restart = setTimeout(() => this.#begin());
+    }
+  }
+
+  /** Plays the newest of the program. */
+  play() { this.#begin(); }
+
+  toggle() { if (this.#abort) this.pause(); else this.play(); }
+
+  /** Stops, and gives up the connection: what is live is not kept. */
+  pause() { this.#end("paused", "Paused."); }
+
+  /** Turns sound on or off; on, also what made it silent. */
+  setMuted(isMuted) {
+    this.#video.muted = isMuted;
+    if (!isMuted && this.#video.volume === 0) this.#video.volume = 0.5;
+    if (!isMuted) this.isSoundBlocked = false;
+    this.#controls?.update();
+  }
+
+  /** @param {number} volume 0…1 */
+  setVolume(volume) {
+    this.#video.volume = Math.min(1, Math.max(0, volume));
+    this.setMuted(this.#video.volume === 0);
+  }
+
+  seekToLive() { this.#session?.seekToLive(); }
+
+  /** Goes back or forth within what is kept. */
+  seekBy(seconds) {
+    const { buffered } = this.#video, last = buffered.length - 1;
+    if (last < 0 || this.#video.srcObject) return;
+    const at = this.#video.currentTime + seconds;
+    this.#video.currentTime = Math.min(Math.max(at, buffered.start(last)), buffered.end(last) - 1);
+  }
+
+  /** Does what a key stands for. @param {KeyboardEvent} event @returns {boolean} Whether it stands for something. */
+  handleKey(event) { return handleKey(this, event); }
+
+  async toggleFullscreen() {
+    if (document.fullscreenElement === this) return document.exitFullscreen();
+    // iPhones have it for the video alone.
+    return this.requestFullscreen ? this.requestFullscreen() : this.#video.webkitEnterFullscreen?.();
+  }
+
+  async togglePictureInPicture() {
+    if (document.pictureInPictureElement) return document.exitPictureInPicture();
+    return this.#video.requestPictureInPicture?.();
+  }
+
+  #set(state, message = "") {
+    if (this.state === state && this.message === message) return;
+    Object.assign(this, { state, message });
+    this.#controls?.update();
+    this.dispatchEvent(new CustomEvent("statechange", { detail: { state, message } }));
+  }
+
+  #begin() {
+    this.#end("idle", "");
+    const whep = this.getAttribute("whep"), source = this.getAttribute("src");
+    if (!whep && !source) return;
+    this.#abort = new AbortController();
+    this.#run(whep, source, this.#abort.signal);
+  }
+
+  #end(state, message) {
+    clearTimeout(this.#restart);
+    this.#abort?.abort(new Error("Stopped"));
+    this.#abort = null;
+    this.#video.pause();
+    this.#tellLayout(null);
+    this.#set(state, message);
+  }
+
+  /** Plays connection after connection. */
+  async #run(whep, source, signal) {
+    let attempt = 0, hasPlayed = false;
+    this.#set("connecting", "Connecting …");
+    const events = {
+      onConnect: () => { this.figures.connections++; },
+      onReady: () => { hasPlayed = true; attempt = 0; this.#start(signal); },
+      onText: text => this.#read(text),
+      onFrames: count => { this.figures.frames += count; },
+    };
+    while (!signal.aborted) {
+      const begun = performance.now();
+      let failure = null;
+      try {
+        if (whep) this.#session = new WHEPSession(this.#video, new URL(whep, document.baseURI).href, events);
+        else if (hasMediaSource) this.#session = new FLVSession(this.#video, new URL(source, document.baseURI).href, events);
+        else return this.#playHLS(source, signal);
+        await this.#session.run(signal);
+      } catch (error) { failure = error; }
+      if (signal.aborted) return;
+      if (performance.now() - begun > 10000) attempt = 0;
+      const next = verdict(failure, { attempt: attempt++, random: Math.random(), hasPlayed });
+      this.#tellLayout(null);
+      this.#set(next.state, next.message);
+      if (next.state !== "reconnecting") this.#video.pause();
+      if (next.delay === null) {
+        this.#abort = null;
+        return;
+      }
+      await new Promise(resolve => setTimeout(resolve, next.delay * 1000));
+    }
+  }
+
+  /** For browsers without Media Source Extensions: they play HLS themselves. */
+  #playHLS(source, signal) {
+    const video = this.#video;
+    if (!video.canPlayType("application/vnd.apple.mpegurl")) {
+      const error = new UnplayableError("This browser can play neither Media Source Extensions nor HLS.");
+      return this.#set("failed", verdict(error, {}).message);
+    }
+    video.src = this.getAttribute("hls") ?? source.replace(/\.flv(?=\?|$)/, "/index.m3u8");
+    video.addEventListener("error", () => this.#set("failed", "The program is not available as HLS."), { signal });
+    video.addEventListener("ended", () => this.#set("ended", "The program has ended."), { signal });
+    this.#start(signal);
+  }
+
+  async #start(signal) {
+    this.#lastShown = 0;
+    const video = this.#video;
+    try {
+      await video.play();
+    } catch (error) {
+      if (error.name !== "NotAllowedError" || signal.aborted) return;
+      // Without a gesture, browsers play only what is silent.
+      video.muted = true;
+      this.isSoundBlocked = true;
+      this.dispatchEvent(new CustomEvent("soundblocked"));
+      await video.play().catch(() => this.#end("paused", "Press play."));
+    }
+    this.#controls?.update();
+  }
+
+  #stall() {
+    this.#lastShown = 0;
+    if (this.state !== "playing") return;
+    this.figures.waits++;
+    this.#stallAt = performance.now();
+    this.#set("stalled", "Buffering …");
+  }
+
+  #resume() {
+    if (!this.#abort) return;
+    if (this.#stallAt) {
+      const milliseconds = performance.now() - this.#stallAt;
+      this.figures.stalled += milliseconds;
+      this.#stallAt = 0;
+      this.dispatchEvent(new CustomEvent("stall", { detail: { seconds: milliseconds / 1000 } }));
+    }
+    this.#set("playing");
+  }
+
+  #read(text) {
+    let value;
+    try { value = JSON.parse(text); } catch { return; }
+    if (Array.isArray(value?.regions) && value.canvas) this.#tellLayout(value);
+    if (value?.ver === undefined && typeof value?.ts === "number") {
+      const delay = (Date.now() - value.ts) / 1000;
+      // A clock of this machine that is wrong says nothing.
+      this.#wallDelay = delay > 0 && delay < 60 ? delay : null;
+    }
+  }
+
+  #tellLayout(layout) {
+    const had = this.#layoutAt;
+    this.#layoutAt = layout ? performance.now() : 0;
+    if (layout || had) this.dispatchEvent(new CustomEvent("layout", { detail: layout }));
+  }
+
+  #countFrames() {
+    const video = this.#video;
+    if (!video.requestVideoFrameCallback) return;
+    const shown = now => {
+      const { figures } = this, interval = this.#lastShown ? now - this.#lastShown : 0;
+      figures.presented++;
+      if (figures.presented > 40) figures.longest = Math.max(figures.longest, interval);
+      if (figures.presented > 40 && interval > 150) figures.slow++;
+      this.#lastShown = now;
+      if (this.#layoutAt && now - this.#layoutAt > LAYOUT_AGE) this.#tellLayout(null);
+      video.requestVideoFrameCallback(shown);
+    };
+    video.requestVideoFrameCallback(shown);
+  }
+}
+
+if (!customElements.get("co-stream-player")) customElements.define("co-stream-player", CoStreamPlayer);

@@ -1,0 +1,91 @@
+// Names over the picture, where the program says that people are (its SEI: canvas and regions in pixels).
+
+/** @typedef {{uid: string, stream: string, room?: string, volume?: number, x: number, y: number, w: number, h: number}} Region */
+
+/** The volume, of 255, from which on a participant counts as speaking. */
+const SPEAKING = 24;
+
+/**
+ * Returns where a region of the canvas lies in a box that shows all of the picture.
+ * @param {Region} region @param {{w: number, h: number}} canvas @param {{width: number, height: number}} box
+ * @returns {{left: number, top: number, width: number, height: number} | null} `null`: the participant is not seen.
+ */
+export function place(region, canvas, box) {
+  // A bypass whose size is not known yet fills the picture.
+  if (!canvas.w || !canvas.h) return { left: 0, top: 0, width: box.width, height: box.height };
+  if (!region.w || !region.h) return null;
+  const scale = Math.min(box.width / canvas.w, box.height / canvas.h);
+  return { left: (box.width - canvas.w * scale) / 2 + region.x * scale, top: (box.height - canvas.h * scale) / 2 + region.y * scale,
+    width: region.w * scale, height: region.h * scale };
+}
+
+/** Joins names to words: `a`, `a and b`, `a, b and c`. @param {string[]} names */
+export function listed(names) {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+export class Names {
+  #open = "";
+  #layout = null;
+  #parts = new Map();
+
+  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string) => void} onWatch Asks for a participant alone. */
+  constructor(place, player, onWatch) {
+    Object.assign(this, { place, player, onWatch });
+    this.heard = place.appendChild(Object.assign(document.createElement("div"), { className: "heard" }));
+    new ResizeObserver(() => this.#draw()).observe(player);
+  }
+
+  /** @param {{canvas: {w: number, h: number}, regions: Region[]} | null} layout */
+  show(layout) {
+    this.#layout = layout;
+    this.#draw();
+  }
+
+  #draw() {
+    const regions = (this.#layout?.regions ?? []).slice(0, 64), box = this.player.getBoundingClientRect(), seen = new Set();
+    for (const region of regions) {
+      const key = `${region.room ?? ""}/${region.uid}/${region.stream}`, at = place(region, this.#layout.canvas, box);
+      seen.add(key);
+      let part = this.#parts.get(key);
+      if (!part) this.#parts.set(key, part = this.#make(key));
+      part.region = region;
+      part.name.textContent = region.stream === "screen" ? `${region.uid} (screen)` : region.uid;
+      part.pane.className = at ? "pane" : "";
+      part.pane.classList.toggle("speaking", Boolean(at) && regions.length > 1 && (region.volume ?? 0) >= SPEAKING);
+      for (const side of ["left", "top", "width", "height"]) part.pane.style[side] = at ? `${at[side]}px` : "";
+      const parent = at ? this.place : this.heard;
+      if (part.pane.parentNode !== parent) parent.append(part.pane);
+      this.#fill(part, key);
+    }
+    for (const [key, part] of this.#parts) if (!seen.has(key)) { part.pane.remove(); this.#parts.delete(key); }
+  }
+
+  #make(key) {
+    const pane = document.createElement("div"), name = document.createElement("button"), card = document.createElement("div");
+    Object.assign(name, { className: "name", type: "button" });
+    Object.assign(card, { className: "card", hidden: true });
+    pane.append(name, card);
+    name.addEventListener("click", () => { this.#open = this.#open === key ? "" : key; this.#draw(); });
+    pane.addEventListener("keydown", event => { if (event.key === "Escape") { this.#open = ""; this.#draw(); name.focus(); } });
+    const words = card.appendChild(document.createElement("p"));
+    const level = card.appendChild(Object.assign(document.createElement("meter"), { max: 255, ariaLabel: "Volume" }));
+    const alone = card.appendChild(Object.assign(document.createElement("button"), { type: "button" }));
+    const part = { pane, name, card, words, level, alone, region: null };
+    alone.addEventListener("click", () => this.onWatch(part.region.uid));
+    return part;
+  }
+
+  #fill({ name, card, words, level, alone, region }, key) {
+    const isOpen = this.#open === key;
+    card.hidden = !isOpen;
+    name.setAttribute("aria-expanded", String(isOpen));
+    if (!isOpen) return;
+    words.textContent = [region.stream === "screen" ? "Shares a screen" : region.w ? "On camera" : "Heard only",
+      region.room ? `from the room ${region.room}` : ""].filter(Boolean).join(" ");
+    level.hidden = region.volume === undefined;
+    level.value = region.volume ?? 0;
+    alone.hidden = Boolean(region.room);
+    alone.textContent = `Watch only ${region.uid}`;
+  }
+}
