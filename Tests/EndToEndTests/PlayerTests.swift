@@ -1,0 +1,162 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// The player, and the page that has it, in Chromium.
+@Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
+struct PlayerTests {
+    /// The page's own report of what it shows, once a second.
+    private static func latest(_ page: ManagedProcess) -> BrowserTests.Watched? {
+        (Browser.logged("WATCH ", by: page) as [BrowserTests.Watched]).last
+    }
+
+    /// The words that the page shows now.
+    private static func words(_ page: ManagedProcess) -> String { latest(page)?.words ?? "" }
+
+    private static func expectNoComplaint(_ page: ManagedProcess) {
+        let complaints = page.messages(last: 2000).split(separator: "\n").filter {
+            $0.contains("Uncaught") || $0.contains("Content Security Policy") || $0.contains("violates")
+        }
+        #expect(complaints.isEmpty, "\(complaints)")
+    }
+
+    /// `Tests/Player/player-tests.js`: reader, timeline, fragments, decisions and words.
+    @Test(.timeLimit(.minutes(1))) func thePartsThatNeedNoBrowserAreRight() async throws {
+        struct Outcome: Decodable {
+            var passed: Int
+            var failed: [String]
+            var seed: Int
+        }
+        let directory = try Workspace.makeDirectory()
+        let script = Workspace.root.appendingPathComponent("Tests/Player/player-tests.js")
+        let page = directory.appendingPathComponent("page.html")
+        let html = """
+            <!doctype html><script type="module">
+            import { run } from "\(script.absoluteString)";
+            console.log("PLAYER " + JSON.stringify(run()));
+            </script>
+            """
+        try html.write(to: page, atomically: true, encoding: .utf8)
+        let browser = try Browser(directory: directory).open(page.absoluteString)
+        func outcome() -> Outcome? { (Browser.logged("PLAYER ", by: browser) as [Outcome]).last }
+        try await waitUntil("the tests have run\n\(browser.messages())", within: 40) { outcome() != nil }
+        await browser.stop()
+        let found = try #require(outcome())
+        print("the player's parts: \(found.passed) passed, seed \(found.seed)")
+        #expect(found.failed == [] && found.passed >= 15, "seed \(found.seed)")
+        try FileManager.default.removeItem(at: directory)
+    }
+
+    /// A page that stands still, a service that is killed, and the end of the program: what a viewer is told, and sees again.
+    @Test(.timeLimit(.minutes(3))) func aViewerComesBackAndIsToldTheEnd() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let page = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
+            try await waitUntil("the page plays", within: 30) { (Self.latest(page)?.shown ?? 0) > 40 }
+            try await waitUntil("it is near the newest picture", within: 20) { (Self.latest(page)?.behind ?? 9) < 1.8 }
+
+            let stopped = [page.identifier] + ProcessTable.descendants(of: page.identifier).map(\.identifier)
+            for identifier in stopped { kill(identifier, SIGSTOP) }
+            try await Task.sleep(for: .seconds(6))
+            for identifier in stopped { kill(identifier, SIGCONT) }
+            let before = Self.latest(page)?.shown ?? 0
+            try await waitUntil("it has caught up", within: 30) {
+                guard let now = Self.latest(page) else { return false }
+                return now.shown > before + 40 && (now.behind ?? 9) < 3 && now.words.hasPrefix("Live")
+            }
+
+            let connections = try #require(Self.latest(page)).connections
+            try await stage.killService()
+            try await waitUntil("it says that the connection is lost", within: 15) {
+                Self.words(page) == "The connection is lost. Trying again …"
+            }
+            try await stage.startServiceAgain()
+            try await waitUntil("it plays again", within: 30) {
+                guard let now = Self.latest(page) else { return false }
+                return now.connections > connections && now.words.hasPrefix("Live")
+            }
+
+            try await stage.leave("alice")
+            _ = try await stage.client.request("DELETE", "/v1/rooms/\(stage.room)")
+            try await waitUntil("it says that the program has ended", within: 40) {
+                Self.words(page).hasPrefix("The program has ended.")
+            }
+            Self.expectNoComplaint(page)
+            await page.stop()
+        }
+    }
+
+    /// Two lines in a page of another site, which is told who is in the picture.
+    @Test(.timeLimit(.minutes(2))) func aStrangerEmbedsThePlayer() async throws {
+        struct Told: Decodable {
+            var state: String
+            var people: [String]
+            var presented: Int
+        }
+        // The page is a file: of no origin that could be named.
+        try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_CORS": "*"]) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let sei = #"{"program":{"sei":{"layoutVolume":{"intervalMs":1000,"followIdr":true}}}}"#
+            let patched = try await stage.client.request(
+                "PATCH", "/v1/tasks/auto-\(stage.room)", json: sei,
+                headers: ["Content-Type": "application/merge-patch+json", "If-Match": "*"])
+            #expect(patched.status == 200, "\(patched.text)")
+            let place = "http://127.0.0.1:\(stage.client.port)"
+            let file = stage.directory.appendingPathComponent("site.html")
+            let html = """
+                <!doctype html>
+                <script type="module" src="\(place)/assets/player.js"></script>
+                <co-stream-player src="\(place)/live/\(stage.room).flv" controls></co-stream-player>
+                <script>
+                const player = document.querySelector("co-stream-player");
+                let people = [];
+                player.addEventListener("layout", event => { people = event.detail?.regions.map(region => region.uid) ?? []; });
+                setInterval(() => console.log("EMBED " + JSON.stringify(
+                  { state: player.state, people, presented: player.figures.presented })), 500);
+                </script>
+                """
+            try html.write(to: file, atomically: true, encoding: .utf8)
+            let page = try Browser(directory: stage.directory).open(file.absoluteString)
+            func latest() -> Told? { (Browser.logged("EMBED ", by: page) as [Told]).last }
+            try await waitUntil("the player plays\n\(page.messages())", within: 30) {
+                latest()?.state == "playing" && (latest()?.presented ?? 0) > 20
+            }
+            try await waitUntil("the page is told who is on air", within: 15) { latest()?.people == ["alice"] }
+            Self.expectNoComplaint(page)
+            await page.stop()
+        }
+    }
+
+    /// What somebody reads whose link is no good.
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            ("", "This link does not give access to the program. Ask for a complete one."),
+            ("expired", "This link has expired. Ask for a new one."),
+            ("signed", "Nothing is on air here yet. The program plays as soon as it begins."),
+        ])
+    func aBadLinkIsSaidToBeOne(link: String, sentence: String) async throws {
+        let key = "0123456789abcdef"
+        try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_KEY": key]) { stage in
+            var query: Substring = ""
+            if !link.isEmpty {
+                let url = "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv"
+                let signing = try ManagedProcess(
+                    "sign-url", Workspace.executable("mixorchestrator"),
+                    ["sign-url", url, "--key", key, "--ttl", link == "expired" ? "1" : "600"], in: stage.directory)
+                try await waitUntil("the URL is signed", within: 20) { !signing.isRunning }
+                query = signing.messages().trimmingCharacters(in: .whitespacesAndNewlines).dropFirst(url.count)
+            }
+            let page = try Browser(directory: stage.directory).open(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)\(query)#figures")
+            try await waitUntil("the page says it\n\(page.messages())", within: 30) { Self.words(page) == sentence }
+            Self.expectNoComplaint(page)
+            await page.stop()
+        }
+    }
+}
