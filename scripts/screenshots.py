@@ -141,7 +141,7 @@ def main():
     browser = Chromium(executable)
     try:
         for path in arguments.paths:
-            name = re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-")
+            name = re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-") or "index"
             for size in arguments.sizes:
                 for scheme in arguments.schemes:
                     file = arguments.out / f"{name}.{size}-{scheme}.png"

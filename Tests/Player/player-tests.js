@@ -151,12 +151,13 @@ const tests = {
     const at = (now, rate = 1, ranges = [[0, 20]]) => { const { seek, rate: next } = steer({ ranges, now, rate }); return [seek, next]; };
     equal(at(18.8), [null, 1], "at the target");
     equal(at(16.5), [null, 1.15], "more than 3 s");
-    equal([at(18, 1), at(18, 1.15)], [[null, 1], [null, 1.15]], "faster until the target");
+    equal([at(18.3, 1), at(18.3, 1.15)], [[null, 1], [null, 1.15]], "faster until the target");
+    equal([at(18.1), at(18.3, 1.05), at(18.7, 1.05)], [[null, 1.05], [null, 1.05], [null, 1]], "a little more than at the beginning");
     equal(at(18.7, 1.15), [null, 1], "there");
     equal(at(11), [20 - LIVE.target, 1], "more than 8 s");
     equal([at(19.8), at(19.5, 0.95), at(19.5, 1)], [[null, 0.95], [null, 0.95], [null, 1]], "too near to go on for long");
     equal(at(5.05, 1, [[0, 5], [5.5, 7]]), [5.51, 1], "over a hole");
-    equal(at(3, 1, [[0, 5], [5.5, 6]]), [null, 1], "not before it");
+    equal(at(4.9, 1, [[0, 5], [5.5, 6]]), [null, 1], "not before it");
     equal(at(0, 1, []), [null, 1], "nothing yet");
   },
   "attempts become rare, and viewers do not come all at once"() {

@@ -9,8 +9,8 @@ const Source = globalThis.ManagedMediaSource ?? globalThis.MediaSource;
 export const hasMediaSource = Boolean(Source);
 /** Seconds that stay behind the picture that is shown. */
 const KEPT = 20;
-/** Most bytes that wait for a source buffer, and longest silence of the network in ms. */
-const QUEUED = 32 << 20, SILENCE = 15000;
+/** Most bytes that wait for a source buffer; longest silence of the network, and longest time on one picture, in ms. */
+const QUEUED = 32 << 20, SILENCE = 15000, STUCK = 8000;
 
 /** A source buffer and the segments that wait for it. */
 class Buffer {
@@ -65,6 +65,7 @@ export class FLVSession {
   #firstAt = 0;
   #base = 0;
   #isStarted = false;
+  #moved = { to: 0, at: 0 };
   #abort = new AbortController();
   #failure = null;
   #texts = [];
@@ -145,8 +146,8 @@ export class FLVSession {
     this.#open();
     if (!this.#buffers) return;
     for (const [kind, track] of Object.entries(this.#tracks)) {
-      // A buffer cannot be added to one that plays.
-      if (track.format && !track.isStarted) return this.#fail(new RebuildError(`The program has ${kind} now`));
+      // A buffer cannot be added to those that play.
+      if (track.begin !== null && !track.isStarted) return this.#fail(new RebuildError(`The program has ${kind} now`));
       try {
         for (const segment of track.drain()) this.#buffers[kind].push(segment);
       } catch (error) { return this.#fail(error); }
@@ -176,6 +177,8 @@ export class FLVSession {
     if (!this.#isStarted) return this.#begin(ranges);
     const { seek, rate, lag } = steer({ ranges, now: video.currentTime, rate: video.playbackRate });
     this.lag = lag;
+    if (video.currentTime !== this.#moved.to || video.paused) this.#moved = { to: video.currentTime, at: performance.now() };
+    if (performance.now() - this.#moved.at > STUCK) return this.#fail(new RebuildError("The picture stands still"));
     if (seek !== null && !video.seeking) video.currentTime = seek;
     if (rate !== video.playbackRate) video.playbackRate = rate;
     const shown = this.#base + video.currentTime * 1000;

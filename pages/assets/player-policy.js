@@ -1,7 +1,7 @@
 // What the player decides, and what it says: no clock, no browser.
 
 /** Distances from the newest picture, in seconds. */
-export const LIVE = { target: 1.2, slower: 0.35, faster: 3, jump: 8 };
+export const LIVE = { target: 1.2, slower: 0.35, drift: 1.8, faster: 3, jump: 8 };
 
 /**
  * Keeps near the newest picture and out of holes.
@@ -16,8 +16,10 @@ export function steer({ ranges, now, rate }) {
   const isInside = ranges.some(([from, to]) => now >= from - 0.1 && now < to - 0.02);
   const next = isInside ? undefined : ranges.find(([from]) => from > now);
   if (next) return { seek: next[0] + 0.01, rate: 1, lag: end - next[0] };
-  // Slower or faster until the target, and not to and fro at the limit.
-  if (lag > LIVE.faster || (rate > 1 && lag > LIVE.target + 0.2)) return { seek: null, rate: 1.15, lag };
+  // Faster or slower until the target, and not to and fro at the limit.
+  const isFar = lag > LIVE.target + 0.2;
+  if (lag > LIVE.faster || (rate > 1.1 && isFar)) return { seek: null, rate: 1.15, lag };
+  if (lag > LIVE.drift || (rate > 1 && isFar)) return { seek: null, rate: 1.05, lag };
   if (lag < LIVE.slower || (rate < 1 && lag < LIVE.target - 0.4)) return { seek: null, rate: 0.95, lag };
   return { seek: null, rate: 1, lag };
 }

@@ -53,6 +53,11 @@ export class CoStreamPlayer extends HTMLElement {
     root.append(this.#video, document.createElement("slot"));
     this.#video.addEventListener("waiting", () => this.#stall());
     this.#video.addEventListener("playing", () => this.#resume());
+    // Media keys, the picture's own window and the system pause and play the element itself.
+    this.#video.addEventListener("pause", () => {
+      if (this.isLive && this.#video.paused && !this.#video.ended && !this.#video.error) this.pause();
+    });
+    this.#video.addEventListener("play", () => { if (this.state === "paused" && !this.#video.paused) this.play(); });
     this.#countFrames();
   }
 
