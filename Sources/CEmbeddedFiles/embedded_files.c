@@ -69,6 +69,26 @@ static const unsigned char watch_names_script[] = {
 #embed "../../pages/assets/watch-names.js"
 };
 
+static const unsigned char publish_script[] = {
+#embed "../../pages/assets/publish.js"
+};
+
+static const unsigned char publish_style[] = {
+#embed "../../pages/assets/publish.css"
+};
+
+static const unsigned char publish_devices_script[] = {
+#embed "../../pages/assets/publish-devices.js"
+};
+
+static const unsigned char publish_people_script[] = {
+#embed "../../pages/assets/publish-people.js"
+};
+
+static const unsigned char publish_whip_script[] = {
+#embed "../../pages/assets/publish-whip.js"
+};
+
 #define FILE_AT(path, bytes) {path, bytes, sizeof bytes}
 
 static const struct embedded_file files[] = {
@@ -88,6 +108,11 @@ static const struct embedded_file files[] = {
     FILE_AT("pages/assets/watch-names.js", watch_names_script),
     FILE_AT("pages/assets/watch.js", watch_script),
     FILE_AT("pages/assets/watch.css", watch_style),
+    FILE_AT("pages/assets/publish.js", publish_script),
+    FILE_AT("pages/assets/publish.css", publish_style),
+    FILE_AT("pages/assets/publish-devices.js", publish_devices_script),
+    FILE_AT("pages/assets/publish-people.js", publish_people_script),
+    FILE_AT("pages/assets/publish-whip.js", publish_whip_script),
 };
 
 const struct embedded_file *embedded_files(size_t *count) {

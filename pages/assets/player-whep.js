@@ -5,7 +5,10 @@ export class WHEPSession {
   /** Delay in seconds that this side adds, with half of the way there and back. */
   lag = 0;
 
-  /** @param {HTMLVideoElement} video @param {string} url @param {{onConnect: () => void, onReady: () => void}} events */
+  /**
+   * @param {HTMLVideoElement} video @param {string} url
+   * @param {{onConnect: () => void, onReady: () => void, headers?: () => Record<string, string>}} events
+   */
   constructor(video, url, events) { Object.assign(this, { video, url, events }); }
 
   /** Plays until the connection ends. @param {AbortSignal} signal @throws {Error} What went wrong; see `verdict`. */
@@ -30,7 +33,8 @@ export class WHEPSession {
         setTimeout(resolve, 1000);
       });
       const body = connection.localDescription.sdp;
-      const answer = await fetch(this.url, { method: "POST", headers: { "Content-Type": "application/sdp" }, body, signal });
+      const headers = { ...this.events.headers?.(), "Content-Type": "application/sdp" };
+      const answer = await fetch(this.url, { method: "POST", headers, body, signal });
       if (!answer.ok) throw await Refusal.of(answer);
       session = new URL(answer.headers.get("Location"), answer.url);
       await connection.setRemoteDescription({ type: "answer", sdp: await answer.text() });
@@ -42,7 +46,7 @@ export class WHEPSession {
     } finally {
       clearInterval(timer);
       connection.close();
-      if (session) fetch(session, { method: "DELETE", keepalive: true }).catch(() => {});
+      if (session) fetch(session, { method: "DELETE", headers: this.events.headers?.() ?? {}, keepalive: true }).catch(() => {});
     }
   }
 

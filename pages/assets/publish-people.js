@@ -1,0 +1,109 @@
+// The others in the room, as they send it: each a WebRTC connection of its own (WHEP), less than half a second behind.
+import { WHEPSession } from "./player-whep.js";
+import { backOff } from "./player-policy.js";
+
+/** Time between two looks at who is there, in ms. */
+const LOOK = 2000;
+/** People who are shown at a time; each costs this machine a decoder. */
+const MOST = 8;
+
+/** One of the others. */
+class Tile {
+  #abort = new AbortController();
+
+  /** @param {{user: string, name?: string}} person @param {string} url @param {() => Record<string, string>} headers */
+  constructor(person, url, headers) {
+    this.element = document.createElement("li");
+    this.element.className = "tile";
+    this.video = document.createElement("video");
+    this.video.playsInline = this.video.autoplay = this.video.muted = true;
+    this.video.setAttribute("aria-label", person.name || person.user);
+    const name = document.createElement("span");
+    name.className = "name";
+    this.note = document.createElement("span");
+    this.note.className = "note";
+    this.note.textContent = "Connecting …";
+    this.element.append(this.video, this.note, name);
+    this.name = name;
+    this.rename(person);
+    this.#run(url, headers);
+  }
+
+  rename(person) { this.name.textContent = person.name || person.user; }
+
+  async #run(url, headers) {
+    const { signal } = this.#abort;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const session = new WHEPSession(this.video, url, {
+        onConnect: () => {}, onReady: () => { attempt = 0; this.note.textContent = ""; }, headers });
+      await session.run(signal).catch(error => {
+        // Without WebRTC for viewers the name stays, and nothing is asked for again.
+        if (error.code === "webrtc-off" || error.status === 401 || error.status === 403) this.#abort.abort();
+        this.note.textContent = error.detail || "No picture: trying again …";
+      });
+      if (!signal.aborted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
+    }
+  }
+
+  close() {
+    this.#abort.abort();
+    this.element.remove();
+  }
+}
+
+export class People {
+  /** @type {Map<string, Tile>} */
+  #tiles = new Map();
+  #isHeard = false;
+
+  /**
+   * @param {HTMLElement} list @param {string} room
+   * @param {{headers: () => Record<string, string>, own: () => string, onChange: (count: number) => void}} page
+   */
+  constructor(list, room, page) { Object.assign(this, { list, room, page }); }
+
+  /** Who is shown, with the number of pictures so far. @returns {{user: string, pictures: number}[]} */
+  get shown() {
+    return [...this.#tiles].map(([user, { video }]) => ({ user, pictures: video.getVideoPlaybackQuality().totalVideoFrames }));
+  }
+
+  /** Sound of the others on or off. */
+  hear(isHeard) {
+    this.#isHeard = isHeard;
+    for (const { video } of this.#tiles.values()) video.muted = !isHeard;
+  }
+
+  /** Keeps looking who is there, where this page may know it. */
+  async follow() {
+    for (;;) {
+      const answer = document.hidden ? null
+        : await fetch(`/v1/rooms/${encodeURIComponent(this.room)}`, { headers: this.page.headers() }).catch(() => null);
+      if (answer?.ok) this.#show((await answer.json()).participants);
+      else if (answer) this.#show([]);
+      await new Promise(resolve => setTimeout(resolve, LOOK));
+    }
+  }
+
+  #show(participants) {
+    const people = participants.filter(({ user, streams }) =>
+      user !== this.page.own() && streams.some(stream => stream.stream === "camera" && stream.state === "live")).slice(0, MOST);
+    for (const [user, tile] of this.#tiles) {
+      if (people.some(person => person.user === user)) continue;
+      tile.close();
+      this.#tiles.delete(user);
+    }
+    for (const person of people) {
+      const known = this.#tiles.get(person.user);
+      if (known) {
+        known.rename(person);
+        continue;
+      }
+      const url = `/whep/${encodeURIComponent(this.room)}/${encodeURIComponent(person.user)}`;
+      const tile = new Tile(person, url, this.page.headers);
+      tile.video.muted = !this.#isHeard;
+      this.#tiles.set(person.user, tile);
+      this.list.append(tile.element);
+    }
+    this.page.onChange(this.#tiles.size);
+  }
+}

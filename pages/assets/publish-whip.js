@@ -1,0 +1,103 @@
+// Publishes over WebRTC (WHIP, RFC 9725), and keeps publishing until it is stopped.
+import { Refusal, backOff } from "./player-policy.js";
+
+/** Time that a connection may take, in ms. */
+const PATIENCE = 10000;
+/** Time for which candidates are waited for before the offer goes out, in ms: those of this machine take a few. */
+const GATHERING = 300;
+
+export class WHIPSession {
+  /** The wish to be live; connections follow it. */
+  #isWanted = true;
+  #peer = null;
+  #resource = null;
+  #over = null;
+
+  /**
+   * @param {string} url
+   * @param {() => MediaStream} media What is sent now.
+   * @param {{headers: () => Record<string, string>, say: (words: string) => void, onRefused: (refusal: Refusal) => void}} events
+   */
+  constructor(url, media, events) { Object.assign(this, { url, media, events }); }
+
+  /** Publishes until `stop()`, or until the server refuses it for good. */
+  async run() {
+    for (let attempt = 0; this.#isWanted; attempt += 1) {
+      try {
+        await this.#publish(() => { attempt = 0; });
+        if (this.#isWanted) this.events.say("The connection was lost. Connecting again …");
+      } catch (error) {
+        const isFinal = error instanceof Refusal && error.status < 500 && error.status !== 429;
+        if (isFinal) {
+          this.#isWanted = false;
+          this.events.onRefused(error);
+        } else if (this.#isWanted) this.events.say(`${error.detail || error.message}. Trying again …`);
+      }
+      await this.#end();
+      if (this.#isWanted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
+    }
+  }
+
+  /** Ends the session; the server is told. */
+  stop() {
+    this.#isWanted = false;
+    this.#over?.();
+    this.#end();
+  }
+
+  /** Sends the devices that are open now. */
+  replaceTracks() {
+    for (const { sender, receiver } of this.#peer?.getTransceivers() ?? []) {
+      const track = this.media().getTracks().find(track => track.kind === receiver.track.kind);
+      sender.replaceTrack(track ?? null).catch(error => this.events.say(error.message));
+    }
+  }
+
+  async #publish(onLive) {
+    const peer = this.#peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+    for (const kind of ["video", "audio"]) await this.#add(kind, peer);
+    await peer.setLocalDescription();
+    await Promise.race([new Promise(resolve => setTimeout(resolve, GATHERING)), new Promise(resolve => {
+      peer.onicegatheringstatechange = () => { if (peer.iceGatheringState === "complete") resolve(); };
+    })]);
+    const headers = { ...this.events.headers(), "Content-Type": "application/sdp" };
+    const answer = await fetch(this.url, { method: "POST", headers, body: peer.localDescription.sdp });
+    if (!answer.ok) throw await Refusal.of(answer);
+    this.#resource = new URL(answer.headers.get("Location"), answer.url).href;
+    await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error("No connection to the server: is UDP blocked?")), PATIENCE);
+      this.#over = () => { clearTimeout(timer); resolve(); };
+      peer.onconnectionstatechange = () => {
+        if (peer.connectionState === "connected") {
+          clearTimeout(timer);
+          onLive();
+          this.events.say("You are live.");
+        }
+        if (["failed", "closed"].includes(peer.connectionState)) this.#over();
+      };
+    });
+  }
+
+  async #add(kind, peer) {
+    const media = this.media(), track = media.getTracks().find(track => track.kind === kind);
+    const transceiver = peer.addTransceiver(track ?? kind, { direction: "sendonly", streams: [media] });
+    if (kind !== "video") return;
+    const codecs = RTCRtpSender.getCapabilities?.("video")?.codecs ?? [];
+    const preferred = codecs.filter(codec => /H264/i.test(codec.mimeType) && /packetization-mode=1/.test(codec.sdpFmtpLine ?? ""));
+    const repairs = codecs.filter(codec => /rtx/i.test(codec.mimeType));
+    if (preferred.length) transceiver.setCodecPreferences?.([...preferred, ...repairs]);
+    // A co-stream whose size changes every second is worse than one with fewer pictures.
+    const parameters = transceiver.sender.getParameters();
+    parameters.degradationPreference = "maintain-resolution";
+    await transceiver.sender.setParameters(parameters).catch(() => {});
+  }
+
+  async #end() {
+    this.#peer?.close();
+    this.#peer = null;
+    const resource = this.#resource;
+    this.#resource = null;
+    if (resource) await fetch(resource, { method: "DELETE", headers: this.events.headers(), keepalive: true }).catch(() => {});
+  }
+}

@@ -1,0 +1,110 @@
+// The page /publish/{room}: camera, microphone or screen into a room, and the others in it.
+//
+// Behind # (or ?) stand `user`, `token`, `live=1`, which goes live at once, and `figures`, which tells the console once a second
+// what is shown; `auth_key` signs the address.
+import { Devices } from "./publish-devices.js";
+import { People } from "./publish-people.js";
+import { WHIPSession } from "./publish-whip.js";
+
+const at = id => document.getElementById(id);
+const room = decodeURIComponent(location.pathname.split("/").pop());
+const words = new URLSearchParams(location.hash.slice(1) || location.search);
+const storage = {
+  get: key => { try { return localStorage.getItem(key); } catch { return null; } },
+  set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* private windows */ } },
+};
+const say = text => { at("state").textContent = text; };
+const headers = () => at("token").value.trim() ? { Authorization: `Bearer ${at("token").value.trim()}` } : {};
+const isPressed = id => at(id).getAttribute("aria-pressed") === "true";
+const query = words.has("auth_key") ? `?${new URLSearchParams({ auth_key: words.get("auth_key") })}` : "";
+
+at("room").textContent = room;
+document.title = `Publish in ${room}`;
+at("watch").href = `/watch/${encodeURIComponent(room)}`;
+at("user").value = words.get("user") || storage.get("user") || "";
+at("token").value = words.get("token") || "";
+
+/** @type {WHIPSession | null} */
+let session = null;
+const devices = new Devices({ camera: at("camera"), microphone: at("microphone") }, level => { at("level").value = level; });
+const people = new People(at("tiles"), room, {
+  headers, own: () => at("user").value.trim(), onChange: count => { at("hear").hidden = !count; },
+});
+
+function showState() {
+  at("go").textContent = session ? "Stop" : "Go live";
+  at("go").classList.toggle("live", session !== null);
+}
+
+async function goLive() {
+  const user = at("user").value.trim(), kind = devices.isScreen ? "/screen" : "";
+  storage.set("user", user);
+  say("Connecting …");
+  const own = session = new WHIPSession(
+    `/whip/${encodeURIComponent(room)}/${encodeURIComponent(user)}${kind}${query}`, () => devices.stream, {
+      headers, say,
+      onRefused: refusal => {
+        if (refusal.status === 401 || refusal.status === 403) {
+          at("secret").hidden = false;
+          at("token").focus();
+        }
+        say(refusal.detail || refusal.message);
+      },
+    });
+  showState();
+  await own.run();
+  if (session === own) session = null;
+  showState();
+}
+
+at("form").addEventListener("submit", event => {
+  event.preventDefault();
+  if (session) {
+    session.stop();
+    session = null;
+    showState();
+    say("Not live.");
+  } else if (devices.stream) goLive();
+  else say("Allow the camera or the microphone first.");
+});
+
+function toggle(id, [on, off], action) {
+  at(id).addEventListener("click", () => {
+    const isOn = !isPressed(id);
+    at(id).setAttribute("aria-pressed", isOn);
+    at(id).textContent = isOn ? off : on;
+    action(isOn);
+  });
+}
+const enable = (kind, isOff) => devices.stream?.getTracks()
+  .filter(track => track.kind === kind).forEach(track => { track.enabled = !isOff; });
+toggle("mute", ["Mute", "Unmute"], isOff => enable("audio", isOff));
+toggle("hide", ["Camera off", "Camera on"], isOff => enable("video", isOff));
+toggle("hear", ["Hear the others", "Silence the others"], isHeard => people.hear(isHeard));
+
+async function reopen() {
+  const [width, height] = at("size").value.split("x").map(Number);
+  try {
+    await devices.open({ width, height }, { audio: isPressed("mute"), video: isPressed("hide") });
+  } catch (error) {
+    return say(`No device: ${error.message}`);
+  }
+  at("preview").srcObject = devices.stream;
+  at("preview").classList.toggle("mirrored", !devices.isScreen);
+  const [video] = devices.stream.getVideoTracks();
+  video?.addEventListener("ended", () => say("The camera or screen has ended: choose another one."));
+  session?.replaceTracks();
+}
+for (const id of ["camera", "microphone", "size"]) at(id).addEventListener("change", reopen);
+addEventListener("pagehide", () => session?.stop());
+
+if (navigator.mediaDevices) {
+  reopen().then(() => { if (devices.stream && words.get("live") === "1") at("form").requestSubmit(); });
+  navigator.mediaDevices.addEventListener("devicechange", () => devices.list());
+} else {
+  say("Browsers give pages a camera only over HTTPS, or on localhost.");
+}
+people.follow();
+if (words.has("figures")) {
+  setInterval(() => console.log("PUBLISH " + JSON.stringify({ others: people.shown, words: at("state").textContent })), 1000);
+}
