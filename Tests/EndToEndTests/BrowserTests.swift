@@ -71,6 +71,8 @@ struct BrowserTests {
         var size: String
         /// Distance from the newest picture in seconds.
         var behind: Double?
+        /// Number of viewers, in words.
+        var viewers: String?
         var words: String
     }
 

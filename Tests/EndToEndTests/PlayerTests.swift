@@ -59,6 +59,8 @@ struct PlayerTests {
             try await waitUntil("the page plays", within: 30) { (Self.latest(page)?.shown ?? 0) > 40 }
             try await waitUntil("it is near the newest picture", within: 20) { (Self.latest(page)?.behind ?? 9) < 1.8 }
 
+            try await waitUntil("it says how many watch", within: 20) { Self.latest(page)?.viewers == "1 watching" }
+
             let stopped = [page.identifier] + ProcessTable.descendants(of: page.identifier).map(\.identifier)
             for identifier in stopped { kill(identifier, SIGSTOP) }
             try await Task.sleep(for: .seconds(6))
@@ -95,7 +97,8 @@ struct PlayerTests {
         struct Told: Decodable {
             var state: String
             var people: [String]
-            var presented: Int
+            /// What keys did.
+            var keys: [String]
         }
         // The page is a file: of no origin that could be named.
         try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_CORS": "*"]) { stage in
@@ -114,19 +117,30 @@ struct PlayerTests {
                 <co-stream-player src="\(place)/live/\(stage.room).flv" controls></co-stream-player>
                 <script>
                 const player = document.querySelector("co-stream-player");
-                let people = [];
+                let people = [], keys = [];
                 player.addEventListener("layout", event => { people = event.detail?.regions.map(region => region.uid) ?? []; });
-                setInterval(() => console.log("EMBED " + JSON.stringify(
-                  { state: player.state, people, presented: player.figures.presented })), 500);
+                setInterval(() => console.log("EMBED " + JSON.stringify({ state: player.state, people, keys })), 500);
+                const until = condition => new Promise(resolve => {
+                  const timer = setInterval(() => { if (condition()) { clearInterval(timer); resolve(); } }, 50);
+                });
+                const press = key => player.dispatchEvent(new KeyboardEvent("keydown", { key }));
+                (async () => {
+                  await until(() => player.figures?.presented > 20 && people.length);
+                  press("m"); keys.push("muted " + player.muted);
+                  press("ArrowUp"); keys.push("muted " + player.muted);
+                  press(" "); keys.push(player.state);
+                  press(" "); await until(() => player.state === "playing"); keys.push("playing");
+                })();
                 </script>
                 """
             try html.write(to: file, atomically: true, encoding: .utf8)
             let page = try Browser(directory: stage.directory).open(file.absoluteString)
             func latest() -> Told? { (Browser.logged("EMBED ", by: page) as [Told]).last }
-            try await waitUntil("the player plays\n\(page.messages())", within: 30) {
-                latest()?.state == "playing" && (latest()?.presented ?? 0) > 20
+            try await waitUntil("the page is told who is on air\n\(page.messages())", within: 30) {
+                latest()?.people == ["alice"]
             }
-            try await waitUntil("the page is told who is on air", within: 15) { latest()?.people == ["alice"] }
+            try await waitUntil("keys have done what they stand for", within: 20) { latest()?.keys.count == 4 }
+            #expect(latest()?.keys == ["muted true", "muted false", "paused", "playing"])
             Self.expectNoComplaint(page)
             await page.stop()
         }

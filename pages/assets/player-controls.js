@@ -40,12 +40,16 @@ const STYLE = `
   @keyframes turn { to { transform: rotate(1turn); } }
   .unmute { position: absolute; top: 14px; left: 50%; transform: translateX(-50%); display: flex; align-items: center; gap: 8px;
     padding: 9px 18px 9px 12px; border-radius: 99px; background: #fff; color: #111; font-weight: 600; box-shadow: 0 2px 12px rgb(0 0 0 / .4); }
+  .start { position: absolute; inset: 0; margin: auto; width: 76px; height: 76px; padding: 16px; border-radius: 50%; background: rgb(0 0 0 / .75); }
+  .start:hover { background: rgb(0 0 0 / .9); }
+  .start svg { width: 44px; height: 44px; }
   .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   @media (pointer: coarse) { .volume { display: none; } .bar button { padding: 10px; } }
   @media (prefers-reduced-motion: reduce) { .spinner { animation-duration: 4s; } .bar { transition: none; } }`;
 
 const MARKUP = `
   <div class="message"><div class="spinner"></div><p></p><button class="again" type="button">Try again</button></div>
+  <button class="start" type="button" aria-label="Play">${ICONS.play}</button>
   <div class="hidden" role="status"></div>
   <button class="unmute" type="button">${ICONS.silent}Turn on sound</button>
   <div class="bar" role="group" aria-label="Player">
@@ -94,11 +98,12 @@ export class Controls {
     shadow.append(this.#root);
     const at = name => this.#root.querySelector(`.${name}`);
     this.parts = { message: at("message"), spinner: at("spinner"), text: at("message p"), again: at("again"), status: at("hidden"),
-      unmute: at("unmute"), play: at("play"), mute: at("mute"), volume: at("volume"), live: at("live"), behind: at("live small"),
+      unmute: at("unmute"), start: at("start"), play: at("play"), mute: at("mute"), volume: at("volume"), live: at("live"), behind: at("live small"),
       window: at("window"), full: at("full") };
     const on = (part, action) => this.parts[part].addEventListener("click", action);
     on("play", () => player.toggle());
     on("again", () => player.play());
+    on("start", () => player.play());
     on("mute", () => player.setMuted(!player.muted));
     on("unmute", () => player.setMuted(false));
     on("live", () => player.isLive ? player.seekToLive() : player.play());
@@ -144,6 +149,7 @@ export class Controls {
     parts.spinner.classList.toggle("calm", state === "waiting");
     parts.text.textContent = state === "stalled" || state === "connecting" ? "" : message;
     parts.again.hidden = state !== "failed";
+    parts.start.hidden = state !== "paused";
     const spoken = state === "playing" ? "Playing live." : message;
     if (parts.status.textContent !== spoken) parts.status.textContent = spoken;
     const isOn = !["paused", "idle", "failed"].includes(state);
@@ -168,7 +174,7 @@ export class Controls {
 
   #showDelay() {
     const { latency, isLive } = this.player;
-    this.parts.behind.textContent = isLive && latency ? `${latency.toFixed(1)} s` : "";
+    this.parts.behind.textContent = isLive && latency ? `${Math.max(0.1, latency).toFixed(1)} s` : "";
     this.parts.behind.title = "Delay";
   }
 
