@@ -213,6 +213,7 @@ cat <<TEXT
 
     play it:   ffplay $cdn
                ffplay $api/live/$room.flv
+    watch it:  $api/watch/$room
 
 TEXT
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Takes screenshots of pages of a running service in Chromium, and tells what pages complain about.
 
-  make demo KEEP=1                                            # in another terminal; prints the address
-  scripts/screenshots.py http://127.0.0.1:8080 /watch/demo    # to screenshots/watch-demo.{size}-{scheme}.png
+  make run                                                    # in another terminal; publish as in the README
+  scripts/screenshots.py http://127.0.0.1:8080 /watch/show    # to screenshots/watch-show.{size}-{scheme}.png
 
 Each page is shown at the size of a phone and of a desktop, dark and light. Exit status 1 if a page logged an error.
 """

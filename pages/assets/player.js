@@ -9,8 +9,8 @@ import { WHEPSession } from "./player-whep.js";
 
 /** @typedef {"idle" | "connecting" | "playing" | "stalled" | "paused" | "waiting" | "ended" | "reconnecting" | "failed"} State */
 
-/** Shown longer than this, in ms, a layout that is not repeated no longer counts. */
-const LAYOUT_AGE = 12000;
+/** Time in ms after which a text of the program that is not repeated no longer counts; they come every 1 to 5 s. */
+const TEXT_AGE = 12000;
 
 /**
  * Attributes: `src` (HTTP-FLV), `hls` (in place of the address made from `src`, for browsers without Media Source Extensions),
@@ -39,7 +39,8 @@ export class CoStreamPlayer extends HTMLElement {
   #stallAt = 0;
   #lastShown = 0;
   #layoutAt = 0;
-  #wallDelay = null;
+  /** The last delay by the program's time of day, in seconds, and when it was measured. */
+  #wall = { delay: 0, at: -Infinity };
 
   constructor() {
     super();
@@ -64,7 +65,9 @@ export class CoStreamPlayer extends HTMLElement {
   /** The element that plays. */
   get video() { return this.#video; }
   /** Distance from now in seconds; by the clock of the program where it has one, else from the newest picture. */
-  get latency() { return this.#wallDelay ?? this.#session?.lag ?? 0; }
+  get latency() {
+    return performance.now() - this.#wall.at < TEXT_AGE ? this.#wall.delay : this.#session?.lag ?? 0;
+  }
   get isLive() { return ["playing", "stalled"].includes(this.state); }
   /** Whether sound is off, also at a volume of 0. */
   get muted() { return this.#video.muted || this.#video.volume === 0; }
@@ -72,15 +75,18 @@ export class CoStreamPlayer extends HTMLElement {
 
   connectedCallback() {
     this.#video.muted ||= this.hasAttribute("muted");
+    this.#showControls();
     this.#begin();
   }
 
-  disconnectedCallback() { this.#end("idle", ""); }
+  disconnectedCallback() {
+    this.#end("idle", "");
+    this.#showControls();
+  }
 
   attributeChangedCallback(name) {
     if (name === "controls") {
-      if (this.hasAttribute("controls")) this.#controls ??= new Controls(this, this.shadowRoot);
-      else { this.#controls?.remove(); this.#controls = null; }
+      this.#showControls();
     } else if (name === "muted") {
       this.#video.muted = this.hasAttribute("muted");
     } else if (this.isConnected && this.state !== "paused") {
@@ -136,6 +142,15 @@ export class CoStreamPlayer extends HTMLElement {
     return this.#video.requestPictureInPicture?.();
   }
 
+  #showControls() {
+    if (this.isConnected && this.hasAttribute("controls")) {
+      this.#controls ??= new Controls(this, this.shadowRoot);
+    } else {
+      this.#controls?.remove();
+      this.#controls = null;
+    }
+  }
+
   #set(state, message = "") {
     if (this.state === state && this.message === message) return;
     Object.assign(this, { state, message });
@@ -163,6 +178,7 @@ export class CoStreamPlayer extends HTMLElement {
   /** Plays connection after connection. */
   async #run(whep, source, signal) {
     let attempt = 0, hasPlayed = false;
+    this.#wall = { delay: 0, at: -Infinity };
     this.#set("connecting", "Connecting …");
     const events = {
       onConnect: () => { this.figures.connections++; },
@@ -244,12 +260,10 @@ export class CoStreamPlayer extends HTMLElement {
   #read(text) {
     let value;
     try { value = JSON.parse(text); } catch { return; }
-    if (Array.isArray(value?.regions) && value.canvas) this.#tellLayout(value);
-    if (value?.ver === undefined && typeof value?.ts === "number") {
-      const delay = (Date.now() - value.ts) / 1000;
-      // A clock of this machine that is wrong says nothing.
-      this.#wallDelay = delay > 0 && delay < 60 ? delay : null;
-    }
+    if (Array.isArray(value?.regions) && value.canvas) return this.#tellLayout(value);
+    const delay = typeof value?.ts === "number" ? (Date.now() - value.ts) / 1000 : -1;
+    // A clock of this machine that is wrong says nothing.
+    if (delay > 0 && delay < 60) this.#wall = { delay, at: performance.now() };
   }
 
   #tellLayout(layout) {
@@ -267,7 +281,7 @@ export class CoStreamPlayer extends HTMLElement {
       if (figures.presented > 40) figures.longest = Math.max(figures.longest, interval);
       if (figures.presented > 40 && interval > 150) figures.slow++;
       this.#lastShown = now;
-      if (this.#layoutAt && now - this.#layoutAt > LAYOUT_AGE) this.#tellLayout(null);
+      if (this.#layoutAt && now - this.#layoutAt > TEXT_AGE) this.#tellLayout(null);
       video.requestVideoFrameCallback(shown);
     };
     video.requestVideoFrameCallback(shown);

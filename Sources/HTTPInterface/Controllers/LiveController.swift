@@ -28,6 +28,9 @@ package struct LiveController: Sendable {
     /// again.
     static let patience = TimeAmount.seconds(10)
 
+    /// The header that says how many watch the program.
+    private static let viewers = "Program-Viewers"
+
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("live/{room}.flv", use: get)
         router.head("live/{room}.flv", use: head)
@@ -45,10 +48,8 @@ package struct LiveController: Sendable {
     @Sendable private func head(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         try await answer(request, context) { room in
             let task = try await programs(of: room, request).first
-            var headers: HTTPFields = [.accessControlExposeHeaders: "Program-Viewers"]
-            if let name = HTTPField.Name("Program-Viewers"), let task {
-                headers[name] = "\(playback.viewers(of: task))"
-            }
+            var headers: HTTPFields = [:]
+            if let name = HTTPField.Name(Self.viewers), let task { headers[name] = "\(playback.viewers(of: task))" }
             return Response(status: .ok, headers: headers)
         }
     }
@@ -58,7 +59,8 @@ package struct LiveController: Sendable {
         _ request: Request, _ context: OrchestratorContext,
         with handler: (RoomID) async throws -> Response
     ) async throws -> Response {
-        let headers = settings.origins.headers(origin: request.headers[.origin])
+        var headers = settings.origins.headers(origin: request.headers[.origin])
+        headers[.accessControlExposeHeaders] = "\(Self.viewers), Retry-After"
         do {
             let room = try Self.room(context)
             do throws(PlaybackAccess.Refusal) {
