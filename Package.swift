@@ -28,6 +28,7 @@ var targets: [Target] = [
     .target(name: "LayoutEngine", dependencies: ["TextFormats"], swiftSettings: strict),
     .target(name: "MediaFormats", dependencies: ["EncodedMedia", "TextFormats"], swiftSettings: strict),
     .target(name: "MixModel", dependencies: ["EncodedMedia", "LayoutEngine", "TextFormats"], swiftSettings: strict),
+    .target(name: "RoomChannel", dependencies: ["EncodedMedia", "MixModel", "TextFormats"], swiftSettings: strict),
     .target(name: "ProgramSplicer", dependencies: ["MediaFormats", "MixModel"], swiftSettings: strict),
     .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
     .target(
@@ -42,6 +43,7 @@ var targets: [Target] = [
     .testTarget(
         name: "MediaFormatsTests", dependencies: ["MediaFormats", "MediaSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "MixModelTests", dependencies: ["MixModel", "TestSupport"], swiftSettings: strict),
+    .testTarget(name: "RoomChannelTests", dependencies: ["RoomChannel", "TestSupport"], swiftSettings: strict),
     .testTarget(
         name: "ProgramSplicerTests", dependencies: ["MediaSupport", "ProgramSplicer", "TestSupport"],
         swiftSettings: strict),
@@ -151,6 +153,7 @@ if wantsControl {
             name: "RoomService",
             dependencies: [
                 "ChildProcesses", "EventSubscription", "TaskStore", "MixModel", "MediaFormats", "LayoutEngine",
+                "RoomChannel",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),

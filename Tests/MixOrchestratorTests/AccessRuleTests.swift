@@ -1,3 +1,4 @@
+import EncodedMedia
 import HTTPTypes
 import MixModel
 import TestSupport

@@ -2,6 +2,9 @@
 extension Metrics {
     /// Counters, which only grow.
     package enum Counter: String, CaseIterable, Sendable {
+        case channelDrops = "channel_viewers_dropped_total"
+        case channelMessages = "channel_messages_total"
+        case channelRefusals = "channel_messages_refused_total"
         case events = "events_total"
         case hookCalls = "hook_calls_total"
         case hookCorrections = "hook_corrections_total"
@@ -33,6 +36,9 @@ extension Metrics {
 
         var help: String {
             switch self {
+            case .channelDrops: "Viewers of room channels dropped because they read too slowly."
+            case .channelMessages: "Messages taken by room channels, by kind: comment, like or gift."
+            case .channelRefusals: "Messages refused by room channels, by reason."
             case .events: "Room events, by outcome."
             case .hookCalls: "Callbacks of media servers, by hook and result."
             case .hookCorrections: "Streams that began or ended unreported, by hook and change."
@@ -66,6 +72,8 @@ extension Metrics {
 
         var labels: [String] {
             switch self {
+            case .channelMessages: ["kind"]
+            case .channelRefusals: ["reason"]
             case .events: ["outcome"]
             case .hookCalls, .hookPolls: ["hook", "result"]
             case .hookCorrections: ["hook", "change"]
@@ -80,7 +88,7 @@ extension Metrics {
             case .webhookMessages: ["outcome"]
             case .webrtcSessions, .webrtcViews: ["result"]
             case .wireCalls: ["action", "code"]
-            case .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
+            case .channelDrops, .outputBytes, .outputReconnects, .relayLosses, .relayStarts, .storeFailures, .viewerBytes,
                 .viewerSkips,
                 .viewersRefused, .webrtcLost, .webrtcPackets, .webrtcSent, .webrtcSentLost:
                 []
@@ -132,6 +140,8 @@ extension Metrics {
     package enum Gauge: String, CaseIterable, Sendable {
         case admissionRefusals = "admission_refusals_total"
         case buildInfo = "build_info"
+        case channels
+        case channelViewers = "channel_viewers"
         case coresAvailable = "cpu_cores_available"
         case coresCommitted = "cpu_cores_committed"
         case degradedTasks = "degraded_tasks"
@@ -171,6 +181,8 @@ extension Metrics {
             switch self {
             case .admissionRefusals: "Tasks not started because too few cores were free."
             case .buildInfo: "Always 1; the label holds the running version."
+            case .channels: "Room channels in memory."
+            case .channelViewers: "Connections that follow room channels."
             case .coresAvailable: "Cores still available to new tasks; absent if there is no limit."
             case .coresCommitted: "Cores that the tasks on air need at full quality."
             case .degradedTasks: "Tasks running at reduced frame rate, by load level."

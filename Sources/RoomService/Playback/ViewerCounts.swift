@@ -19,6 +19,8 @@ package final class ViewerCounts: Sendable {
         /// Viewers that another process serves.
         var elsewhere: [TaskID: Int] = [:]
         var totalElsewhere = 0
+        /// Programs whose viewers have changed since the last look; `nil` until somebody looks.
+        var changed: Set<TaskID>?
     }
     private let state = Mutex(State())
     package let limits: Limits
@@ -44,6 +46,7 @@ package final class ViewerCounts: Sendable {
             if let refusal = self.refusal(of: task, state) { return refusal }
             state.counts[task, default: 0] += 1
             state.total += 1
+            state.changed?.insert(task)
             return nil
         }
         if let refusal { throw refusal }
@@ -69,6 +72,7 @@ package final class ViewerCounts: Sendable {
             if let refusal = self.refusal(of: task, state) { return refusal }
             state.elsewhere[task, default: 0] += 1
             state.totalElsewhere += 1
+            state.changed?.insert(task)
             return nil
         }
         if let refusal { throw refusal }
@@ -77,6 +81,11 @@ package final class ViewerCounts: Sendable {
     /// Sets the viewers of all programs that another process serves.
     func setElsewhere(_ viewers: [TaskID: Int]) {
         state.withLock { state in
+            if state.changed != nil, state.elsewhere != viewers {
+                for task in Set(state.elsewhere.keys).union(viewers.keys) where state.elsewhere[task] != viewers[task] {
+                    state.changed?.insert(task)
+                }
+            }
             state.elsewhere = viewers
             state.totalElsewhere = viewers.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
         }
@@ -87,6 +96,16 @@ package final class ViewerCounts: Sendable {
             state.total -= 1
             let count = state.counts[task, default: 1] - 1
             state.counts[task] = count == 0 ? nil : count
+            state.changed?.insert(task)
+        }
+    }
+
+    /// Returns the programs whose number of viewers may have changed since the last call. For one reader, who calls it from
+    /// time to time.
+    func takeChanged() -> Set<TaskID> {
+        state.withLock { state in
+            defer { state.changed = [] }
+            return state.changed ?? []
         }
     }
 

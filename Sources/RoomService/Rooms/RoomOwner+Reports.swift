@@ -43,8 +43,10 @@ extension RoomOwner {
 
     /// - Returns: Records about the outputs.
     private func take(_ status: RelayStatus, of task: TaskID, _ now: Int64) -> [TaskAction] {
-        meter.status(status, after: state.task(task)?.status)
+        let before = state.task(task)?.status
+        meter.status(status, after: before)
         services.load.take(status, of: task)
+        defer { if state.task(task)?.status.map({ $0.isOnAir(as: before) }) != true { services.news.changed(id) } }
         return state.take(status, of: task, now: now)
     }
 
@@ -57,5 +59,12 @@ extension RoomOwner {
         if isHeard { return state.hasNews(of: task, now: now) }
         state.dropOutputChanges()
         return false
+    }
+}
+
+extension RelayStatus {
+    /// Whether the same is on air as by another status.
+    fileprivate func isOnAir(as other: RelayStatus?) -> Bool {
+        onAir == other?.onAir && bypassSource == other?.bypassSource && scene == other?.scene
     }
 }

@@ -44,6 +44,7 @@ final class RoomPerformer {
     func perform(_ commit: RoomCommit, in state: RoomState) {
         services.listeners.publish(commit.occurrences, of: state.id, numbers: services.numbers)
         if commit.draft.deletesRoom { services.listeners.end(state.id) }
+        services.news.changed(state.id)
         holdOutputs(of: state)
         for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
     }

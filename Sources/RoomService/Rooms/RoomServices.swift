@@ -35,6 +35,8 @@ package final class RoomServices: Sendable {
     package let viewers: ViewerCounts
     /// Listeners of single rooms.
     package let listeners = RoomListeners()
+    /// Rooms whose changes their channels want to know of.
+    package let news = RoomNews()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()
     package let destinations = DestinationClaims()

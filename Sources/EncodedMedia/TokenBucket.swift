@@ -1,23 +1,26 @@
-/// A token bucket that allows a rate and bursts of one second of it.
+/// A token bucket that allows a rate and bursts, of one second of the rate unless another size is given.
 ///
 /// Pure: times are arguments, in ns of any monotonic clock. A request for more than a burst is allowed when the bucket
 /// is full. The bucket then goes into debt.
-struct TokenBucket: Hashable, Sendable {
+package struct TokenBucket: Hashable, Sendable {
     /// Tokens per second.
-    let rate: Double
+    package let rate: Double
+    /// Tokens of a full bucket.
+    package let burst: Double
     private var level: Double
     private var updatedAt: Int64
 
-    init(rate: Double, now: Int64) {
+    package init(rate: Double, burst: Double? = nil, now: Int64) {
         self.rate = rate
-        level = rate
+        self.burst = burst ?? rate
+        level = self.burst
         updatedAt = now
     }
 
     /// - Returns: `nil` if the request is allowed, otherwise the ns until it would be. In that case nothing is taken.
-    mutating func take(_ count: Double, at now: Int64) -> Int64? {
+    package mutating func take(_ count: Double, at now: Int64) -> Int64? {
         refill(at: now)
-        let missing = min(count, rate) - level
+        let missing = min(count, burst) - level
         guard missing > 0 else {
             level -= count
             return nil
@@ -26,14 +29,14 @@ struct TokenBucket: Hashable, Sendable {
     }
 
     /// Whether the bucket is full again.
-    func isFull(at now: Int64) -> Bool {
+    package func isFull(at now: Int64) -> Bool {
         var copy = self
         copy.refill(at: now)
-        return copy.level >= rate
+        return copy.level >= burst
     }
 
     private mutating func refill(at now: Int64) {
-        level = min(rate, level + Double(max(now - updatedAt, 0)) / 1e9 * rate)
+        level = min(burst, level + Double(max(now - updatedAt, 0)) / 1e9 * rate)
         updatedAt = max(now, updatedAt)
     }
 }

@@ -1,0 +1,42 @@
+/// The last messages of a channel, oldest first, limited by number and by bytes.
+public struct ChannelHistory: Hashable, Sendable {
+    public private(set) var messages: [ChannelMessage] = []
+    private var weight = 0
+    /// Number of the last message that was dropped because of the limits; 0 if none was.
+    public private(set) var droppedUpTo: Int64 = 0
+    public let mostMessages: Int
+    public let mostBytes: Int
+
+    public init(mostMessages: Int = 200, mostBytes: Int = 256 << 10) {
+        self.mostMessages = mostMessages
+        self.mostBytes = mostBytes
+    }
+
+    /// Adds a message with a number above all others.
+    mutating func append(_ message: ChannelMessage) {
+        messages.append(message)
+        weight += message.weight
+        var dropped = 0
+        while messages.count - dropped > mostMessages || weight > mostBytes, dropped < messages.count {
+            weight -= messages[dropped].weight
+            droppedUpTo = messages[dropped].id
+            dropped += 1
+        }
+        messages.removeFirst(dropped)
+    }
+
+    /// - Returns: Whether there was such a message.
+    mutating func remove(_ id: Int64) -> Bool {
+        guard let index = messages.firstIndex(where: { $0.id == id }) else { return false }
+        weight -= messages.remove(at: index).weight
+        return true
+    }
+
+    /// Returns the messages with a higher number, oldest first.
+    public func after(_ id: Int64) -> ArraySlice<ChannelMessage> {
+        messages[(messages.firstIndex { $0.id > id } ?? messages.endIndex)...]
+    }
+
+    /// Whether nothing after this number is missing, except what was deleted.
+    public func reaches(_ id: Int64) -> Bool { id >= droppedUpTo }
+}

@@ -1,0 +1,33 @@
+import MixModel
+
+/// Users who may send nothing. Limited in number; ended mutes are forgotten.
+struct ChannelMutes: Hashable, Sendable {
+    /// Times until which users are muted, in ns; `.max` = without an end.
+    private var until: [UserID: Int64] = [:]
+
+    static let mostUsers = 1000
+    /// Longest mute with an end, in seconds: a year.
+    static let longest = 366 * 86_400
+
+    mutating func add(_ user: UserID, for seconds: Int?, now: Int64) throws(ChannelRefusal) {
+        if let seconds, !(1...Self.longest ~= seconds) {
+            throw .badRules("A mute takes 1 to \(Self.longest) seconds.")
+        }
+        until = until.filter { $0.value > now }
+        guard until[user] != nil || until.count < Self.mostUsers else { throw .tooManyMuted(Self.mostUsers) }
+        until[user] = seconds.map { now + Int64($0) * 1_000_000_000 } ?? .max
+    }
+
+    mutating func remove(_ user: UserID, now: Int64) -> Bool { (until.removeValue(forKey: user) ?? .min) > now }
+
+    /// - Returns: `nil` if the user is not muted; `.some(nil)` if there is no end.
+    func secondsLeft(of user: UserID?, at now: Int64) -> Int?? {
+        guard let user, let end = until[user], end > now else { return .none }
+        return .some(end == .max ? nil : SenderRates.seconds(end - now))
+    }
+
+    /// Returns the muted users in order.
+    func list(at now: Int64) -> [(user: UserID, secondsLeft: Int?)] {
+        until.keys.sorted().compactMap { user in secondsLeft(of: user, at: now).map { (user, $0) } }
+    }
+}

@@ -1,0 +1,33 @@
+import MixModel
+import RoomChannel
+
+extension OrchestratorError {
+    /// Creates the answer to a message that a channel does not take.
+    package init(_ refusal: ChannelRefusal) {
+        let kind: Kind =
+            switch refusal {
+            case .slowMode, .tooFast, .roomTooFast, .tooManyMuted: .exhausted
+            case .muted, .forbiddenWord: .forbidden
+            case .unknownMessage: .notFound
+            case .empty, .tooLong, .nameTooLong, .controlCharacters, .badCount, .wrongFields, .noGift, .badRules:
+                .invalid
+            }
+        self.init(
+            kind, "channel-\(refusal.code)", "The channel refuses it", detail: refusal.description,
+            retryAfter: refusal.retryAfter)
+    }
+
+    static func noChannelRoom(_ room: RoomID) -> OrchestratorError {
+        .notFound("room", room.name, cure: "create it with PUT /v1/rooms/\(room.name), or publish in it")
+    }
+
+    static let notOpener = OrchestratorError(
+        .forbidden, "channel-not-opener", "The room belongs to somebody else",
+        detail: "only who opened the room, or a moderator, may open it again or close it")
+
+    static func channelsFull(_ what: String, setting: String) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "channel-full", "The channel takes no more viewers",
+            detail: "\(what), which is the limit: retry later, or raise \(setting)", retryAfter: 10)
+    }
+}

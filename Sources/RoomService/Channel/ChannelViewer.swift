@@ -1,0 +1,36 @@
+import MixModel
+import RoomChannel
+
+/// Somebody who follows a channel.
+package struct ChannelViewer: Sendable {
+    /// A number that is unique within the service.
+    package struct ID: Hashable, Sendable {
+        let number: Int
+    }
+
+    /// Address of the connection, by which viewers are limited.
+    package var address: String
+
+    package init(address: String) { self.address = address }
+}
+
+/// What a viewer finds when joining a channel. Everything after it is delivered.
+package struct ChannelWelcome: Sendable {
+    package var viewer: ChannelViewer.ID
+    /// Messages, oldest first: all of the history, or those after the number that the viewer knows.
+    package var messages: [ChannelMessage]
+    /// Whether messages between the number that the viewer knows and the first one are gone.
+    package var isIncomplete: Bool
+    package var state: ChannelState
+}
+
+/// A channel at one moment.
+package struct ChannelState: Hashable, Codable, Sendable {
+    package var isLive: Bool
+    package var title: String?
+    package var onAir: ChannelOnAir
+    package var audience: ChannelAudience
+    /// Likes so far.
+    package var likes: Int64
+    package var rules: ChannelRules.Shown
+}
