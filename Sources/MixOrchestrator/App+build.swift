@@ -158,9 +158,19 @@ func buildOrchestrator(
     let webSockets = wcs.map { wcs in
         WebSocketServer(routes: [wcs.route], numbers: configuration.wcs?.numbers ?? .init(), logger: logger)
     }
+    let channels = configuration.channel.map { RoomChannels($0.settings, registry: registry, metrics: metrics) }
+    if let channels, let settings = configuration.channel {
+        ChannelController(
+            channels: channels, streams: ChannelStreams(channels),
+            access: ChannelAccess(
+                tokens: configuration.apps.tokens, apps: configuration.apps.ids, signatures: settings.signatures,
+                limits: limits, reads: settings.anonymousReading, writes: settings.anonymousWriting),
+            limits: limits, origins: configuration.playback.origins
+        ).addRoutes(to: router)
+    }
     MetricsController(
         metrics: metrics, registry: registry, layouts: layouts, images: images, readiness: readiness,
-        deliveries: deliveries, subscriptions: subscriptions
+        deliveries: deliveries, subscriptions: subscriptions, channels: channels
     ).addRoutes(to: router)
     ServiceController(readiness: readiness, document: EmbeddedFiles.bytes(of: "openapi.yaml")).addRoutes(to: router)
     PageController(
@@ -208,7 +218,7 @@ func buildOrchestrator(
                 files: hls,
                 kept: configuration.hlsRetentionHours > 0 ? Double(configuration.hlsRetentionHours) * 3600 : nil,
                 logger: logger),
-        ] + ([ingest, webrtc, viewers, certificate, wcsHooks, webSockets] as [(any Service)?]).compactMap(\.self),
+        ] + ([ingest, webrtc, viewers, certificate, wcsHooks, webSockets, channels] as [(any Service)?]).compactMap(\.self),
         logger: logger)
 }
 

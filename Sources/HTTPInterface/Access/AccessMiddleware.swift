@@ -23,10 +23,10 @@ package struct AccessMiddleware: RouterMiddleware {
         next: (Request, OrchestratorContext) async throws -> Response
     ) async throws -> Response {
         // These routes authenticate the request themselves. No client without an access key can sign and none without
-        // its secret can call a hook, web pages included, so the other checks are unnecessary. WebRTC's make them,
-        // because web pages have to be able to read its refusals.
+        // its secret can call a hook, web pages included, so the other checks are unnecessary. WebRTC's and channels'
+        // make them, because web pages have to be able to read its refusals.
         switch context.endpointPath.flatMap({ RouteAccess.of(request.method, $0) }) {
-        case .signed, .hook, .webrtc: return try await next(request, context)
+        case .signed, .hook, .webrtc, .channel: return try await next(request, context)
         case .open, .scope, nil: break
         }
         var context = context

@@ -14,11 +14,13 @@ package struct AccessTokens: Sendable {
     /// Minimum length of a token, in characters.
     package static let shortest = 16
 
+    /// - Parameter user: User for whom alone its holder acts in channels; `nil` = any.
     /// - Returns: False if the token has been added before.
-    package mutating func add(_ token: String, app: AppID, scopes: Set<Scope>) -> Bool {
+    package mutating func add(_ token: String, app: AppID, scopes: Set<Scope>, user: UserID? = nil) -> Bool {
         let digest = Self.digest(token)
         guard !entries.contains(where: { $0.digest == digest }) else { return false }
-        entries.append(Entry(digest: digest, caller: Caller(app: app, scopes: scopes, token: entries.count)))
+        entries.append(
+            Entry(digest: digest, caller: Caller(app: app, scopes: scopes, token: entries.count, user: user)))
         return true
     }
 

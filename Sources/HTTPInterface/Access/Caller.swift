@@ -9,6 +9,8 @@ struct Caller: Hashable, Sendable {
     var scopes: Set<Scope>
     /// Number of the token. `nil` if no tokens are configured, and on open routes.
     var token: Int?
+    /// User for whom alone the caller acts in channels; `nil` if there is none.
+    var user: UserID?
 
     /// Returns a caller without a token.
     static func anonymous(_ app: AppID = .standard, scopes: Set<Scope> = []) -> Caller {

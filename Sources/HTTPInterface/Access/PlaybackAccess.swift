@@ -42,9 +42,11 @@ package struct PlaybackAccess: Sendable {
     ///     same.
     ///   - authKey: The parameter's value, percent-decoded.
     ///   - now: Time in seconds since 1970.
+    /// - Returns: The signed `uid`; `nil` if access is open.
     /// - Throws: `Refusal`, unless access is open.
-    package func check(path: String, authKey: String?, now: Int) throws(Refusal) {
-        guard !isOpen else { return }
+    @discardableResult
+    package func check(path: String, authKey: String?, now: Int) throws(Refusal) -> String? {
+        guard !isOpen else { return nil }
         guard let authKey, !authKey.isEmpty else { throw .missing }
         guard let parts = Parts(authKey) else { throw .malformed }
         var paths = [path]
@@ -63,6 +65,7 @@ package struct PlaybackAccess: Sendable {
         let end = parts.time + validity
         // The time stamp is believed, and reported, only if it was signed.
         guard now <= end else { throw .expired(seconds: now - end) }
+        return String(parts.uid)
     }
 
     /// Returns the parameter's value for a path; `nil` when access is open.

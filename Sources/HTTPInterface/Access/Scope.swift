@@ -15,6 +15,8 @@ package enum Scope: String, Hashable, Sendable, CaseIterable {
     case priority
     /// Publishing to the service itself, over RTMP and over WebRTC.
     case publish
+    /// Following rooms' channels and writing in them.
+    case chat
 
     static let all = Set(allCases)
 }
@@ -29,6 +31,8 @@ package enum RouteAccess: Hashable, Sendable {
     case hook
     /// The route itself checks a token, or a signature (`WebRTCAccess`).
     case webrtc
+    /// The route itself checks a token, or a signature, and what anonymous callers may do (`ChannelAccess`).
+    case channel
 
     /// The access of every registered route. With tokens configured, a route that is missing here is closed to all.
     static let table: [String: RouteAccess] = {
@@ -55,6 +59,13 @@ package enum RouteAccess: Hashable, Sendable {
         add(
             .webrtc, "PATCH /whep-sessions/{session}", "DELETE /whep-sessions/{session}",
             "OPTIONS /whep-sessions/{session}")
+        add(
+            .channel, "GET /v1/rooms/{room}/messages", "POST /v1/rooms/{room}/messages",
+            "OPTIONS /v1/rooms/{room}/messages", "GET /v1/rooms/{room}/messages/stream",
+            "OPTIONS /v1/rooms/{room}/messages/stream")
+        add(
+            .scope(.tasks), "DELETE /v1/rooms/{room}/messages/{message}", "PUT /v1/rooms/{room}/muted/{user}",
+            "DELETE /v1/rooms/{room}/muted/{user}", "GET /v1/rooms/{room}/rules", "PATCH /v1/rooms/{room}/rules")
         // Health probes and viewers carry no tokens, and the API document contains no secret.
         add(.open, "GET /healthz", "GET /readyz", "GET /openapi.yaml")
         // Pages are the same for everybody, and so is what they load.

@@ -11,11 +11,13 @@ package struct MetricsController: Sendable {
     let readiness: Readiness
     let deliveries: DeliveryEngine
     let subscriptions: SubscriptionRegistry
+    let channels: RoomChannels?
 
     package init(
         metrics: Metrics, registry: RoomRegistry, layouts: Layouts, images: ImageStore, readiness: Readiness,
-        deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry
+        deliveries: DeliveryEngine, subscriptions: SubscriptionRegistry, channels: RoomChannels? = nil
     ) {
+        self.channels = channels
         self.metrics = metrics
         self.registry = registry
         self.layouts = layouts
@@ -69,6 +71,10 @@ package struct MetricsController: Sendable {
         metrics.set(.tasksWaiting, Double(load.waitingTasks))
         metrics.set(.admissionRefusals, Double(load.refusals))
 
+        if let figures = await channels?.figures {
+            metrics.set(.channels, Double(figures.channels))
+            metrics.set(.channelViewers, Double(figures.viewers))
+        }
         metrics.set(.feedListeners, Double(registry.services.listeners.listenerCount))
         let kinds = subscriptions.index.counts
         metrics.set(

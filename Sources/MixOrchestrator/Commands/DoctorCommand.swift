@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings +=
                 (configuration.apps.warnings + configuration.hooks.warnings
                 + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
-                + (configuration.wcs?.warnings ?? [])).map {
+                + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])).map {
                     Finding(isGood: false, text: $0)
                 }
             findings += (configuration.exposures + configuration.closedLists).map { Finding(verdict: .note, text: $0) }

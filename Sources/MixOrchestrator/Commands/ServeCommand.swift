@@ -68,7 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
         let warnings =
             configuration.apps.warnings + configuration.playback.warnings + configuration.hooks.warnings
             + (configuration.ingest?.warnings ?? []) + (configuration.webrtc?.warnings ?? [])
-            + (configuration.wcs?.warnings ?? [])
+            + (configuration.wcs?.warnings ?? []) + (configuration.channel?.warnings ?? [])
             + configuration.exposures
             + lowered
         for warning in warnings { logger.warning("\(warning)") }

@@ -8,8 +8,10 @@ struct SignURLCommand: ParsableCommand {
         commandName: "sign-url", abstract: "Signs the URL of a program for viewers, or of a stream for its publisher.",
         discussion: """
             Prints the URL with an auth_key of ApsaraVideo Live's type A. It grants access to that path only, until it \
-            expires. The key must be the service's playback.key, or its ingest.key for a URL of WHIP (/whip/…) \
-            and for an rtmp:// or rtmps:// URL that does not begin with /program/. Without --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
+            expires. The key must be the service's playback.key, its channel.key for a URL of a room's channel \
+            (/v1/rooms/…), or its ingest.key for a URL of WHIP (/whip/…) \
+            and for an rtmp:// or rtmps:// URL that does not begin with /program/. Without --key it is read from MIXORCHESTRATOR_PLAYBACK_KEY, \
+            MIXORCHESTRATOR_CHANNEL_KEY, MIXORCHESTRATOR_INGEST_KEY or the configuration; other \
             users of this machine can see arguments.
             """)
 
@@ -18,7 +20,7 @@ struct SignURLCommand: ParsableCommand {
             "Such as http://127.0.0.1:8080/live/demo.flv or rtmp://127.0.0.1/live/demo__alice. Other query parameters are kept."
     )
     var url: String
-    @Option(help: "playback.key or ingest.key of the service.")
+    @Option(help: "playback.key, channel.key or ingest.key of the service.")
     var key: String?
     @Option(help: "Seconds for which the URL is valid, in addition to the service's playback.validity. Default 3600.")
     var ttl = 3600
@@ -48,11 +50,16 @@ struct SignURLCommand: ParsableCommand {
         let value = PlaybackAccess.authKey(
             path: parts.percentEncodedPath, time: now + ttl,
             random: String(UInt64.random(in: 1 ... .max), radix: 36), uid: uid,
-            key: try secret(isOfPublisher(parts) ? "ingest.key" : "playback.key"))
+            key: try secret(keyName(parts)))
         var items = (parts.percentEncodedQueryItems ?? []).filter { $0.name != PlaybackAccess.parameter }
         items.append(URLQueryItem(name: PlaybackAccess.parameter, value: value))
         parts.percentEncodedQueryItems = items
         return parts.string ?? url
+    }
+
+    private func keyName(_ url: URLComponents) -> String {
+        if isOfPublisher(url) { return "ingest.key" }
+        return url.percentEncodedPath.hasPrefix("/v1/rooms/") ? "channel.key" : "playback.key"
     }
 
     private func isOfPublisher(_ url: URLComponents) -> Bool {

@@ -6,7 +6,7 @@ import Yams
 /// The form of `apps` in a YAML file and in the environment.
 enum AppKeys {
     private static let ofApp = ["id", "tokens", "accessKeys", "callbackKey", "callbackKeyFile", "quotas"]
-    private static let ofToken = ["token", "tokenFile", "scopes"]
+    private static let ofToken = ["token", "tokenFile", "scopes", "user"]
     private static let ofAccessKey = ["id", "secret", "secretFile", "securityToken", "securityTokenFile"]
 
     /// Checks the list and adds its values as `apps.{n}.…`.
@@ -122,6 +122,6 @@ enum AppKeys {
             return ofAccessKey.map(ConfigurationKeys.variable).contains(parts.dropFirst(5).joined(separator: "_"))
         }
         guard parts.count > 2, parts[2] == "TOKENS", isNumber(3) else { return false }
-        return ["TOKEN", "TOKEN_FILE", "SCOPES"].contains(parts.dropFirst(4).joined(separator: "_"))
+        return ["TOKEN", "TOKEN_FILE", "SCOPES", "USER"].contains(parts.dropFirst(4).joined(separator: "_"))
     }
 }

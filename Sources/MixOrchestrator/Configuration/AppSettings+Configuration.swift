@@ -1,3 +1,4 @@
+import EventSubscription
 import Foundation
 import HTTPInterface
 import MixModel
@@ -97,10 +98,20 @@ extension AppSettings {
                 "\(key).scopes", stranger.map { "\"\($0)\"" } ?? "nothing",
                 "one or more of " + Scope.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        guard tokens.add(token, app: app, scopes: scopes) else {
+        guard tokens.add(token, app: app, scopes: scopes, user: try user("\(key).user", values)) else {
             throw Self.wrong(key, "a duplicate token", "a different token for each entry")
         }
         return file == nil
+    }
+
+    /// Returns the user for whom alone a token's holder acts in channels.
+    private func user(_ key: String, _ values: ConfigurationValues) throws(StartupError) -> UserID? {
+        guard let text = values.text(key) else { return nil }
+        do {
+            return UserID(try EventParser.identifier(text, field: key))
+        } catch {
+            throw Self.wrong(key, "\"\(text)\"", error.expected)
+        }
     }
 
     /// - Returns: Whether the configuration itself contains a secret.

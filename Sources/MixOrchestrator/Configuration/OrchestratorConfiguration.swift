@@ -37,6 +37,8 @@ struct OrchestratorConfiguration: Sendable {
     var wcs: WCSSettings?
     /// Publishers over WebRTC; `nil` = off.
     var webrtc: WebRTCConfiguration?
+    /// The rooms' channels; `nil` = off.
+    var channel: ChannelConfiguration?
     var outputs: AllowList
     /// Endpoints to which messages to subscribers may be posted.
     var callbacks: AllowList
@@ -108,6 +110,7 @@ struct OrchestratorConfiguration: Sendable {
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, file: file)
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
         webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
+        channel = try ChannelConfiguration(values, playback: playback, file: file)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")
         roomLayout = values.text("rooms.layout") ?? LayoutLibrary.automaticName

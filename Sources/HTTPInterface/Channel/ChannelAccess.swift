@@ -1,0 +1,133 @@
+import EventSubscription
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MixModel
+import RoomChannel
+import RoomService
+
+/// Decides who may follow channels and write in them.
+///
+/// A token of the scope `chat` may do both, one of `read` may follow. Without a token, a URL that is signed with
+/// `channel.key` for its path names its user (`uid`), and anonymous callers may do what the configuration lets them.
+/// With neither tokens nor keys configured, everybody may do both, and the service listens on loopback only.
+package struct ChannelAccess: Sendable {
+    /// What a request is for.
+    enum Purpose: Hashable, Sendable {
+        case read, write
+
+        /// Scopes of which a token needs one.
+        fileprivate var scopes: [Scope] { self == .read ? [.chat, .read] : [.chat] }
+    }
+
+    private let tokens: AccessTokens
+    /// The apps that a request may name besides the standard one.
+    private let apps: Set<AppID>
+    private let signatures: PlaybackAccess
+    private let limits: RateLimits
+    private let anonymous: Set<Purpose>
+
+    /// - Parameters:
+    ///   - signatures: Keys of signed URLs; open = there are none.
+    ///   - reads: Whether anonymous callers may follow, `writes`: whether they may write.
+    package init(
+        tokens: AccessTokens, apps: Set<AppID>, signatures: PlaybackAccess, limits: RateLimits, reads: Bool,
+        writes: Bool
+    ) {
+        self.tokens = tokens
+        self.apps = apps
+        self.signatures = signatures
+        self.limits = limits
+        let isLocal = tokens.isEmpty && signatures.isOpen
+        anonymous = Set((reads || isLocal ? [.read] : []) + (writes || isLocal ? [.write] : []))
+    }
+
+    /// Returns who asks, and for which app.
+    func caller(to purpose: Purpose, _ request: Request, _ context: OrchestratorContext) throws -> Caller {
+        if tokens.isEmpty { try BrowserGuard.check(request.head) }
+        let named = try request.queryText("app")
+        if let seconds = limits.failures.wait(by: .address(context.peer)) {
+            throw HTTPProblem.tooMany(
+                "requests without a valid token", retryAfter: seconds, setting: "http.rate.failures")
+        }
+        var caller = try identity(purpose, request, context)
+        let rule: AppRule = caller.token == nil ? .any(apps) : .only(caller.app)
+        caller.app = try rule.app(named, field: "app")
+        return caller
+    }
+
+    private func identity(
+        _ purpose: Purpose, _ request: Request, _ context: OrchestratorContext
+    ) throws -> Caller {
+        if !tokens.isEmpty, let token = AccessMiddleware.token(request) {
+            guard let caller = tokens.caller(showing: token) else { throw unauthorized(context) }
+            guard !caller.scopes.isDisjoint(with: purpose.scopes) else {
+                throw HTTPProblem.missingScope(.scope(purpose.scopes[0]))
+            }
+            return caller
+        }
+        if !signatures.isOpen, let key = request.uri.queryParameters[PlaybackAccess.parameter[...]] {
+            do throws(PlaybackAccess.Refusal) {
+                let uid = try signatures.check(
+                    path: request.uri.path, authKey: String(key), now: Int(Date.now.timeIntervalSince1970))
+                var caller = Caller.anonymous()
+                // ApsaraVideo's players sign with the uid 0, which is nobody.
+                if let uid, uid != "0" { caller.user = UserID(try Self.user(uid)) }
+                return caller
+            } catch {
+                _ = limits.failures.take(by: .address(context.peer))
+                throw HTTPProblem.channelRefused(error)
+            }
+        }
+        if anonymous.contains(purpose) {
+            // On loopback, without tokens, callers speak for whom they like.
+            return .anonymous(scopes: tokens.isEmpty && signatures.isOpen ? Scope.all : [])
+        }
+        throw unauthorized(context)
+    }
+
+    private static func user(_ uid: String) throws(PlaybackAccess.Refusal) -> String {
+        do {
+            return try EventParser.identifier(uid, field: "uid")
+        } catch {
+            throw .malformed
+        }
+    }
+
+    private func unauthorized(_ context: OrchestratorContext) -> HTTPProblem {
+        _ = limits.failures.take(by: .address(context.peer))
+        return .unauthorized
+    }
+
+    /// Returns who sends a message. A token without a user speaks for any; everybody else only for who they are.
+    func sender(
+        _ caller: Caller, user: UserID?, name: String?, _ context: OrchestratorContext
+    ) throws -> ChannelSender {
+        if caller.user == nil, caller.scopes.contains(.chat) {
+            return ChannelSender(user: user, name: name, address: context.peer)
+        }
+        guard user == nil || user == caller.user else {
+            throw HTTPProblem(
+                .forbidden, "user-refused", "The caller may not speak for this user",
+                detail: caller.user.map { "the caller is \($0)" } ?? "the caller is anonymous", field: "user",
+                expected: "no user, or a token of the scope chat that names none")
+        }
+        return ChannelSender(user: caller.user, name: name, address: context.peer)
+    }
+}
+
+extension HTTPProblem {
+    fileprivate static func channelRefused(_ refusal: PlaybackAccess.Refusal) -> HTTPProblem {
+        let name = PlaybackAccess.parameter
+        let detail =
+            switch refusal {
+            case .missing: "the URL has no \(name)"
+            case .malformed: "\(name) is not of the form unix-rand-uid-md5 with a user as its uid"
+            case .wrong: "\(name) was not made for this path with a known key"
+            case .expired(let seconds): "the URL expired \(seconds) s ago"
+            }
+        return HTTPProblem(
+            .forbidden, "channel-refused", "The URL does not give access to this channel", detail: detail, field: name,
+            expected: "a URL signed for this path with channel.key, as `mixorchestrator sign-url` prints it")
+    }
+}

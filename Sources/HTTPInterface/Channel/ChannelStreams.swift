@@ -1,0 +1,101 @@
+import Foundation
+import MixModel
+import NIOCore
+import NIOHTTP1
+import RoomChannel
+import RoomService
+import Synchronization
+
+/// Streams of server-sent events (HTML living standard, §9.2) with what happens in channels. Thread-safe.
+package final class ChannelStreams: Sendable {
+    private let channels: RoomChannels
+    private let heartbeat: Duration
+    private let lanes = Mutex<[ObjectIdentifier: ChannelStreamLane]>([:])
+
+    static let form = ChannelDelivery.Form("server-sent events, chunked")
+    /// Bytes that the kernel may hold for a follower beyond those in flight.
+    private static let mostUnsent = 64 << 10
+
+    /// - Parameter heartbeat: Interval between two comments on a connection on which nothing else is sent.
+    package init(_ channels: RoomChannels, heartbeat: Duration = .seconds(15)) {
+        self.channels = channels
+        self.heartbeat = heartbeat
+    }
+
+    /// A follower that has joined and whose stream can begin.
+    struct Follower: Sendable {
+        var room: RoomID
+        var welcome: ChannelWelcome
+        fileprivate var handler: NIOLoopBound<ChannelStreamHandler>
+        fileprivate var done: EventLoopFuture<Void>
+    }
+
+    /// Has a connection join a channel.
+    ///
+    /// - Throws: `OrchestratorError` if the room is unknown, or there is no place.
+    func join(
+        _ room: RoomID, after known: Int64?, address: String, channel: any Channel
+    ) async throws -> Follower {
+        let lane = lane(of: channel.eventLoop)
+        let (handler, done) = try await channel.eventLoop.submit {
+            guard let followers = lane.followers.value else { throw ChannelError.ioOnClosedChannel }
+            let done = channel.eventLoop.makePromise(of: Void.self)
+            let handler = ChannelStreamHandler(.init(lane), lane: followers, done: done)
+            return (NIOLoopBound(handler, eventLoop: channel.eventLoop), done.futureResult)
+        }.get()
+        let mailbox = try await channel.eventLoop.submit { handler.value.mailbox }.get()
+        do {
+            let welcome = try await channels.join(room, ChannelViewer(address: address), after: known) { delivery in
+                mailbox.put(delivery.bytes(Self.form) { ServerSentEvents.chunk(of: $0) }, for: handler)
+            }
+            return Follower(room: room, welcome: welcome, handler: handler, done: done)
+        } catch {
+            channel.eventLoop.execute { handler.value.abandon() }
+            throw error
+        }
+    }
+
+    /// Writes the stream until the follower is gone or the service shuts down. Call it while a chunked response is being
+    /// written; nothing else may write meanwhile.
+    func play(_ follower: Follower, to channel: any Channel) async throws {
+        let welcome = ServerSentEvents.chunk(of: follower.welcome)
+        let outcome: Result<Void, any Error>
+        do {
+            try await channel.eventLoop.flatSubmit {
+                do {
+                    // What the kernel holds back is not known to be too much.
+                    try? channel.syncOptions?.setOption(
+                        .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: Self.mostUnsent)
+                    let encoder = try channel.pipeline.syncOperations.handler(type: HTTPResponseEncoder.self)
+                    try channel.pipeline.syncOperations.addHandler(follower.handler.value, position: .before(encoder))
+                    follower.handler.value.start(with: welcome)
+                    return follower.done
+                } catch {
+                    follower.handler.value.abandon()
+                    return channel.eventLoop.makeFailedFuture(error)
+                }
+            }.get()
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await channels.leave(follower.room, follower.welcome.viewer)
+        try outcome.get()
+    }
+
+    private func lane(of eventLoop: any EventLoop) -> ChannelStreamLane {
+        lanes.withLock { lanes in
+            if let lane = lanes[ObjectIdentifier(eventLoop)] { return lane }
+            let lane = ChannelStreamLane(
+                eventLoop, heartbeat: .nanoseconds(heartbeat.inNanoseconds), ServerSentEvents.heartbeat)
+            lanes[ObjectIdentifier(eventLoop)] = lane
+            return lane
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var inNanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}
